@@ -1,0 +1,46 @@
+# Five words: demo, test, check, bench, docs. Each makes the environment it needs in .venv first; a second call is quick.
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := .venv/.core
+DEV := .venv/.dev
+
+.PHONY: demo test check bench docs clean
+.DEFAULT_GOAL := demo
+
+.venv/.python:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "polyclinic needs Python 3.11 or newer; no '$(PYTHON)' was found. Install it, or name another: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "polyclinic needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "polyclinic needs Python's venv module, and '$(PYTHON)' lacks it. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+$(CORE): pyproject.toml | .venv/.python
+	@echo "Installing polyclinic into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | .venv/.python
+	@echo "Installing polyclinic and what its tests need into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(CORE)
+
+demo: $(CORE)
+	@$(BIN)/polyclinic demo
+
+test: $(DEV)
+	@$(BIN)/python -m pytest -n 2
+
+check: $(DEV)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+bench: $(DEV)
+	@$(BIN)/python -m bench
+
+docs: $(DEV)
+	@$(BIN)/python docs/make.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

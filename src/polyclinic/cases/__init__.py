@@ -1,0 +1,1 @@
+"""Who is ill: presentation, record, truth, and the files they come from."""

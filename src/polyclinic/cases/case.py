@@ -1,0 +1,45 @@
+"""A case: who is ill, what can be found, and what is so."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import Record
+from polyclinic.cases.truth import Truth
+
+Setting = Literal["ward", "online"]
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One case of a case file.
+
+    Attributes:
+        id: unique in its file.
+        record: what can be asked and examined.
+        truth: what is so; never given to a doctor.
+        setting: `ward`: an examiner holds the findings (AI Hospital); `online`: there is no examiner, the patient
+            holds the findings and gives them on effective inquiry or advice (AIE).
+        question: the multiple-choice question that the source puts after the dialogue.
+        source: where the case comes from, for citing it.
+    """
+
+    id: str
+    record: Record
+    truth: Truth
+    setting: Setting = "ward"
+    question: Question | None = None
+    source: str = ""
+
+    @property
+    def presentation(self) -> Presentation:
+        """What a doctor may know before asking."""
+        return self.record.presentation
+
+
+def case_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of one line of a case file in polyclinic's own layout."""
+    schema = msgspec.json.schema(Case)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "polyclinic case", **schema}

@@ -1,0 +1,46 @@
+"""What a doctor may know before the first question."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Language = Literal["en", "zh"]
+Sex = Literal["female", "male"]
+
+
+class Presentation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a patient comes through the door.
+
+    Attributes:
+        complaint: the chief complaint, as the patient or the referral puts it; never empty in a case.
+        language: the language that the case is written in and the visit is held in.
+        age: in years; a newborn is 0.
+        sex: as recorded.
+        about: whatever else is known at the door (occupation, the source's own line on the patient).
+    """
+
+    complaint: str
+    language: Language = "en"
+    age: float | None = None
+    sex: Sex | None = None
+    about: str = ""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A multiple-choice question: any number of options, any letters. Holds no answer.
+
+    Attributes:
+        id: unique in its file.
+        stem: what is asked.
+        options: key to text, in the order in which they are shown.
+        context: what must be read before answering.
+        language: the language of the stem.
+    """
+
+    id: str
+    stem: str
+    options: dict[str, str]
+    context: str = ""
+    language: Language = "en"

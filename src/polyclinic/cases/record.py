@@ -1,0 +1,88 @@
+"""The medical record without diagnosis and treatment: what a one-step doctor or a ward's specialists read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation
+
+
+class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A code in a public system, such as LOINC 718-7."""
+
+    system: Literal["loinc", "icd10", "snomed", "atc"]
+    code: str
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the patient can tell.
+
+    Attributes:
+        symptoms: single symptoms as short phrases ("dry cough for three days").
+        present: history of the present illness.
+        past: past illnesses, operations, admissions.
+        medications: what the patient takes.
+        allergies: allergies and intolerances.
+        personal: smoking, alcohol, work, home, contacts, travel.
+        family: illnesses in the family.
+        review: review of systems.
+        other: anything that fits nowhere else.
+    """
+
+    symptoms: tuple[str, ...] = ()
+    present: str = ""
+    past: str = ""
+    medications: str = ""
+    allergies: str = ""
+    personal: str = ""
+    family: str = ""
+    review: str = ""
+    other: str = ""
+
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        """Returns the sections that say something as (name, text), each symptom as a section of its own."""
+        texts = [("symptoms", s) for s in self.symptoms]
+        texts += [(f, getattr(self, f)) for f in self.__struct_fields__ if f != "symptoms"]
+        return tuple((name, text) for name, text in texts if text.strip())
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One result of one examination.
+
+    Attributes:
+        examination: what was done ("complete blood count", "chest X-ray", "physical examination").
+        item: what was looked at in it ("hemoglobin"); empty where the examination has one result.
+        value: the result; text is kept word for word, a number is in `unit`.
+        unit: UCUM where the source allows ("g/dL", "10*9/L"); empty for text.
+        reference: the reference range as text ("13.5-17.5", "< 5", "negative").
+        code: LOINC code of the item where one exists.
+    """
+
+    examination: str
+    item: str = ""
+    value: str | float
+    unit: str = ""
+    reference: str = ""
+    code: Code | None = None
+
+    @property
+    def value_text(self) -> str:
+        """The value as it is read out."""
+        return self.value if isinstance(self.value, str) else f"{self.value:g}"
+
+    def text(self) -> str:
+        """Returns the finding in one line: `complete blood count, hemoglobin: 9.1 g/dL (reference 13.5-17.5)`."""
+        name = f"{self.examination}, {self.item}" if self.item else self.examination
+        unit = f" {self.unit}" if self.unit else ""
+        reference = f" (reference {self.reference})" if self.reference else ""
+        return f"{name}: {self.value_text}{unit}{reference}"
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Presentation, history and findings; everything but diagnosis and treatment."""
+
+    presentation: Presentation
+    history: History = msgspec.field(default_factory=History)
+    findings: tuple[Finding, ...] = ()

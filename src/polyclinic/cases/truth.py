@@ -1,0 +1,29 @@
+"""What is so. Only the patient's maker, the judges and the metrics may import this module."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from polyclinic.cases.report import Diagnosis
+
+Severity = Literal["mild", "moderate", "severe"]
+
+
+class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reference that a doctor is measured against.
+
+    Attributes:
+        diagnoses: the diagnoses, the principal one first.
+        rationale: why, as the source gives it.
+        treatment: the course of treatment or the right plan.
+        severity: where the source grades it.
+        answers: keys of the right options of the case's question; empty where it has none.
+    """
+
+    diagnoses: tuple[Diagnosis, ...]
+    rationale: tuple[str, ...] = ()
+    treatment: tuple[str, ...] = ()
+    severity: Severity | None = None
+    answers: tuple[str, ...] = ()

@@ -1,0 +1,223 @@
+"""What happens in a visit, as typed events, and the trace that holds them.
+
+A trace is a file of JSON lines, one event a line, numbered from 0. Events hold no wall times, paths or attempts, so
+that the same seed gives the same trace, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import Finding
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import BadInput
+from polyclinic.files import read_lines, split_place, write_text
+
+TRACE_FORMAT = 1
+
+
+class Role(StrEnum):
+    """Who plays."""
+
+    DOCTOR = "doctor"
+    PATIENT = "patient"
+    EXAMINER = "examiner"
+
+
+class State(StrEnum):
+    """What the doctor's turn was to the patient: the ten states of AIE (aie-saps §4.1) under their published codes."""
+
+    OPENING = "O"
+    EFFECTIVE_INQUIRY = "A-A-A"
+    INEFFECTIVE_INQUIRY = "A-A-B"
+    AMBIGUOUS_INQUIRY = "A-B"
+    EFFECTIVE_ADVICE = "B-A-A"
+    INEFFECTIVE_ADVICE = "B-A-B"
+    AMBIGUOUS_ADVICE = "B-B"
+    DEMAND = "C"
+    OTHER_TOPIC = "D"
+    CONCLUSION = "E"
+
+
+class End(StrEnum):
+    """Why a visit ended."""
+
+    CONCLUDED = "concluded"
+    TURN_LIMIT = "turn limit"
+    PATIENT_LEFT = "patient left"
+    FAILED = "failed"
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="opened", omit_defaults=True):
+    """A visit begins: what the doctor knows, who plays, under which seed."""
+
+    seq: int
+    format: int
+    case: str
+    presentation: Presentation
+    minds: dict[Role, str]
+    seed: int
+    max_turns: int
+    one_step: bool = False
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="said", omit_defaults=True):
+    """Somebody says something to somebody.
+
+    Attributes:
+        turn: the doctor's turn it belongs to, from 1; 0 is the patient's opening.
+        state: on what the patient says: what it took the doctor's turn to be.
+    """
+
+    seq: int
+    turn: int
+    who: Role
+    to: Role
+    text: str
+    state: State | None = None
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="examined", omit_defaults=True):
+    """The examiner has looked up what was asked for; doctor and patient learn it.
+
+    Attributes:
+        findings: the results, word for word as the record has them.
+        not_recorded: items that were asked for and of which the record says nothing.
+        text: the same as it is read out.
+    """
+
+    seq: int
+    turn: int
+    findings: tuple[Finding, ...]
+    not_recorded: tuple[str, ...]
+    text: str
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="reported"):
+    """The doctor hands in the report."""
+
+    seq: int
+    report: Report
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="failed"):
+    """A player gave no usable answer.
+
+    Attributes:
+        who: the player.
+        error: the name of the error, such as `UnreadableReply`.
+        problem: what it said.
+    """
+
+    seq: int
+    who: Role
+    error: str
+    problem: str
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="ended"):
+    """The consultation is over. `turns` counts what the doctor said."""
+
+    seq: int
+    reason: End
+    turns: int
+
+
+class Revealed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="revealed", omit_defaults=True):
+    """The truth becomes known, after the end of the visit."""
+
+    seq: int
+    diagnoses: tuple[Diagnosis, ...]
+    rationale: tuple[str, ...] = ()
+    treatment: tuple[str, ...] = ()
+    severity: str | None = None
+    question: Question | None = None
+    answers: tuple[str, ...] = ()
+
+
+Event = Opened | Said | Examined | Reported | Failed | Ended | Revealed
+
+E = TypeVar("E", bound=Event)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Event)
+
+
+class Trace:
+    """The events of one visit, in order.
+
+    `trace.add(Said, turn=1, ...)` numbers and keeps an event; `trace.lines()` and `Trace.read(path)` are the way out
+    and the way back in.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._events: list[Event] = list(events)
+
+    def add(self, kind: type[E], **fields: object) -> E:
+        """Makes the next event, keeps it, and returns it."""
+        event = kind(seq=len(self._events), **fields)
+        self._events.append(event)
+        return event
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._events)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __getitem__(self, index: int) -> Event:
+        return self._events[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and self._events == other._events
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def last(self, kind: type[E]) -> E | None:
+        """Returns the last event of a kind, or None."""
+        return next((e for e in reversed(self._events) if isinstance(e, kind)), None)
+
+    def lines(self) -> str:
+        """Returns the trace as JSON lines."""
+        return "".join(_encoder.encode(e).decode() + "\n" for e in self._events)
+
+    def write(self, path: Path) -> None:
+        """Writes the trace as JSON lines, whole or not at all.
+
+        Raises:
+            BadInput: the path cannot be written.
+        """
+        write_text(path, self.lines())
+
+    @classmethod
+    def read(cls, path: Path) -> list[Trace]:
+        """Reads the traces of a file: each `opened` event begins one.
+
+        Raises:
+            BadInput: not a trace; says which line and field, and what was allowed.
+        """
+        traces: list[Trace] = []
+        for number, line in read_lines(path):
+            try:
+                event = _decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                problem, field = split_place(str(error))
+                raise BadInput(f"not an event of a trace: {problem}", path=path, line=number, field=field) from None
+            if isinstance(event, Opened):
+                if event.format != TRACE_FORMAT:
+                    problem = f"trace format {event.format}; this version of polyclinic reads format {TRACE_FORMAT}"
+                    raise BadInput(problem, path=path, line=number)
+                traces.append(cls())
+            elif not traces:
+                raise BadInput("a trace begins with an 'opened' event", path=path, line=number)
+            if event.seq != len(traces[-1]):
+                problem = f"event {event.seq} where event {len(traces[-1])} was due; a line is missing or moved"
+                raise BadInput(problem, path=path, line=number)
+            traces[-1]._events.append(event)
+        return traces

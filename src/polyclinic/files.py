@@ -1,0 +1,115 @@
+"""Reading and writing the user's files.
+
+Every way a file can be wrong has one clear line, and nothing is half-written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from polyclinic.errors import BadInput
+
+MAX_RECORD_BYTES = 16 * 2**20
+"""No case, trace line or array element is larger; what is, is a mistake, and would only exhaust memory."""
+
+MAX_FILE_BYTES = 2 * 2**30
+
+
+def check_file(path: Path) -> None:
+    """Checks that the path is a file that can be read.
+
+    Raises:
+        BadInput: it is missing, a directory, empty, too large, or may not be read.
+    """
+    try:
+        if path.is_dir():
+            raise BadInput("this is a directory; name a file in it", path=path)
+        if not path.exists():
+            raise BadInput("no such file", path=path)
+        size = path.stat().st_size
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    if size == 0 and path.is_file():
+        raise BadInput("the file is empty; at least one line is needed", path=path)
+    if size > MAX_FILE_BYTES:
+        raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
+
+    Raises:
+        BadInput: as `check_file`; or a line is too long or is not UTF-8, or no line says anything.
+    """
+    check_file(path)
+    found = False
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while raw := file.readline(MAX_RECORD_BYTES + 1):
+                number += 1
+                if len(raw) > MAX_RECORD_BYTES:
+                    raise BadInput(too_large(), path=path, line=number)
+                text = decode(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path=path, line=number)
+                if text.strip():
+                    found = True
+                    yield number, text
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    if not found:
+        raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
+
+
+def too_large() -> str:
+    """Returns what is wrong with a record that passes `MAX_RECORD_BYTES`."""
+    return f"the record is larger than {MAX_RECORD_BYTES >> 20} MiB, the most that one may hold"
+
+
+def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
+    """Decodes UTF-8.
+
+    Raises:
+        BadInput: it is not UTF-8; says at which byte.
+    """
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}); save it as UTF-8"
+        raise BadInput(problem, path=path, line=line) from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a whole file or nothing: the text goes to a file beside it, which then takes its place.
+
+    Raises:
+        BadInput: the folder is missing or may not be written to, or the path is a directory.
+    """
+    if path.is_dir():
+        raise BadInput("this is a directory; name a file in it", path=path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(text)
+        # A temporary file is private to its maker; what takes its place gets the rights that any new file gets.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise BadInput(f"cannot be written ({error.strerror})", path=path) from None
+
+
+def split_place(message: str) -> tuple[str, str]:
+    """Splits msgspec's "problem - at `$.field`" into the problem and the field ("" where it names none)."""
+    problem, _, place = message.partition(" - at ")
+    return problem, place.strip("`")

@@ -1,0 +1,385 @@
+"""The medical knowledge as typed data, and its reader.
+
+`symptoms.yaml`, `examinations.yaml` and `drugs.yaml` are the vocabulary; `diseases/*.yaml` holds one disease a file,
+each with its sources. `read_knowledge()` reads and links them all; every reference that leads nowhere is an error that
+names file and field. Probabilities are those of the simulation: textbook knowledge put into numbers by hand, for
+teaching and testing, not estimates from patients.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from polyclinic.cases.presentation import Language
+from polyclinic.errors import BadInput
+from polyclinic.files import split_place
+
+Severity = Literal["mild", "moderate", "severe"]
+SEVERITIES: tuple[Severity, ...] = ("mild", "moderate", "severe")
+
+AGE_BANDS: dict[str, tuple[int, int]] = {
+    "0-5": (1, 5),
+    "6-14": (6, 14),
+    "15-44": (15, 44),
+    "45-64": (45, 64),
+    "65-90": (65, 90),
+}
+"""Age bands of the diseases' epidemiology; first and last year of age that patients are drawn from."""
+
+Section = Literal["symptoms", "past", "medications", "allergies", "personal", "family"]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Distribution = tuple[float, float] | dict[str, Share]
+"""Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
+
+DATA = Path(__file__).parent
+
+
+class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything that is read from the data files: what is not known here is a mistake there."""
+
+
+class Name(_Data):
+    """A name in both languages."""
+
+    en: str
+    zh: str
+
+    def get(self, language: Language) -> str:
+        """Returns the name in one language."""
+        return self.en if language == "en" else self.zh
+
+
+class Texts(_Data):
+    """Several texts in both languages."""
+
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+
+    def get(self, language: Language) -> tuple[str, ...]:
+        """Returns the texts in one language."""
+        return self.en if language == "en" else self.zh
+
+
+class Symptom(_Data):
+    """A symptom, or a circumstance of the history, that a patient can tell.
+
+    Attributes:
+        id: how the disease files name it.
+        section: the part of the history it stands in.
+        name: clinical name.
+        parent: it can only be present where this one is; its probabilities are given the parent.
+        synonyms: other words that mean the same, for reading.
+        phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
+        question: how a doctor asks for it.
+        base: how often patients with some other illness have it (given the parent).
+    """
+
+    id: str
+    section: Section = "symptoms"
+    name: Name
+    parent: str | None = None
+    synonyms: Texts = Texts()
+    phrases: Texts
+    question: Name
+    base: Share
+
+
+class Item(_Data):
+    """One thing that an examination looks at.
+
+    A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
+    this trouble: `[mean, sd]`; `[median, geometric sd]` where `lognormal`), `limits` (no value is drawn outside) and
+    `decimals`. A text item has `values` (id to wording) and `usual` (id to probability), the first value is the normal
+    one.
+    """
+
+    id: str
+    name: Name
+    synonyms: Texts = Texts()
+    loinc: str | None = None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    lognormal: bool = False
+    decimals: int = 1
+    limits: tuple[float, float] | None = None
+    values: dict[str, Name] = {}
+    usual: Distribution
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the result is a number."""
+        return not self.values
+
+
+class Examination(_Data):
+    """An examination that can be ordered.
+
+    Attributes:
+        id: how the disease files name it.
+        name: as it is ordered.
+        synonyms: other names by which it may be ordered.
+        kind: where it is done.
+        preset: whether it is one of the sixteen of the Agent Hospital paper (Figure 16).
+        effort: how many questions' worth of information it has to bring before a careful doctor orders it.
+        items: what is looked at.
+    """
+
+    id: str
+    name: Name
+    synonyms: Texts = Texts()
+    kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy"]
+    preset: bool = True
+    effort: Annotated[float, msgspec.Meta(ge=1)]
+    items: tuple[Item, ...]
+
+
+class Drug(_Data):
+    """A drug that a treatment plan may name."""
+
+    id: str
+    name: Name
+    atc: str
+
+
+class Plan(_Data):
+    """A treatment plan: short items, and the drugs in it."""
+
+    en: tuple[str, ...]
+    zh: tuple[str, ...]
+    drugs: tuple[str, ...] = ()
+
+    def get(self, language: Language) -> tuple[str, ...]:
+        """Returns the items in one language."""
+        return self.en if language == "en" else self.zh
+
+
+class BySeverity(_Data):
+    """Three of a kind."""
+
+    mild: Plan
+    moderate: Plan
+    severe: Plan
+
+
+class Course(_Data):
+    """How it goes on: days to recovery, least and most, and the chance of getting worse by severity."""
+
+    days: tuple[int, int]
+    worsening: tuple[Share, Share, Share]
+
+
+class Courses(_Data):
+    """The course treated rightly, wrongly, and not at all."""
+
+    treated: Course
+    wrongly: Course
+    untreated: Course
+
+
+class Epidemiology(_Data):
+    """Who has it and when; each sums to 1."""
+
+    age: dict[str, Share]
+    female: Share
+    season: dict[Literal["winter", "spring", "summer", "autumn"], Share]
+
+
+class Source(_Data):
+    """Where the facts come from."""
+
+    title: str
+    publisher: str
+    year: int
+    supports: str
+
+
+class Disease(_Data):
+    """One disease.
+
+    Attributes:
+        id: the file's name.
+        name: its name.
+        synonyms: other names of the same disease.
+        icd10: WHO ICD-10 code.
+        department: who sees it ("respiratory").
+        sources: where the facts come from.
+        epidemiology: who has it and when.
+        duration: days of illness at the visit, `[median, geometric sd]`.
+        symptoms: symptom id to its probability when mild, moderate, severe; what is not named has the symptom's `base`.
+        findings: examination id to item id to its distribution: under `all`, or under `mild`,
+            `moderate` and `severe`. What is not named has the item's `usual` distribution.
+        examinations: ids of the examinations that are right for it.
+        treatment: the plan by severity.
+        course: how it goes on.
+    """
+
+    id: str
+    name: Name
+    synonyms: Texts = Texts()
+    icd10: str
+    department: str
+    sources: tuple[Source, ...]
+    epidemiology: Epidemiology
+    duration: tuple[float, float]
+    symptoms: dict[str, tuple[Share, Share, Share]]
+    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
+    examinations: tuple[str, ...]
+    treatment: BySeverity
+    course: Courses
+
+    def share(self, symptom: Symptom, severity: Severity) -> float:
+        """Returns the probability of a symptom (given its parent)."""
+        shares = self.symptoms.get(symptom.id)
+        return symptom.base if shares is None else shares[SEVERITIES.index(severity)]
+
+    def distribution(self, examination: str, item: Item, severity: Severity) -> Distribution:
+        """Returns the distribution of an item."""
+        by_severity = self.findings.get(examination, {}).get(item.id)
+        if by_severity is None:
+            return item.usual
+        return by_severity["all"] if "all" in by_severity else by_severity[severity]
+
+    def plan(self, severity: Severity) -> Plan:
+        """Returns the treatment plan."""
+        plan: Plan = getattr(self.treatment, severity)
+        return plan
+
+
+class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it, linked: every id that a disease names stands in the vocabularies."""
+
+    symptoms: dict[str, Symptom]
+    examinations: dict[str, Examination]
+    drugs: dict[str, Drug]
+    diseases: dict[str, Disease]
+
+    def select(self, wanted: str) -> Knowledge:
+        """Returns the knowledge with only some diseases.
+
+        Args:
+            wanted: `all`, or a list with commas of departments, disease ids, names (either language) or ICD-10 codes.
+
+        Raises:
+            BadInput: something wanted is not there; says what is.
+        """
+        if wanted.strip().casefold() == "all":
+            return self
+        kept: dict[str, Disease] = {}
+        for word in (w.strip() for w in wanted.replace("，", ",").split(",")):
+            matches = [d for d in self.diseases.values() if word.casefold() in _names(d)]
+            if not matches:
+                departments = sorted({d.department for d in self.diseases.values()})
+                problem = f"no disease or department {word!r}; departments: {', '.join(departments)}; "
+                raise BadInput(f"{problem}diseases: {', '.join(self.diseases)}; or 'all'")
+            kept.update((d.id, d) for d in matches)
+        return msgspec.structs.replace(self, diseases={i: d for i, d in self.diseases.items() if i in kept})
+
+
+def _names(disease: Disease) -> set[str]:
+    names = (disease.id, disease.department, disease.icd10, disease.name.en, disease.name.zh)
+    return {n.casefold() for n in (*names, *disease.synonyms.en, *disease.synonyms.zh)}
+
+
+T = TypeVar("T")
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    # The import takes longer than everything else here, and not every command reads the knowledge.
+    import yaml  # noqa: PLC0415
+
+    try:
+        data: Any = yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        return msgspec.convert(data, kind)
+    except yaml.YAMLError as error:
+        raise BadInput(f"not YAML: {' '.join(str(error).split())}", path=path) from None
+    except msgspec.ValidationError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(problem, path=path, field=field) from None
+
+
+def _by_id(path: Path, things: list[T]) -> dict[str, T]:
+    table: dict[str, T] = {}
+    for thing in things:
+        key: str = thing.id  # type: ignore[attr-defined]
+        if key in table:
+            raise BadInput(f"the id {key!r} stands twice", path=path)
+        table[key] = thing
+    return table
+
+
+@functools.cache
+def read_knowledge(folder: Path = DATA) -> Knowledge:
+    """Reads and links the knowledge; the same object for the same folder, as it never changes.
+
+    Raises:
+        BadInput: a file is missing or wrong, with its field.
+    """
+    symptoms = _by_id(folder / "symptoms.yaml", _read(folder / "symptoms.yaml", list[Symptom]))
+    examinations = _by_id(folder / "examinations.yaml", _read(folder / "examinations.yaml", list[Examination]))
+    drugs = _by_id(folder / "drugs.yaml", _read(folder / "drugs.yaml", list[Drug]))
+    diseases = {}
+    for path in sorted((folder / "diseases").glob("*.yaml")):
+        disease = _read(path, Disease)
+        if disease.id != path.stem:
+            raise BadInput(f"the id is {disease.id!r}; it must be the file's name, {path.stem!r}", path=path)
+        diseases[disease.id] = disease
+    knowledge = Knowledge(symptoms=symptoms, examinations=examinations, drugs=drugs, diseases=diseases)
+    _link(knowledge, folder)
+    return knowledge
+
+
+def _link(knowledge: Knowledge, folder: Path) -> None:
+    for symptom in knowledge.symptoms.values():
+        if symptom.parent is not None and symptom.parent not in knowledge.symptoms:
+            raise BadInput(
+                f"{symptom.id}: no symptom {symptom.parent!r} to be its parent", path=folder / "symptoms.yaml"
+            )
+    for disease in knowledge.diseases.values():
+        path = folder / "diseases" / f"{disease.id}.yaml"
+        plans = (disease.treatment.mild, disease.treatment.moderate, disease.treatment.severe)
+        for what, ids, table in (
+            ("symptom", disease.symptoms, knowledge.symptoms),
+            ("examination", (*disease.examinations, *disease.findings), knowledge.examinations),
+            ("drug", [d for plan in plans for d in plan.drugs], knowledge.drugs),
+        ):
+            for key in ids:
+                if key not in table:
+                    raise BadInput(f"no {what} {key!r}; known: {', '.join(sorted(table))}", path=path)
+        for examination, items in disease.findings.items():
+            known = {item.id: item for item in knowledge.examinations[examination].items}
+            for key, by_severity in items.items():
+                field = f"$.findings.{examination}.{key}"
+                if key not in known:
+                    raise BadInput(
+                        f"no item {key!r} in {examination}; known: {', '.join(known)}", path=path, field=field
+                    )
+                if set(by_severity) not in ({"all"}, set(SEVERITIES)):
+                    problem = "needs either 'all', or 'mild', 'moderate' and 'severe'"
+                    raise BadInput(problem, path=path, field=field)
+                for distribution in by_severity.values():
+                    problem = distribution_problem(known[key], distribution)
+                    if problem:
+                        raise BadInput(problem, path=path, field=field)
+
+
+def distribution_problem(item: Item, distribution: Distribution) -> str:
+    """Returns what is wrong with a distribution of an item, or ""."""
+    if isinstance(distribution, dict):
+        if item.numeric:
+            return "shares of texts for an item that is a number; needs [centre, spread]"
+        unknown = sorted(set(distribution) - set(item.values))
+        if unknown:
+            return f"no value {unknown[0]!r}; known: {', '.join(item.values)}"
+        total = sum(distribution.values())
+        return "" if abs(total - 1) < 1e-6 else f"the shares sum to {total:g}; they must sum to 1"
+    if not item.numeric:
+        return f"[centre, spread] for an item that is a text; needs a share for each of {', '.join(item.values)}"
+    centre, spread = distribution
+    if item.lognormal and (centre <= 0 or spread <= 1):
+        return "a lognormal item needs a median above 0 and a geometric sd above 1"
+    return "" if spread > 0 else "the spread must be above 0"

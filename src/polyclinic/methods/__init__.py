@@ -1,0 +1,1 @@
+"""How doctors work: one published method a file."""

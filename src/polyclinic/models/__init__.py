@@ -1,0 +1,1 @@
+"""Who answers: the doors to language models."""

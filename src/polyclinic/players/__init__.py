@@ -1,0 +1,1 @@
+"""The roles of a visit and the minds that play them."""
