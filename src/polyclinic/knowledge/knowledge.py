@@ -42,7 +42,7 @@ class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Base of everything that is read from the data files: what is not known here is a mistake there."""
 
 
-class Name(_Data):
+class Name(_Data, frozen=True, kw_only=True):
     """A name in both languages."""
 
     en: str
@@ -53,7 +53,7 @@ class Name(_Data):
         return self.en if language == "en" else self.zh
 
 
-class Texts(_Data):
+class Texts(_Data, frozen=True, kw_only=True):
     """Several texts in both languages."""
 
     en: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Texts(_Data):
         return self.en if language == "en" else self.zh
 
 
-class Symptom(_Data):
+class Symptom(_Data, frozen=True, kw_only=True):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
@@ -88,7 +88,7 @@ class Symptom(_Data):
     base: Share
 
 
-class Item(_Data):
+class Item(_Data, frozen=True, kw_only=True):
     """One thing that an examination looks at.
 
     A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
@@ -116,7 +116,7 @@ class Item(_Data):
         return not self.values
 
 
-class Examination(_Data):
+class Examination(_Data, frozen=True, kw_only=True):
     """An examination that can be ordered.
 
     Attributes:
@@ -138,7 +138,7 @@ class Examination(_Data):
     items: tuple[Item, ...]
 
 
-class Drug(_Data):
+class Drug(_Data, frozen=True, kw_only=True):
     """A drug that a treatment plan may name."""
 
     id: str
@@ -146,7 +146,7 @@ class Drug(_Data):
     atc: str
 
 
-class Plan(_Data):
+class Plan(_Data, frozen=True, kw_only=True):
     """A treatment plan: short items, and the drugs in it."""
 
     en: tuple[str, ...]
@@ -158,7 +158,7 @@ class Plan(_Data):
         return self.en if language == "en" else self.zh
 
 
-class BySeverity(_Data):
+class BySeverity(_Data, frozen=True, kw_only=True):
     """Three of a kind."""
 
     mild: Plan
@@ -166,14 +166,14 @@ class BySeverity(_Data):
     severe: Plan
 
 
-class Course(_Data):
+class Course(_Data, frozen=True, kw_only=True):
     """How it goes on: days to recovery, least and most, and the chance of getting worse by severity."""
 
     days: tuple[int, int]
     worsening: tuple[Share, Share, Share]
 
 
-class Courses(_Data):
+class Courses(_Data, frozen=True, kw_only=True):
     """The course treated rightly, wrongly, and not at all."""
 
     treated: Course
@@ -181,7 +181,7 @@ class Courses(_Data):
     untreated: Course
 
 
-class Epidemiology(_Data):
+class Epidemiology(_Data, frozen=True, kw_only=True):
     """Who has it and when; each sums to 1."""
 
     age: dict[str, Share]
@@ -189,7 +189,7 @@ class Epidemiology(_Data):
     season: dict[Literal["winter", "spring", "summer", "autumn"], Share]
 
 
-class Source(_Data):
+class Source(_Data, frozen=True, kw_only=True):
     """Where the facts come from."""
 
     title: str
@@ -198,7 +198,7 @@ class Source(_Data):
     supports: str
 
 
-class Disease(_Data):
+class Disease(_Data, frozen=True, kw_only=True):
     """One disease.
 
     Attributes:
