@@ -152,16 +152,25 @@ _decoder = msgspec.json.Decoder(Event)
 class Trace:
     """The events of one visit, in order.
 
-    `trace.add(Said, turn=1, ...)` numbers and keeps an event; `trace.lines()` and `Trace.read(path)` are the way out
-    and the way back in.
+    `trace.lines()` and `Trace.read(path)` are the way out and the way back in.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._events: list[Event] = list(events)
 
-    def add(self, kind: type[E], **fields: object) -> E:
-        """Makes the next event, keeps it, and returns it."""
-        event = kind(seq=len(self._events), **fields)
+    @property
+    def next(self) -> int:
+        """The number of the next event."""
+        return len(self._events)
+
+    def add(self, event: E) -> E:
+        """Keeps the next event, and returns it.
+
+        Raises:
+            ValueError: its number is not the next one.
+        """
+        if event.seq != self.next:
+            raise ValueError(f"event {event.seq} where event {self.next} was due")
         self._events.append(event)
         return event
 

@@ -1,0 +1,75 @@
+"""Reading symptoms out of text: which are named in it, and which of those are denied."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from polyclinic.cases.presentation import Language
+from polyclinic.knowledge.knowledge import Symptom
+
+_CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|，?不过", re.IGNORECASE)
+
+_DENIAL = {
+    "en": re.compile(
+        r"\b(?:no|not|never|none|without|neither|nor|den(?:y|ies|ied)|haven't|hasn't|hadn't|don't|doesn't|didn't|isn't"
+        r"|wasn't|aren't|can't say|free of|absent|lacks?)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"没有|没|无(?!力)|否认|未(?!明)|从不|并非|不曾|不(?=发|咳|喘|痛|疼|流|打|头|痒|恶|呕|腹|胸)"),
+}
+"""Words that deny what follows them in the same clause."""
+
+
+class Lexicon:
+    """The words for every symptom of the knowledge, in one language.
+
+    Longer words win over shorter ones that they hold, so that "high fever" is not read as "fever" beside it; a symptom
+    that is there brings its parents with it.
+    """
+
+    def __init__(self, symptoms: Iterable[Symptom], language: Language) -> None:
+        self.language = language
+        self.symptoms = {s.id: s for s in symptoms}
+        self._owner = {
+            word.casefold(): symptom.id
+            for symptom in self.symptoms.values()
+            for word in (symptom.name.get(language), *symptom.synonyms.get(language), *symptom.phrases.get(language))
+        }
+        words = sorted(self._owner, key=len, reverse=True)
+        edge = r"(?<!\w){}(?!\w)" if language == "en" else "{}"
+        self._words = re.compile(edge.format(f"(?:{'|'.join(map(re.escape, words)) or '(?!)'})"), re.IGNORECASE)
+
+    def mentions(self, text: str) -> list[tuple[str, bool]]:
+        """Returns the symptoms named in a text, in order, each with whether it is affirmed."""
+        found = []
+        for clause in _CLAUSE.split(text):
+            if not clause:
+                continue
+            denied_from = min((m.start() for m in _DENIAL[self.language].finditer(clause)), default=len(clause))
+            found += [(self._owner[m[0].casefold()], m.start() < denied_from) for m in self._words.finditer(clause)]
+        return found
+
+    def read(self, text: str) -> dict[str, bool]:
+        """Returns symptom id to presence, for the symptoms that the text speaks of and what follows from them."""
+        seen: dict[str, bool] = {}
+        for symptom, present in self.mentions(text):
+            seen[symptom] = seen.get(symptom, False) or present
+        for symptom, present in list(seen.items()):
+            if present:
+                for parent in self.ancestors(symptom):
+                    seen[parent] = True
+        return seen
+
+    def ancestors(self, symptom: str) -> list[str]:
+        """Returns a symptom's parent, the parent's parent, and so on."""
+        chain = []
+        parent = self.symptoms[symptom].parent
+        while parent is not None:
+            chain.append(parent)
+            parent = self.symptoms[parent].parent
+        return chain
+
+    def unread(self, text: str) -> str:
+        """Returns the text without the words of the lexicon."""
+        return self._words.sub(" ", text)
