@@ -3,11 +3,24 @@
     PolyclinicError
     ├── UserError            the input is wrong; the command line ends with exit code 2
     │   ├── BadInput         a file or record that cannot be used, with its place
-    │   └── UnknownMind      no such mind for that role
+    │   ├── UnknownMind      no such mind for that role
+    │   ├── UnknownModel     no such door to a model, or the endpoint has no model of that name
+    │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
+    │   └── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
+    ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
     └── PlayFailure          a player gave no usable answer; the episode ends as failed, the run goes on
         ├── ScriptError      a script does not hold what was asked of it
         ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
+        │   ├── UnreadableReply   not what was asked for, also when asked again
+        │   │   └── CutOff        the answer ended before its end: it was longer than max_tokens allows
+        │   └── Refused           the model, or its provider's filter, will not answer
         └── EndpointError    the endpoint gave no answer at all
+            ├── Unreachable       nobody listens there
+            ├── TimedOut          no answer within the time-out
+            ├── RateLimited       too many requests, for longer than we wait
+            ├── Rejected          it takes no such request (400, 403, 413, 422 ...); sent again, it would fail again
+            └── Broken            an error of the server, or something that is no answer
+                └── TooLarge      an answer beyond all bounds, cut off
 
 A failure is counted under its class name and is never turned into an answer.
 """
@@ -57,9 +70,72 @@ class ScriptError(PlayFailure):
     """A script does not hold what was asked of it."""
 
 
+class UnknownModel(UserError):
+    """No such door to a model, or no model of that name behind it."""
+
+
+class MissingExtra(UserError):
+    """A part of polyclinic that is not installed. The text says the pip line that installs it."""
+
+
+class WrongKey(UserError):
+    """The endpoint refuses the key, or wants one. The text says which environment variable it is read from."""
+
+
+class BudgetSpent(PolyclinicError):
+    """The run has cost what it may cost, in money or tokens."""
+
+
 class ModelError(PlayFailure):
-    """The model answered, and the answer cannot be used."""
+    """The model answered, and the answer cannot be used.
+
+    Args:
+        problem: what is wrong with it, in one line.
+        text: what the model said.
+        usage: what its answers cost (a `polyclinic.models.model.Usage`), None where that is unknown.
+        attempts: requests that were made, retries and repairs included.
+    """
+
+    def __init__(self, problem: str, *, text: str = "", usage: object = None, attempts: int = 1) -> None:
+        self.problem, self.text, self.usage, self.attempts = problem, text, usage, attempts
+        super().__init__(problem)
+
+
+class UnreadableReply(ModelError):
+    """The answer is not what was asked for, also when asked again."""
+
+
+class CutOff(UnreadableReply):
+    """The answer ended before its end."""
+
+
+class Refused(ModelError):
+    """The model, or its provider's filter, will not answer."""
 
 
 class EndpointError(PlayFailure):
     """The endpoint gave no answer."""
+
+
+class Unreachable(EndpointError):
+    """Nobody listens at the address, or it does not exist."""
+
+
+class TimedOut(EndpointError):
+    """No answer came within the time-out."""
+
+
+class RateLimited(EndpointError):
+    """Too many requests, for longer than we wait."""
+
+
+class Rejected(EndpointError):
+    """The endpoint takes no such request. Sent again, it would fail again."""
+
+
+class Broken(EndpointError):
+    """An error of the server, a connection that broke, or something that is no answer."""
+
+
+class TooLarge(Broken):
+    """An answer beyond all bounds. It was cut off and thrown away."""

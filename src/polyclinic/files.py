@@ -82,6 +82,26 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
         raise BadInput(problem, path=path, line=line) from None
 
 
+def check_writable(path: Path, *, unlike: Path) -> None:
+    """Checks, before a long run, that its result can be written in the end.
+
+    Args:
+        path: where to.
+        unlike: the input, which must not be overwritten.
+
+    Raises:
+        BadInput: it cannot, or it is the input.
+    """
+    if path.is_dir():
+        raise BadInput("this is a directory; name a file in it", path=path)
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput("may not be written to", path=path)
+    if path.exists() and unlike.exists() and path.samefile(unlike):
+        raise BadInput("this is the file that is read; name another one to write to", path=path)
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing: the text goes to a file beside it, which then takes its place.
 

@@ -1,1 +1,74 @@
-"""The command line."""
+"""The command line.
+
+Results go to stdout (with `--json` as one document), everything else to stderr. Exit code 0: done; 1: the run failed;
+2: the input is wrong, with one line that says what came, what was allowed, and what to do.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from polyclinic import __version__
+from polyclinic.cli import cases, consult, demo
+from polyclinic.errors import PolyclinicError, UserError
+
+app = typer.Typer(
+    name="polyclinic",
+    help="Language models practise medicine on simulated patients, so that they can be watched, measured and improved."
+    "\n\nFor research and teaching only; never for the care of real people.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("consult")(consult.consult)
+app.command("replay")(consult.replay)
+app.add_typer(cases.app, name="cases")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"polyclinic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Takes the options that come before a command."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line and exits; every error that has a name ends in one line on stderr."""
+    import click
+
+    try:
+        code = app(args=arguments, prog_name="polyclinic", standalone_mode=False)
+    except UserError as error:
+        _fail(str(error), 2)
+    except PolyclinicError as error:
+        _fail(f"{type(error).__name__}: {error}", 1)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx is not None else "polyclinic"
+        message = error.format_message()
+        _fail(f"{message.rstrip('.')}; see '{where} --help'" if message else f"see '{where} --help'", 2)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"polyclinic: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

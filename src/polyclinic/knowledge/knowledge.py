@@ -232,6 +232,11 @@ class Disease(_Data, frozen=True, kw_only=True):
     treatment: BySeverity
     course: Courses
 
+    def names(self) -> frozenset[str]:
+        """Returns its names and synonyms in both languages, case-folded."""
+        names = (self.name.en, self.name.zh, *self.synonyms.en, *self.synonyms.zh)
+        return frozenset(n.casefold() for n in names)
+
     def share(self, symptom: Symptom, severity: Severity) -> float:
         """Returns the probability of a symptom (given its parent)."""
         shares = self.symptoms.get(symptom.id)
@@ -271,7 +276,11 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
             return self
         kept: dict[str, Disease] = {}
         for word in (w.strip() for w in wanted.replace("，", ",").split(",")):
-            matches = [d for d in self.diseases.values() if word.casefold() in _names(d)]
+            matches = [
+                d
+                for d in self.diseases.values()
+                if word.casefold() in {d.id, d.department, d.icd10.casefold(), *d.names()}
+            ]
             if not matches:
                 departments = sorted({d.department for d in self.diseases.values()})
                 problem = f"no disease or department {word!r}; departments: {', '.join(departments)}; "
@@ -279,10 +288,10 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
             kept.update((d.id, d) for d in matches)
         return msgspec.structs.replace(self, diseases={i: d for i, d in self.diseases.items() if i in kept})
 
-
-def _names(disease: Disease) -> set[str]:
-    names = (disease.id, disease.department, disease.icd10, disease.name.en, disease.name.zh)
-    return {n.casefold() for n in (*names, *disease.synonyms.en, *disease.synonyms.zh)}
+    def disease_named(self, name: str) -> Disease | None:
+        """Returns the disease that a name or synonym in either language means, or None."""
+        wanted = name.strip().casefold()
+        return next((d for d in self.diseases.values() if wanted in d.names()), None)
 
 
 T = TypeVar("T")

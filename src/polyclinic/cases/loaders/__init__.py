@@ -1,1 +1,161 @@
-"""The layouts that case files come in, ours and those of published data sets."""
+"""The layouts that case files come in, ours and those of published data sets.
+
+`read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rapidfuzz import fuzz, process
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, polyclinic_layout, tor
+from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.errors import BadInput
+from polyclinic.files import write_text
+
+__all__ = ["LAYOUTS", "Loader", "find_case", "load_element", "read_cases", "recognise", "write_cases"]
+
+Loader = Callable[[dict[str, Any], int], Case]
+"""Makes a case of one record; gets the record and how manieth of its file it is. Raises BadInput without a place."""
+
+LAYOUTS: dict[str, Loader] = {
+    "polyclinic": polyclinic_layout.load,
+    "agentclinic": agentclinic.load,
+    "ai-hospital": ai_hospital.load,
+    "aie": aie.load,
+    "tor": tor.load,
+}
+
+# A layout is known by any of these keys; no key stands in two layouts.
+_SIGNS = {
+    "polyclinic": {"record", "truth"},
+    "agentclinic": {"OSCE_Examination"},
+    "ai-hospital": {"medical_record", "raw_medical_record"},
+    "aie": {"raw_data"},
+    "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
+}
+_SHOWN = 8
+
+
+def read_cases(path: Path, *, layout: str | None = None) -> Iterator[Case]:
+    """Yields the cases of a file, one after the other.
+
+    Args:
+        path: JSON lines, one JSON array, or one JSON object.
+        layout: a name in `LAYOUTS`; by default the first record tells.
+
+    Raises:
+        BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
+    """
+    check_layout(layout)
+    return _read(path, layout)
+
+
+def check_layout(layout: str | None) -> None:
+    """Checks the name of a layout; None means that the file decides.
+
+    Raises:
+        BadInput: there is no such layout; lists those there are.
+    """
+    if layout is not None and layout not in LAYOUTS:
+        raise BadInput(f"no layout is called {layout!r}; there are {', '.join(LAYOUTS)}")
+
+
+def _read(path: Path, layout: str | None) -> Iterator[Case]:
+    recognised: str | None = None
+    for element in read_elements(path):
+        record = element.fields()
+        if layout is None and recognised is None:
+            recognised = recognise_element(element, record)
+        yield load_element(element, layout or recognised or "", record=record)
+
+
+def recognise(first_record: dict[str, Any]) -> str:
+    """Returns the name of the layout that a record is in.
+
+    Raises:
+        BadInput: it is in none of them.
+    """
+    name = _recognised(first_record)
+    if name is None:
+        keys = ", ".join(map(repr, list(first_record)[:_SHOWN])) or "none"
+        more = ", ..." if len(first_record) > _SHOWN else ""
+        raise BadInput(
+            f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
+            + ", ".join(LAYOUTS)
+        )
+    return name
+
+
+def recognise_element(element: Element, record: dict[str, Any]) -> str:
+    """Returns the layout of an element that has been decoded.
+
+    Raises:
+        BadInput: it is in none; names its place.
+    """
+    try:
+        return recognise(record)
+    except BadInput as error:
+        raise element.bad(error.problem) from None
+
+
+def load_element(element: Element, layout: str, *, record: dict[str, Any] | None = None) -> Case:
+    """Makes the case of one element of a file.
+
+    Args:
+        element: where it stands, and its JSON.
+        layout: a name in `LAYOUTS`.
+        record: the element decoded, where that has been done.
+
+    Raises:
+        BadInput: it is no case in that layout; names the place and the field, and the layout that it looks like.
+    """
+    record = element.fields() if record is None else record
+    try:
+        case = LAYOUTS[layout](record, element.order)
+    except BadInput as error:
+        problem = error.problem
+        looks_like = _recognised(record)
+        if looks_like not in {None, layout}:
+            problem += f"; this is read as layout {layout}, and looks like layout {looks_like} (--layout {looks_like})"
+        raise element.bad(problem, error.field) from None
+    if not case.id.strip():
+        raise element.bad("a case needs an id", "$.id")
+    if not case.presentation.complaint.strip():
+        raise element.bad("a case needs a complaint", "$.record.presentation.complaint")
+    return case
+
+
+def _recognised(record: dict[str, Any]) -> str | None:
+    return next((name for name, signs in _SIGNS.items() if signs & record.keys()), None)
+
+
+def write_cases(path: Path, cases: Iterable[Case]) -> None:
+    """Writes cases in our own layout as JSON lines, all of them or none.
+
+    Raises:
+        BadInput: the path cannot be written.
+    """
+    encoder = msgspec.json.Encoder()
+    write_text(path, "".join(encoder.encode(case).decode() + "\n" for case in cases))
+
+
+def find_case(path: Path, id: str, *, layout: str | None = None) -> Case:
+    """Returns the first case with this id.
+
+    Raises:
+        BadInput: no case has it; lists ids there are, the nearest first.
+    """
+    ids: list[str] = []
+    for case in read_cases(path, layout=layout):
+        if case.id == id:
+            return case
+        ids.append(case.id)
+    near = [match[0] for match in process.extract(id, list(dict.fromkeys(ids)), scorer=fuzz.ratio, limit=_SHOWN)]
+    more = ", ..." if len(set(ids)) > len(near) else ""
+    raise BadInput(f"no case has the id {id!r}; of {len(ids)} cases the nearest are {', '.join(near)}{more}", path=path)

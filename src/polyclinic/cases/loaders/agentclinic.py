@@ -1,0 +1,125 @@
+"""AgentClinic's layout: nested OSCE examinations (Schmidgall et al., arXiv:2405.07960).
+
+`Objective_for_Doctor` is given to nobody: it can hold the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.wording import as_object, as_text, lower_first, readable, split_value
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding, History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import BadInput
+
+# Keys that only gather tests: what stands in them is the examination.
+_GATHERINGS = frozenset({
+    "imaging", "imaging studies", "imaging results", "imaging and other tests", "radiographs", "x rays",
+    "other tests", "additional tests", "special test", "special tests", "assessment tools", "tests",
+})  # fmt: skip
+# Keys that gather tests and single values alike: only what has values of its own in them is an examination.
+_LABORATORIES = frozenset({
+    "blood tests", "blood test", "blood work", "laboratory tests", "laboratory studies", "lab results", "lab work",
+    "laboratory results", "basic laboratory tests", "biopsy", "urine tests", "screening tests",
+})  # fmt: skip
+# Keys that say nothing beyond the name of the examination.
+_RESULT = frozenset({"finding", "findings", "result", "results"})
+_HISTORY = {
+    "History": "present",
+    "Past_Medical_History": "past",
+    "Current_Medications": "medications",
+    "Medications": "medications",
+    "Drug_History": "medications",
+    "Allergies": "allergies",
+    "Social_History": "personal",
+    "Family_History": "family",
+    "Review_of_Systems": "review",
+}
+
+
+def load(record: dict[str, Any], order: int) -> Case:
+    """Reads an AgentClinic record; the id is its number in the file.
+
+    Raises:
+        BadInput: a part is missing or of the wrong type; names it.
+    """
+    root = "$.OSCE_Examination"
+    osce = as_object(record.get("OSCE_Examination"), root)
+    patient = as_object(osce.get("Patient_Actor"), f"{root}.Patient_Actor")
+    symptoms = patient.get("Symptoms") or {}
+    if not isinstance(symptoms, dict):
+        symptoms = {"Primary_Symptom": symptoms}
+    complaint = as_text(symptoms.get("Primary_Symptom"))
+    if not complaint:
+        raise BadInput("a case needs a complaint", field=f"{root}.Patient_Actor.Symptoms.Primary_Symptom")
+    diagnosis = as_text(osce.get("Correct_Diagnosis"))
+    if not diagnosis:
+        raise BadInput("a case needs its diagnosis", field=f"{root}.Correct_Diagnosis")
+    about = as_text(patient.get("Demographics"))
+    history = _history(patient, symptoms)
+    presentation = Presentation(
+        complaint=complaint,
+        language=language_of([complaint, history.present]),
+        age=age_in_years(about),
+        sex=sex_of(about),
+        about=about,
+    )
+    findings = (*_physical(osce.get("Physical_Examination_Findings")), *_tests(osce.get("Test_Results")))
+    return Case(
+        id=str(order),
+        record=Record(presentation=presentation, history=history, findings=findings),
+        truth=Truth(diagnoses=(Diagnosis(diagnosis),)),
+        source="AgentClinic (arXiv:2405.07960)",
+    )
+
+
+def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:
+    sections: dict[str, list[str]] = {}
+    for key, value in patient.items():
+        text = as_text(value)
+        if not text or key in {"Demographics", "Symptoms"}:
+            continue
+        section = _HISTORY.get(key)
+        sections.setdefault(section or "other", []).append(text if section else f"{readable(key)}: {text}")
+    secondary = symptoms.get("Secondary_Symptoms") or []
+    single = [as_text(s) for s in (secondary if isinstance(secondary, list) else [secondary])]
+    single += [as_text(v) for k, v in symptoms.items() if k not in {"Primary_Symptom", "Secondary_Symptoms"}]
+    told: dict[str, Any] = {name: "; ".join(texts) for name, texts in sections.items()}
+    return msgspec.convert({"symptoms": [s for s in single if s], **told}, History)
+
+
+def _physical(value: Any) -> Iterator[Finding]:
+    for path, text in _leaves(value):
+        item = ", ".join(path[:1] + [lower_first(name) for name in path[1:] if name.lower() not in _RESULT])
+        yield _finding("physical examination", item, text)
+
+
+def _tests(value: Any) -> Iterator[Finding]:
+    for path, text in _leaves(value):
+        whole = path or ["Tests"]
+        top = whole[0].lower()
+        gathered = (top in _GATHERINGS and len(whole) > 1) or (top in _LABORATORIES and len(whole) > 2)
+        examination, *rest = whole[1:] if gathered else whole
+        if rest and rest[-1].lower() in _RESULT:
+            rest = rest[:-1]
+        yield _finding(examination, ", ".join(rest[:1] + [lower_first(name) for name in rest[1:]]), text)
+
+
+def _finding(examination: str, item: str, text: str) -> Finding:
+    value, unit = split_value(text)
+    return Finding(examination=examination, item=item, value=value, unit=unit)
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[list[str], str]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, (*path, readable(str(key))))
+    elif text := as_text(value):
+        yield list(path), text

@@ -1,0 +1,91 @@
+"""AI Hospital's layout: Chinese medical records by section (Fan et al., arXiv:2402.09742).
+
+Sections that hold the truth, and sections that nobody knows, are given to no player; nor are title, department and
+diseases of the record, which name the diagnosis.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.chinese_findings import auxiliary_findings, physical_findings
+from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
+from polyclinic.cases.loaders.wording import as_object, as_text
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History, Record
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import BadInput
+
+_HISTORY = {
+    "现病史": "present",
+    "既往史": "past",
+    "用药史": "medications",
+    "过敏史": "allergies",
+    "个人史": "personal",
+    "月经史": "personal",
+    "婚育史": "personal",
+    "月经婚育史": "personal",
+    "家族史": "family",
+}
+_LABEL = re.compile(r"^\s*(性别|年龄|姓名)\s*[:：]\s*")
+
+
+def load(record: dict[str, Any], order: int) -> Case:
+    """Reads an AI Hospital record: the revised sections, or the raw ones where there are none.
+
+    Raises:
+        BadInput: a part is missing or of the wrong type; names it.
+    """
+    part = "medical_record" if record.get("medical_record") else "raw_medical_record"
+    sections = {name: as_text(text) for name, text in as_object(record.get(part), f"$.{part}").items()}
+    complaint = sections.get("主诉", "")
+    if not complaint:
+        raise BadInput("a case needs a complaint", field=f"$.{part}.主诉")
+    diagnoses = split_diagnoses(sections.get("诊断结果") or sections.get("初步诊断", ""))
+    if not diagnoses:
+        raise BadInput("a case needs its diagnoses", field=f"$.{part}.诊断结果")
+    truth = Truth(
+        diagnoses=diagnoses,
+        rationale=split_points(sections.get("诊断依据", "")),
+        treatment=split_points(sections.get("诊治经过", "")),
+    )
+    history = _history(sections)
+    findings = (*physical_findings(sections.get("查体", "")), *auxiliary_findings(sections.get("辅助检查", "")))
+    identifier = as_text(record.get("id")) or str(order)
+    return Case(
+        id=identifier,
+        record=Record(presentation=_presentation(complaint, sections), history=history, findings=findings),
+        truth=truth,
+        source=f"AI Hospital (arXiv:2402.09742), record {identifier}",
+    )
+
+
+def _presentation(complaint: str, sections: dict[str, str]) -> Presentation:
+    parts = [p.strip() for p in re.split(r"[\n，,]", sections.get("一般资料", "")) if p.strip()]
+    age = sex = None
+    about = []
+    for part in parts:
+        value = _LABEL.sub("", part)
+        if re.fullmatch(r"[男女]性?", value):
+            sex = sex_of(value)
+        elif (part != value or "岁" in value) and age_in_years(value) is not None:
+            age = age_in_years(value)
+        else:
+            about.append(part)
+    language = language_of([complaint, sections.get("现病史", "")])
+    return Presentation(complaint=complaint, language=language, age=age, sex=sex, about="，".join(about))
+
+
+def _history(sections: dict[str, str]) -> History:
+    texts: dict[str, list[str]] = {}
+    for name, text in sections.items():
+        if text and name in _HISTORY:
+            texts.setdefault(_HISTORY[name], []).append(text)
+        elif text and name.endswith("史"):
+            texts.setdefault("other", []).append(f"{name}：{text}")
+    return msgspec.convert({name: "\n".join(parts) for name, parts in texts.items()}, History)

@@ -1,0 +1,85 @@
+"""AIE's layouts, HospitalCases and MedicalExam (Liao et al., arXiv:2403.08495): one vignette, one question.
+
+There is no examiner in this world: the whole vignette is the patient's, as history of the present illness.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.choices import read_keys, read_options
+from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.wording import as_object, as_text
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import BadInput
+
+# Who the vignette is about is said at its beginning; later people are relatives.
+_BEGINNING = 160
+_LAST_QUESTION = re.compile(r"(?:(?<=[.!?。！？])\s*|\n)[^.!?。！？\n]*[?？]\s*$")
+_LETTER = re.compile(r"^\s*\(?[A-Z][).．]\s*")
+
+
+def load(record: dict[str, Any], order: int) -> Case:
+    """Reads an AIE record; `question` is asked after the dialogue and is cut out of the vignette.
+
+    Raises:
+        BadInput: a part is missing or of the wrong type; names it.
+    """
+    raw = as_object(record.get("raw_data"), "$.raw_data")
+    text = as_text(raw.get("question"))
+    if not text:
+        raise BadInput("a case needs its vignette", field="$.raw_data.question")
+    complaint = as_text(record.get("chief_complain")) or _opening(record.get("history"))
+    if not complaint:
+        raise BadInput("a case needs a complaint; history[0].patient has none either", field="$.chief_complain")
+    stem = as_text(record.get("question"))
+    if not stem and (last := _LAST_QUESTION.search(text)):
+        stem = last[0].strip()
+    identifier = next((i for i in (as_text(record.get("id")), as_text(raw.get("id"))) if i), str(order))
+    vignette = _without(text, stem)
+    language = language_of([complaint, text])
+    options = read_options(raw.get("options"), "$.raw_data.options")
+    answers, right = _answer(raw, options)
+    about = text[:_BEGINNING]
+    presentation = Presentation(complaint=complaint, language=language, age=age_in_years(about), sex=sex_of(about))
+    data_set = as_text(record.get("dataset"))
+    return Case(
+        id=identifier,
+        record=Record(presentation=presentation, history=History(present=vignette)),
+        truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right), answers=answers),
+        setting="online",
+        question=Question(id=identifier, stem=stem, options=options, language=language),
+        source=f"AIE (arXiv:2403.08495){f', {data_set}' if data_set else ''}",
+    )
+
+
+def _opening(history: Any) -> str:
+    first = history[0] if isinstance(history, list) and history else None
+    return as_text(first.get("patient")) if isinstance(first, dict) else ""
+
+
+def _answer(raw: dict[str, Any], options: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:
+    """Returns the keys and the texts of the right options; where a key fits no option, the answer's own text."""
+    keys = read_keys(raw.get("answer_idx"), options) or read_keys(raw.get("answer"), options)
+    if not keys:
+        raise BadInput("a case needs its answer; $.raw_data.answer has none either", field="$.raw_data.answer_idx")
+    texts = [options[key] for key in keys if key in options]
+    return keys, texts or [t for t in [_LETTER.sub("", as_text(raw.get("answer")))] if t]
+
+
+def _without(text: str, question: str) -> str:
+    """Takes the question out of the vignette, wherever it stands and however its blanks are set."""
+    if not question:
+        return text
+    words = r"\s+".join(map(re.escape, question.split()))
+    match = re.search(words, text)
+    if match is None:
+        return text
+    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
+    # A vignette that is nothing but its question keeps it: the patient must know something.
+    return f"{before} {after}".strip() or text

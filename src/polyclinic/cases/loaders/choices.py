@@ -1,0 +1,104 @@
+"""Multiple-choice options and right keys, in the many ways that data sets write them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.loaders.wording import as_text
+from polyclinic.errors import BadInput
+
+_MARKED = re.compile(r"\s*\(?([A-Z])(?:[.．、:：]|\))\s*(.*)", re.DOTALL)
+
+
+def read_options(value: Any, field: str) -> dict[str, str]:
+    """Returns the options as key to text, in their order.
+
+    An object keeps its keys. An array, an array literal in a text, and plain lines get letters. A text is split at its
+    letters ("A. ..., B. ..." or "(A) ... (B) ..."), which must follow the alphabet, so that commas inside survive.
+
+    Raises:
+        BadInput: no options can be read.
+    """
+    if isinstance(value, str):
+        value = _literal(value)
+    if isinstance(value, str):
+        value = _split_letters(value) or [line for line in value.splitlines() if line.strip()]
+    if isinstance(value, list):
+        value = _lettered(value)
+    if not isinstance(value, dict) or len(value) < 2:
+        raise BadInput(
+            "two or more options are needed: an object, an array, or text such as 'A. ..., B. ...'", field=field
+        )
+    return {str(key).strip(): as_text(text) for key, text in value.items()}
+
+
+def read_keys(value: Any, options: dict[str, str]) -> tuple[str, ...]:
+    """Returns the keys of the right options: of "A, C", "AC", ["A", "C"] or an option's own text.
+
+    What is none of the options is returned as it came, for the check of the file to report.
+    """
+    if isinstance(value, list):
+        return tuple(key for part in value for key in read_keys(part, options))
+    text = as_text(value)
+    if not text or text in options:
+        return (text,) if text else ()
+    by_text = [key for key, option in options.items() if _bare(option) == _bare(text)]
+    if by_text:
+        return (by_text[0],)
+    parts = [part.strip("().． ") for part in re.split(r"[,，、;；\s]+", text) if part.strip("().． ")]
+    if len(parts) == 1 and all(letter in options for letter in parts[0]):
+        parts = list(parts[0])
+    return tuple(parts)
+
+
+def _bare(option: str) -> str:
+    marked = _MARKED.fullmatch(option)
+    return (marked[2] if marked else option).strip().casefold()
+
+
+def _literal(text: str) -> Any:
+    if not text.lstrip().startswith(("[", "{")):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _split_letters(text: str) -> dict[str, str]:
+    starts: list[tuple[int, int]] = []
+    at = 0
+    for letter in string.ascii_uppercase:
+        mark = re.compile(rf"(?:^|(?<=[\s,，;；、]))(?:\({letter}\)|（{letter}）|{letter}[.．、:：)])\s*")
+        match = mark.search(text, at)
+        if match is None:
+            break
+        starts.append(match.span())
+        at = match.end()
+    if len(starts) < 2 or text[: starts[0][0]].strip():
+        return {}
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return {
+        letter: text[begin:end].strip().rstrip(",，;；、").rstrip()
+        for letter, (_, begin), end in zip(string.ascii_uppercase, starts, ends, strict=False)
+    }
+
+
+def _lettered(values: list[Any]) -> dict[str, str]:
+    if values and all(isinstance(v, dict) and {"key", "value"} <= v.keys() for v in values):
+        return {as_text(v["key"]): as_text(v["value"]) for v in values}
+    texts = [as_text(value) for value in values]
+    marked = [_MARKED.fullmatch(text) for text in texts]
+    letters = string.ascii_uppercase
+    if all(m and m[1] == letter for m, letter in zip(marked, letters, strict=False)):
+        texts = [m[2] for m in marked if m]
+    return dict(zip(letters, texts, strict=False))

@@ -1,0 +1,68 @@
+"""Age, sex and language, read from how sources write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from polyclinic.cases.presentation import Language, Sex
+
+_YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25, "h": 1 / 8766}
+_OLD = re.compile(r"(\d+(?:\.\d+)?)[\s–-]*(y|m|w|d|h)(?:ear|r|onth|eek|ay|our)?s?[\s–-]*(?:old|o\b|/o)", re.IGNORECASE)
+_AGED = re.compile(r"\bage[d:]?\s+(\d{1,3})\b", re.IGNORECASE)
+_CODED = re.compile(r"([YMWD])\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_CHINESE_YEARS = re.compile(r"(\d+(?:\.\d+)?)\s*岁\s*(?:(\d+)\s*个?月)?")
+_CHINESE_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(个?月|周|天|日)(?:龄|大)?")
+_CHINESE_CASE = re.compile(r"^\s*[男女]性?\s*[，,、\s]\s*(\d{1,3})(?=\s*[，,、。岁\s])")
+_NEWBORN = re.compile(r"\bnewborn\b|\bneonate\b|新生儿", re.IGNORECASE)
+_SEX = re.compile(
+    r"\b(?P<female>female|woman|girl|lady|gravida|primigravida)\b|\b(?P<male>male|man|boy|gentleman)\b"
+    r"|(?P<nv>女)|(?P<nan>男)",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z]")
+
+
+def age_in_years(text: str) -> float | None:
+    """Reads an age from a line on the patient or from the beginning of a vignette.
+
+    Understands "35-year-old", "6岁4个月", "3-week-old", "Newborn", "Y70", and a bare number.
+
+    Returns:
+        Years, to three decimals; None where the text gives no age.
+    """
+    line = text.strip()
+    years = None
+    if coded := _CODED.fullmatch(line):
+        years = float(coded[2]) * _YEARS[coded[1].lower()]
+    elif line.replace(".", "", 1).isdigit():
+        years = float(line)
+    elif old := _OLD.search(line):
+        years = float(old[1]) * _YEARS[old[2].lower()]
+    elif chinese := _CHINESE_YEARS.search(line):
+        years = float(chinese[1]) + float(chinese[2] or 0) / 12
+    elif part := _CHINESE_PART.fullmatch(line):
+        unit = {"周": "w", "天": "d", "日": "d"}.get(part[2], "m")
+        years = float(part[1]) * _YEARS[unit]
+    elif aged := _CHINESE_CASE.search(line) or _AGED.search(line):
+        years = float(aged[1])
+    elif _NEWBORN.search(line):
+        years = 0.0
+    return None if years is None else round(years, 3)
+
+
+def sex_of(text: str) -> Sex | None:
+    """Reads the sex from a line on the patient: the first word that tells it counts."""
+    if text.strip().lower() in {"m", "f"}:
+        return "male" if text.strip().lower() == "m" else "female"
+    match = _SEX.search(text)
+    if match is None:
+        return None
+    return "female" if match["female"] or match["nv"] else "male"
+
+
+def language_of(texts: Iterable[str]) -> Language:
+    """Returns `zh` where the texts are mainly Chinese, for all the Latin abbreviations of a laboratory report."""
+    whole = "".join(texts)
+    return "zh" if 3 * len(_CHINESE.findall(whole)) > len(_LATIN.findall(whole)) else "en"

@@ -1,0 +1,199 @@
+"""Splits a case file into its records: JSON lines, one JSON array, or one JSON object.
+
+Lines and array elements are read one after the other, so a file never has to fit into memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import MAX_RECORD_BYTES, check_file, decode, read_lines, too_large
+
+_CHUNK_BYTES = 2**20
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_IN_STRING = re.compile(rb'["\\]')
+_OUTSIDE = re.compile(rb'["\[\]{},]')
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_JSON_NAMES = {list: "an array", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+
+
+class Element(msgspec.Struct, frozen=True, kw_only=True):
+    """One record of a file, not yet read.
+
+    Attributes:
+        path: the file.
+        number: the line, from 1; in an array, the element, from 1.
+        order: how manieth record of the file it is, from 1; blank lines do not count.
+        text: its JSON.
+        part: what `number` counts; an `object` is a whole file, which begins in line `number`.
+    """
+
+    path: Path
+    number: int
+    order: int
+    text: str
+    part: Literal["line", "element", "object"] = "line"
+
+    def bad(self, problem: str, field: str = "") -> BadInput:
+        """Returns the error that names this record's place."""
+        return _bad(problem, path=self.path, number=self.number, part=self.part, field=field)
+
+    def fields(self) -> dict[str, Any]:
+        """Decodes the record.
+
+        Raises:
+            BadInput: it is not JSON, or not an object; says where.
+        """
+        try:
+            value = msgspec.json.decode(self.text)
+        except RecursionError:
+            raise self.bad("the JSON is nested too deeply") from None
+        except msgspec.DecodeError as error:
+            raise self._malformed(str(error)) from None
+        if not isinstance(value, dict):
+            raise self.bad(f"a case is a JSON object, {{...}}; this is {_JSON_NAMES.get(type(value), 'null')}")
+        return value
+
+    def _malformed(self, message: str) -> BadInput:
+        cut_off = "truncated" in message
+        problem = f"the JSON is cut off ({message})" if cut_off else f"not JSON ({message})"
+        if self.part != "object":
+            return self.bad(problem)
+        at = _BYTE.search(message)
+        before = self.text.rstrip().encode()[: int(at[1]) if at and not cut_off else None]
+        if "trailing" in message:
+            problem += "; several objects stand one a line, or in an array"
+        return BadInput(problem, path=self.path, line=self.number + before.count(b"\n"))
+
+
+def read_elements(path: Path) -> Iterator[Element]:
+    """Yields the records of a file, whichever way it strings them together.
+
+    Raises:
+        BadInput: the file cannot be read or holds no records; says what came.
+    """
+    check_file(path)
+    # A pipe can be read only once, so it gets no look ahead: its array must then have lines of bearable length.
+    if path.is_file() and _first_byte(path) == b"[":
+        yield from _array(path, _chunks(path))
+        return
+    lines = read_lines(path)
+    first = next(lines)
+    begin = first[1].lstrip()
+    if begin.startswith("["):
+        yield from _array(path, (text.encode() for _, text in chain([first], lines)))
+    elif begin.startswith("{"):
+        yield from _lines_or_object(path, first, lines)
+    else:
+        raise BadInput(
+            f"begins with {begin[:12].strip()!r}; a case file holds JSON objects: one a line, in an array, or just one",
+            path=path,
+            line=first[0],
+        )
+
+
+def _bad(problem: str, *, path: Path, number: int, part: str, field: str = "") -> BadInput:
+    error = BadInput(problem, path=path, line=number, field=field)
+    if part == "element":
+        # The error speaks of lines; in an array its number counts elements, and the message has to say so.
+        error.args = (f"{path}, element {number}{f', {field}' if field else ''}: {problem}",)
+    return error
+
+
+def _first_byte(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_CHUNK_BYTES).lstrip(_BLANK)[:1]
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                yield chunk
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+
+
+def _lines_or_object(path: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Element]:
+    second = next(lines, None)
+    # Lines of a file of lines begin with a brace at the margin; the second line of one object is indented or a key.
+    if second is None or second[1].startswith("{") or _is_json(first[1]):
+        rest = [first] if second is None else [first, second]
+        for order, (number, text) in enumerate(chain(rest, lines), start=1):
+            yield Element(path=path, number=number, order=order, text=text)
+        return
+    parts, size, last = [first[1]], len(first[1].encode()), first[0]
+    for number, text in chain([second], lines):
+        size += len(text.encode())
+        if size > MAX_RECORD_BYTES:
+            raise BadInput(too_large(), path=path, line=number)
+        parts += ["\n" * (number - last - 1), text]
+        last = number
+    yield Element(path=path, number=first[0], order=1, text="".join(parts), part="object")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _array(path: Path, chunks: Iterable[bytes]) -> Iterator[Element]:
+    number = 0
+    for number, raw in enumerate(_split_array(path, chunks), start=1):
+        try:
+            text = decode(raw, path=path).strip()
+        except BadInput as error:
+            raise _bad(error.problem, path=path, number=number, part="element") from None
+        yield Element(path=path, number=number, order=number, text=text, part="element")
+    if not number:
+        raise BadInput("the array is empty; at least one record is needed", path=path)
+
+
+def _split_array(path: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the elements of the outermost array; only brackets, commas and quotation marks are looked at."""
+    element = bytearray()
+    number, depth, in_string, escaped, closed = 1, 0, False, False, False
+    for chunk in chunks:
+        start, at = 0, int(escaped)
+        escaped = False
+        while not closed and (match := (_IN_STRING if in_string else _OUTSIDE).search(chunk, at)):
+            at, mark = match.end(), match[0]
+            if in_string:
+                escaped = mark == b"\\" and at == len(chunk)
+                at += mark == b"\\"
+                in_string = mark == b"\\"
+            elif mark == b'"':
+                in_string = True
+            elif mark in b"[{":
+                depth += 1
+                start = at if depth == 1 else start
+            elif mark in b"]}":
+                depth -= 1
+                closed = depth == 0
+            if closed or (mark == b"," and depth == 1 and not in_string):
+                element += chunk[start : match.start()]
+                start = at
+                if element.strip() or number > 1 or not closed:
+                    yield bytes(element)
+                element.clear()
+                number += 1
+        element += chunk[start:]
+        if len(element) > MAX_RECORD_BYTES:
+            raise _bad(too_large(), path=path, number=number, part="element")
+    if not closed:
+        raise _bad("the file ends inside it; the array is not closed", path=path, number=number, part="element")
+    if element.strip():
+        raise BadInput("something follows the end of the array; a case file holds one array", path=path)

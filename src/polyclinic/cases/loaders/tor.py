@@ -1,0 +1,135 @@
+"""Tree-of-Reasoning's layout: inpatient records with an options question (appendix of the paper).
+
+Several options can be right. A physical examination with labelled parts ("Nose: ...") becomes a finding a part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.chinese_findings import physical_findings
+from polyclinic.cases.loaders.choices import read_keys, read_options
+from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.diagnoses import split_diagnoses
+from polyclinic.cases.loaders.wording import as_text
+from polyclinic.cases.presentation import Language, Presentation, Question
+from polyclinic.cases.record import Finding, History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import BadInput
+
+_HISTORY = {
+    "present-illness": "present",
+    "past-history": "past",
+    "past-illness": "past",
+    "personal-history": "personal",
+    "family-history": "family",
+}
+_IMAGING = {
+    "ultrasonic-imaging-examination": ("ultrasound", "超声检查"),
+    "x-ray-imaging-examination": ("X-ray", "X线检查"),
+    "ct-imaging-examination": ("CT", "CT检查"),
+    "magnetic-resonance-imaging-examination": ("magnetic resonance imaging", "磁共振检查"),
+    "pathological-examination": ("pathology", "病理检查"),
+}
+_STEM = {
+    "en": "Which of these diagnoses does the patient have? Several can be right.",
+    "zh": "该患者有下列哪些诊断？可多选。",
+}
+_PART = re.compile(r"(?:^|(?<=[.;。；]\s)|(?<=[.;。；]))([A-Z][A-Za-z ]{2,24}):\s*(?=\S)")
+_VITAL_SIGNS = re.compile(r"^\s*(?:T|P|R|BP|HR|Temperature)\s*[:：]\s*\d")
+
+
+def load(record: dict[str, Any], order: int) -> Case:
+    """Reads a Tree-of-Reasoning record; the id is its number in the file.
+
+    Raises:
+        BadInput: a part is missing or of the wrong type; names it.
+    """
+    # Copies of the data set write the keys with hyphens, underscores or blanks.
+    fields = {re.sub(r"[\s_]+", "-", key.strip().lower()): value for key, value in record.items()}
+    complaint = as_text(fields.get("chief-complaints")) or as_text(fields.get("chief-complaint"))
+    if not complaint:
+        raise BadInput("a case needs a complaint", field="$.Chief-Complaints")
+    question, answers = _question(fields, order, language_of([complaint]))
+    diagnoses = _diagnoses(fields.get("diagnosis"))
+    if not diagnoses and question:
+        diagnoses = tuple(Diagnosis(question.options[key]) for key in answers if key in question.options)
+    if not diagnoses:
+        raise BadInput("a case needs its diagnoses", field="$.Diagnosis")
+    told = {name: as_text(fields[key]) for key, name in _HISTORY.items() if as_text(fields.get(key))}
+    history = msgspec.convert(told, History)
+    language = language_of([complaint, history.present])
+    presentation = Presentation(
+        complaint=complaint,
+        language=language,
+        age=age_in_years(as_text(fields.get("age"))),
+        sex=sex_of(as_text(fields.get("sex"))),
+    )
+    return Case(
+        id=str(order),
+        record=Record(presentation=presentation, history=history, findings=tuple(_findings(fields, language))),
+        truth=Truth(diagnoses=diagnoses, answers=answers),
+        question=question,
+        source="Tree-of-Reasoning",
+    )
+
+
+def _question(fields: dict[str, Any], order: int, language: Language) -> tuple[Question | None, tuple[str, ...]]:
+    if not fields.get("options"):
+        return None, ()
+    options = read_options(fields["options"], "$.Options")
+    question = Question(id=str(order), stem=_STEM[language], options=options, language=language)
+    return question, read_keys(fields.get("label"), options)
+
+
+def _diagnoses(value: Any) -> tuple[Diagnosis, ...]:
+    if isinstance(value, list):
+        return tuple(Diagnosis(name) for name in map(as_text, value) if name)
+    return split_diagnoses(as_text(value))
+
+
+def _findings(fields: dict[str, Any], language: Language) -> Iterator[Finding]:
+    chinese = language == "zh"
+    physical = as_text(fields.get("physical-examination"))
+    yield from physical_findings(physical) if chinese else _physical(physical)
+    yield from _laboratory(fields.get("laboratory-examination"), "实验室检查" if chinese else "laboratory examination")
+    for key, names in _IMAGING.items():
+        if text := as_text(fields.get(key)):
+            yield Finding(examination=names[chinese], value=text)
+
+
+def _physical(text: str) -> Iterator[Finding]:
+    parts = list(_PART.finditer(text))
+    lead = text[: parts[0].start()].strip() if parts else text.strip()
+    if lead:
+        item = "Vital signs" if parts and _VITAL_SIGNS.match(lead) else ""
+        yield Finding(examination="physical examination", item=item, value=lead)
+    ends = [part.start() for part in parts[1:]] + [len(text)]
+    for part, end in zip(parts, ends, strict=False):
+        if value := text[part.end() : end].strip():
+            yield Finding(examination="physical examination", item=part[1], value=value)
+
+
+def _laboratory(value: Any, name: str) -> Iterator[Finding]:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        # What is no JSON after all is read out as the text that it is.
+        with suppress(msgspec.DecodeError, RecursionError):
+            value = msgspec.json.decode(value)
+    if not isinstance(value, dict):
+        if text := as_text(value):
+            yield Finding(examination=name, value=text)
+        return
+    for key, part in value.items():
+        if isinstance(part, dict):
+            for item, result in part.items():
+                if text := as_text(result):
+                    yield Finding(examination=str(key), item=str(item), value=text)
+        elif text := as_text(part):
+            yield Finding(examination=name, item=str(key), value=text)

@@ -1,0 +1,75 @@
+"""JSON values as text, keys as names, and numbers with their units."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from polyclinic.errors import BadInput
+
+# Names of people keep their capital inside a name ("left Achilles tendon").
+_PEOPLE = frozenset(
+    "Achilles Babinski Coombs Doppler Gram Hansel Hansel’s Lachman McMurray Murphy Papanicolaou Pap Phalen Phalen's "
+    "Rinne Romberg Rorschach Tanner Tinel Tinel's Weber Wright".split()
+)
+_PREFIX = r"(?:[kcdmunpfμµ]?)"
+_UNIT = re.compile(
+    rf"""(?:{_PREFIX}(?:g|L|l|mol|m|IU|U|Eq|Osm|s|Pa)|mm\ ?Hg|bpm|breaths|beats|lb|years)
+        (?:/(?:{_PREFIX}(?:L|l|g|m2|mol)|min|minute|h|hr|hour|24h|24\ h|day))?""",
+    re.VERBOSE,
+)
+_NUMBER_AND_UNIT = re.compile(r"(-?\d+(?:\.\d+)?) (\S.*)")
+
+
+def as_text(value: Any) -> str:
+    """Returns a JSON value as text: lists joined with "; ", objects as "Name: text; ...", null as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return "; ".join(text for text in map(as_text, value) if text)
+    if isinstance(value, dict):
+        parts = ((readable(str(key)), as_text(part)) for key, part in value.items())
+        return "; ".join(f"{name}: {text}" for name, text in parts if text)
+    return str(value)
+
+
+def as_object(value: Any, field: str) -> dict[str, Any]:
+    """Returns the value if it is a JSON object.
+
+    Raises:
+        BadInput: it is something else; names the field.
+    """
+    if not isinstance(value, dict):
+        came = "nothing" if value is None else type(value).__name__
+        raise BadInput(f"an object {{...}} is needed here; there is {came}", field=field)
+    return value
+
+
+def readable(key: str) -> str:
+    """Returns a key as a name: `Complete_Blood_Count` becomes "Complete blood count", `MRI_Brain` "MRI brain"."""
+    first, *rest = key.replace("_", " ").split() or [""]
+    return " ".join([first, *(w.lower() if w.istitle() and w.isalpha() and w not in _PEOPLE else w for w in rest)])
+
+
+def lower_first(name: str) -> str:
+    """Returns a name as it stands inside a line: its first word in lower case, unless it is an abbreviation."""
+    first, _, rest = name.partition(" ")
+    if first.istitle() and first.isalpha() and len(first) > 1 and first not in _PEOPLE:
+        first = first.lower()
+    return f"{first} {rest}".strip()
+
+
+def split_value(text: str) -> tuple[str | float, str]:
+    """Splits "9.1 g/dL" into 9.1 and "g/dL"; whatever would not read out the same again stays whole.
+
+    Returns:
+        The value and its unit; the text itself and "" where it is not a bare number with a known unit.
+    """
+    match = _NUMBER_AND_UNIT.fullmatch(text)
+    if match and _UNIT.fullmatch(match[2]) and f"{float(match[1]):g}" == match[1]:
+        return float(match[1]), match[2]
+    return text, ""

@@ -1,0 +1,17 @@
+"""The cases that come with the package: drawn from its own medical knowledge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SHIPPED = {
+    "shipped": Path(__file__).parent / "shipped" / "respiratory.jsonl",
+    "shipped-zh": Path(__file__).parent / "shipped" / "respiratory.zh.jsonl",
+}
+"""Their names on the command line, and their files."""
+
+
+def shipped_path(name: str) -> Path:
+    """Returns the file of shipped cases that a name means, or the name as a path."""
+    path = Path(name)
+    return SHIPPED[name] if name in SHIPPED and not path.exists() else path

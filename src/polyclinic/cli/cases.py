@@ -1,0 +1,212 @@
+"""`polyclinic cases`: list, check, generate, schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyclinic.cli.consult import JsonOption, LayoutOption
+from polyclinic.errors import BadInput, UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyclinic.ceiling import Ceiling
+
+app = typer.Typer(help="List, check and generate cases.", no_args_is_help=True)
+
+FileArgument = Annotated[
+    str, typer.Argument(help="A case file; 'shipped' and 'shipped-zh' come with polyclinic.", metavar="FILE")
+]
+
+
+@app.command("list")
+def list_cases(
+    file: FileArgument,
+    layout: LayoutOption = None,
+    truth: Annotated[bool, typer.Option("--truth", help="Show the diagnoses too.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """List the cases of a file: who is ill, and how much is recorded."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cases.loaders import read_cases
+    from polyclinic.cases.shipped import shipped_path
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.cli.show import plain
+
+    cases = list(read_cases(shipped_path(file), layout=layout))
+    if json:
+        print_json(
+            [
+                {
+                    "id": case.id,
+                    "language": case.presentation.language,
+                    "age": case.presentation.age,
+                    "sex": case.presentation.sex,
+                    "complaint": case.presentation.complaint,
+                    "setting": case.setting,
+                    "findings": len(case.record.findings),
+                }
+                | ({"diagnoses": [d.name for d in case.truth.diagnoses]} if truth else {})
+                for case in cases
+            ]
+        )
+        return
+    table = Table(show_edge=False, pad_edge=False)
+    for name in ("id", "language", "age", "sex", "complaint", "findings", *(("diagnoses",) if truth else ())):
+        table.add_column(name, justify="right" if name in ("age", "findings") else "left", overflow="fold")
+    for case in cases:
+        p = case.presentation
+        row = [case.id, p.language, "" if p.age is None else f"{p.age:.3g}", p.sex or "", p.complaint]
+        row += [str(len(case.record.findings)), *(["; ".join(d.name for d in case.truth.diagnoses)] if truth else [])]
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    screen = console()
+    screen.print(table)
+    screen.print(f"\n{len(cases)} case{'s' if len(cases) != 1 else ''}")
+
+
+@app.command()
+def check(
+    file: Annotated[
+        str | None,
+        typer.Argument(help="A case file. Left out: the knowledge and the cases that come with polyclinic."),
+    ] = None,
+    layout: LayoutOption = None,
+    ceiling: Annotated[
+        bool,
+        typer.Option(
+            "--ceiling",
+            help="How often a Bayesian reader of all findings is right: the best that anybody can be. "
+            "On the file's cases, or on drawn ones.",
+        ),
+    ] = False,
+    diseases: Annotated[str, typer.Option(help="With --ceiling: whom to tell apart.")] = "respiratory",
+    n: Annotated[int, typer.Option("--n", min=1, help="With --ceiling and no file: how many cases to draw.")] = 400,
+    seed: Annotated[int, typer.Option(help="With --ceiling and no file: their seed.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Check a case file: schema, duplicate ids, truth that stands where a doctor can read it."""
+    from polyclinic.knowledge.knowledge import read_knowledge
+
+    if ceiling:
+        from polyclinic.cases.loaders import read_cases
+        from polyclinic.cases.shipped import shipped_path
+        from polyclinic.ceiling import measure
+        from polyclinic.generate import generate
+
+        knowledge = read_knowledge().select(diseases)
+        if file is None:
+            cases = list(generate(knowledge, n=n, seed=seed))
+        else:
+            cases = list(read_cases(shipped_path(file), layout=layout))
+        _show_ceiling(measure(cases, knowledge), json=json)
+        return
+    _check_files(file, layout, json=json)
+
+
+def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
+    import msgspec
+
+    from polyclinic.cases.check import check_cases
+    from polyclinic.cases.shipped import SHIPPED, shipped_path
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.cli.show import plain
+    from polyclinic.knowledge.check import check_knowledge
+    from polyclinic.knowledge.knowledge import read_knowledge
+
+    names = list(SHIPPED) if file is None else [file]
+    results = {name: check_cases(shipped_path(name), layout=layout) for name in names}
+    about_knowledge = check_knowledge(read_knowledge()) if file is None else []
+    errors = len(about_knowledge) + sum(p.level == "error" for r in results.values() for p in r.problems)
+    if json:
+        documents = [{"file": name, **msgspec.to_builtins(result)} for name, result in results.items()]
+        knowledge = {"file": "knowledge", "problems": msgspec.to_builtins(about_knowledge)}
+        print_json(documents[0] if file is not None else [*documents, knowledge])
+    else:
+        screen = console()
+        for problem in about_knowledge:
+            screen.print(f"knowledge, {plain(problem.where)}: {plain(problem.problem)}", style="red", soft_wrap=True)
+        if file is None:
+            screen.print(f"knowledge: {len(about_knowledge)} problems")
+        for name, result in results.items():
+            for found in result.problems:
+                style = "red" if found.level == "error" else "yellow"
+                screen.print(plain(f"{found.level}: {name}: {found.text()}"), style=style, soft_wrap=True)
+            screen.print(plain(result.summary(name)), soft_wrap=True)
+    if errors:
+        raise UserError(
+            f"{errors} error{'s' if errors != 1 else ''} in {file or 'what is shipped'}; see the lines above"
+        )
+
+
+def _show_ceiling(ceiling: Ceiling, *, json: bool) -> None:
+    import msgspec
+
+    from polyclinic.cli.output import console, print_json
+
+    if json:
+        print_json(msgspec.to_builtins(ceiling))
+    else:
+        _print_ceiling(console(), ceiling)
+
+
+def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
+    from rich.table import Table
+
+    table = Table(show_edge=False, pad_edge=False, title="right after", title_justify="left")
+    for name in ("what is read", "right", "95 % interval"):
+        table.add_column(name, justify="left" if name == "what is read" else "right")
+    for step in ceiling.steps:
+        table.add_row(step.read, f"{step.percent:.1f} %", f"{step.low:.1f}-{step.high:.1f}")
+    screen.print(table)
+    confused = Table(
+        show_edge=False, pad_edge=False, title="\nall findings: truth by row, reading by column", title_justify="left"
+    )
+    confused.add_column("")
+    for name in ceiling.diseases:
+        confused.add_column(name, justify="right", overflow="fold")
+    for name, row in zip(ceiling.diseases, ceiling.confusion, strict=True):
+        confused.add_row(name, *(str(count) if count else "·" for count in row))
+    screen.print(confused)
+    left_out = f"; {ceiling.left_out} of other diseases left out" if ceiling.left_out else ""
+    screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {ceiling.n} cases{left_out}", style="bold")
+
+
+@app.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="Where to write the cases.", metavar="FILE")],
+    n: Annotated[int, typer.Option("--n", min=1, max=1_000_000, help="How many patients.")] = 40,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same patients.")] = 0,
+    diseases: Annotated[
+        str, typer.Option(help="'all', or departments, disease names or ICD-10 codes, separated by commas.")
+    ] = "all",
+    language: Annotated[str, typer.Option(help="Language of the records: en or zh.")] = "en",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Draw patients from the medical knowledge, balanced over disease and severity."""
+    from polyclinic.cases.loaders import write_cases
+    from polyclinic.generate import generate as draw
+    from polyclinic.knowledge.knowledge import read_knowledge
+
+    if language not in ("en", "zh"):
+        raise BadInput(f"--language {language!r}; allowed: en, zh")
+    if out.is_file() and not force:
+        raise BadInput("the file exists; name another, or overwrite it with --force", path=out)
+    knowledge = read_knowledge().select(diseases)
+    write_cases(out, draw(knowledge, n=n, seed=seed, language=language))  # type: ignore[arg-type]
+    typer.echo(
+        f"{n} cases of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}", err=True
+    )
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of one line of a case file."""
+    from polyclinic.cases.case import case_schema
+    from polyclinic.cli.output import print_json
+
+    print_json(case_schema())

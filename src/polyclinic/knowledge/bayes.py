@@ -1,0 +1,290 @@
+"""The Bayesian reader of the knowledge: what the evidence so far says, and what would say most.
+
+A hypothesis is a disease at a severity; given it, symptoms (given their parents), examination items, age, sex and
+duration are independent, just as cases are drawn from the knowledge. So the reader of all findings is the best that
+anybody can be on drawn cases. One hypothesis more, "something else", has the usual frequencies of everything; a doctor
+gives it a prior so as to notice a case outside the knowledge.
+
+Information is in nats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from polyclinic.cases.presentation import Language, Presentation
+from polyclinic.cases.record import Finding, Record
+from polyclinic.knowledge.duration import read_days
+from polyclinic.knowledge.knowledge import (
+    AGE_BANDS,
+    SEVERITIES,
+    Disease,
+    Distribution,
+    Examination,
+    Item,
+    Knowledge,
+    Severity,
+)
+from polyclinic.knowledge.lexicon import Lexicon
+
+Vector = npt.NDArray[np.float64]
+
+_LEAST = 0.002  # No single observation rules a disease out: texts and tests err in ways that no table holds.
+_SAMPLES = 8  # Results drawn per hypothesis to estimate an examination's information; more changes no decision much.
+_PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could not change what is best to ask.
+
+
+class Reader:
+    """The knowledge as tables of log-likelihoods; made once, used for any number of patients.
+
+    Args:
+        knowledge: the diseases to tell apart, and the vocabulary.
+        something_else: prior probability that the patient has none of the diseases.
+    """
+
+    def __init__(self, knowledge: Knowledge, *, something_else: float = 0.0) -> None:
+        self.knowledge = knowledge
+        self.diseases: tuple[Disease, ...] = tuple(knowledge.diseases.values())
+        self._pairs: list[tuple[Disease, Severity]] = [(d, s) for d in self.diseases for s in SEVERITIES]
+        self._something_else = something_else
+        # Row d: which hypotheses belong to disease d; the last row and column are "something else".
+        members = np.kron(np.eye(len(self.diseases)), np.ones(len(SEVERITIES)))
+        self.members: Vector = np.block([[members, np.zeros((len(self.diseases), 1))], [np.zeros(len(self._pairs)), 1]])
+        self._symptom_row = {symptom: row for row, symptom in enumerate(knowledge.symptoms)}
+        shares = [[*(d.share(s, severity) for d, severity in self._pairs), s.base] for s in knowledge.symptoms.values()]
+        self.shares: Vector = np.clip(np.array(shares), _LEAST, 1 - _LEAST)
+        self._present = np.log(self.shares)
+        self._absent = np.log1p(-self.shares)
+        self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
+        self._tables = {key: self._table(examination, item) for key, (examination, item) in self._items.items()}
+        self._names = _names(knowledge.examinations.values())
+        self.lexicons: dict[Language, Lexicon] = {
+            language: Lexicon(knowledge.symptoms.values(), language) for language in ("en", "zh")
+        }
+
+    def prior(self) -> Vector:
+        """Returns the log prior: every disease and severity alike, and "something else"."""
+        known = math.log((1 - self._something_else) / len(self._pairs))
+        other = math.log(self._something_else) if self._something_else else -math.inf
+        return np.array([known] * len(self._pairs) + [other])
+
+    def symptom(self, symptom: str, present: bool) -> Vector:
+        """Returns the log-likelihood of a symptom that is there or not (given its parent, if it has one)."""
+        row = self._symptom_row[symptom]
+        likelihood: Vector = (self._present if present else self._absent)[row]
+        return likelihood
+
+    def person(self, presentation: Presentation) -> Vector:
+        """Returns the log-likelihood of age and sex."""
+        total = np.zeros(len(self._pairs) + 1)
+        if presentation.age is not None:
+            band = next((b for b, (_, last) in AGE_BANDS.items() if presentation.age < last + 1), "65-90")
+            shares = [max(d.epidemiology.age.get(band, 0.0), _LEAST) for d, _ in self._pairs]
+            total += np.log([*shares, float(np.mean(shares))])
+        if presentation.sex is not None:
+            female = np.array([*(d.epidemiology.female for d, _ in self._pairs), 0.5])
+            total += np.log(female if presentation.sex == "female" else 1 - female)
+        return total
+
+    def duration(self, days: float) -> Vector:
+        """Returns the log-likelihood of an illness of so many days."""
+        parameters = np.array([d.duration for d, _ in self._pairs])
+        known = _lognormal(days, parameters[:, 0], parameters[:, 1])
+        return np.append(np.logaddexp(known, math.log(_LEAST)), math.log(np.mean(np.exp(known)) + _LEAST))
+
+    def finding(self, finding: Finding) -> tuple[Examination, Item, Vector] | None:
+        """Returns what a finding is about and its log-likelihood, or None where the knowledge does not know it.
+
+        A text in other words than the knowledge's speaks a little for "something else".
+        """
+        place = self._names.get((finding.examination.casefold(), finding.item.casefold()))
+        if place is None:
+            return None
+        likelihood = self._tables[place].read(finding)
+        return None if likelihood is None else (*self._items[place], likelihood)
+
+    def _table(self, examination: Examination, item: Item) -> _Numbers | _Wordings:
+        distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
+        return _Numbers(item, distributions) if item.numeric else _Wordings(item, distributions)
+
+    def read_parts(self, record: Record) -> dict[str, Vector]:
+        """Reads a whole record, where what is not written is not there.
+
+        Returns:
+            Under "" the log posterior (not normalised) from the history; under each examination's id the
+            log-likelihood of its findings.
+        """
+        language = record.presentation.language
+        seen: dict[str, bool] = {}
+        for _, text in (("", record.presentation.complaint), *record.history.sections()):
+            for symptom, present in self.lexicons[language].read(text).items():
+                seen[symptom] = seen.get(symptom, False) or present
+        history = self.prior() + self.person(record.presentation)
+        for known in self.knowledge.symptoms.values():
+            if known.parent is None or seen.get(known.parent, False):
+                history += self.symptom(known.id, seen.get(known.id, False))
+        days = read_days(record.presentation.complaint, language)
+        if days is not None:
+            history += self.duration(days)
+        parts = {"": history}
+        for finding in record.findings:
+            read = self.finding(finding)
+            if read is not None:
+                examination, _, likelihood = read
+                parts[examination.id] = parts.get(examination.id, 0.0) + likelihood
+        return parts
+
+    def likeliest(self, log_posterior: Vector) -> int:
+        """Returns the number of the most probable disease."""
+        return int((self.members[:-1] @ normalise(log_posterior)).argmax())
+
+    @cached_property
+    def _outcomes(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Likelihood under every hypothesis of results drawn under each: (drawn under, sample, hypothesis)."""
+        outcomes = {}
+        for examination in self.knowledge.examinations.values():
+            total = np.zeros((len(self._pairs), _SAMPLES, len(self._pairs) + 1))
+            for item in examination.items:
+                total += self._tables[examination.id, item.id].quantiles(_SAMPLES)
+            total -= total.max(axis=2, keepdims=True)
+            outcomes[examination.id] = np.exp(total).astype(np.float32)
+        return outcomes
+
+    def question_information(self, posterior: Vector) -> Vector:
+        """Returns how much the answer on each symptom is expected to say about the disease (parents being there)."""
+        by_disease = self.members @ posterior
+        joint = (self.shares * posterior) @ self.members.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            given = np.where(by_disease > 0, joint / by_disease, 0.0)
+        information: Vector = _binary_entropy(joint.sum(axis=1)) - _binary_entropy(given) @ by_disease
+        return information
+
+    def examination_information(self, posterior: Vector, examinations: Iterable[str]) -> dict[str, float]:
+        """Returns how much each examination's result is expected to say about the disease."""
+        kept = np.flatnonzero(posterior > _PLAUSIBLE)
+        drawn = kept[kept < len(self._pairs)]
+        if not len(drawn):
+            return dict.fromkeys(examinations, 0.0)
+        weights = posterior[drawn] / posterior[drawn].sum() / _SAMPLES
+        members = self.members[:, kept]
+        members = members[members.any(axis=1)].astype(np.float32)
+        plausible = posterior[kept].astype(np.float32)
+        before = _entropy(members @ (plausible / plausible.sum()))
+        information = {}
+        for examination in examinations:
+            after = self._outcomes[examination][drawn][:, :, kept] * plausible
+            by_disease = after @ members.T
+            by_disease /= by_disease.sum(axis=2, keepdims=True)
+            information[examination] = float(before - (_entropy(by_disease).sum(axis=1) * weights).sum())
+        return information
+
+
+class _Numbers:
+    """Log-likelihood of a number under every hypothesis; "something else" has the mean of all."""
+
+    def __init__(self, item: Item, distributions: list[Distribution]) -> None:
+        parameters = np.array([*distributions, item.usual], dtype=float)
+        self._unit = item.unit
+        self._lognormal = item.lognormal
+        self._centre = np.log(parameters[:, 0]) if item.lognormal else parameters[:, 0]
+        self._spread = np.log(parameters[:, 1]) if item.lognormal else parameters[:, 1]
+
+    def read(self, finding: Finding) -> Vector | None:
+        """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
+        try:
+            value = float(finding.value)
+        except ValueError:
+            return None
+        if finding.unit != self._unit:
+            return None
+        return self._density(np.array(math.log(max(value, 1e-9)) if self._lognormal else value))
+
+    def _density(self, x: Vector) -> Vector:
+        """Returns the log-densities (..., hypothesis), floored far out, where tails mean nothing."""
+        z = (x[..., None] - self._centre) / self._spread
+        log: Vector = -0.5 * np.minimum(z * z, 18.0) - np.log(self._spread)
+        log[..., -1] = np.log(np.mean(np.exp(log), axis=-1))
+        return log
+
+    def quantiles(self, samples: int) -> Vector:
+        """Returns the log-likelihoods (hypothesis, sample, hypothesis) of evenly spread results of each hypothesis."""
+        from statistics import NormalDist  # noqa: PLC0415
+
+        # Every item goes through its quantiles in an order of its own, so that the items of an examination vary freely.
+        steps = np.array([NormalDist().inv_cdf((k + 0.5) / samples) for k in range(samples)])
+        order = np.random.default_rng(len(self._centre) + int(abs(self._centre).sum() * 997)).permutation(samples)
+        drawn = self._centre[:-1, None] + self._spread[:-1, None] * steps[order]
+        return self._density(drawn)
+
+
+class _Wordings:
+    """Log-likelihood of one of an item's texts under every hypothesis."""
+
+    def __init__(self, item: Item, distributions: list[Distribution]) -> None:
+        values = list(item.values)
+        shares = np.array([[_share(d, v) for v in values] for d in (*distributions, item.usual)])
+        shares[-1] = shares.mean(axis=0)
+        self._shares = np.maximum(shares, _LEAST)
+        self._log = np.log(self._shares)
+        self._value = {w.casefold(): k for k, v in enumerate(values) for w in (item.values[v].en, item.values[v].zh)}
+        self._unread = np.log(np.append(np.full(len(distributions), 0.05), 0.3))
+
+    def read(self, finding: Finding) -> Vector:
+        """Returns the log-likelihoods of a result; other words than the knowledge's speak for "something else"."""
+        value = self._value.get(str(finding.value).strip().casefold())
+        likelihood: Vector = self._unread if value is None else self._log[:, value]
+        return likelihood
+
+    def quantiles(self, samples: int) -> Vector:
+        """As `_Numbers.quantiles`: each text as often as its share says."""
+        order = np.random.default_rng(int(self._shares.sum() * 997)).permutation(samples)
+        levels = (order + 0.5) / samples
+        cumulative = np.cumsum(self._shares[:-1] / self._shares[:-1].sum(axis=1, keepdims=True), axis=1)
+        drawn = np.minimum((levels[None, :, None] > cumulative[:, None, :]).sum(axis=2), self._shares.shape[1] - 1)
+        likelihoods: Vector = self._log.T[drawn]
+        return likelihoods
+
+
+def _share(distribution: Distribution, value: str) -> float:
+    assert isinstance(distribution, dict)  # noqa: S101
+    return distribution.get(value, 0.0)
+
+
+def _names(examinations: Iterable[Examination]) -> dict[tuple[str, str], tuple[str, str]]:
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    for examination in examinations:
+        outer = (examination.name.en, examination.name.zh, *examination.synonyms.en, *examination.synonyms.zh)
+        for item in examination.items:
+            inner = (item.name.en, item.name.zh, *item.synonyms.en, *item.synonyms.zh)
+            names.update({(o.casefold(), i.casefold()): (examination.id, item.id) for o in outer for i in inner})
+    return names
+
+
+def normalise(log_posterior: Vector) -> Vector:
+    """Returns the probabilities."""
+    p = np.exp(log_posterior - log_posterior.max())
+    probabilities: Vector = p / p.sum()
+    return probabilities
+
+
+def _lognormal(x: float, median: Vector, spread: Vector) -> Vector:
+    sigma = np.log(spread)
+    z = (math.log(max(x, 1e-9)) - np.log(median)) / sigma
+    density: Vector = -0.5 * z * z - np.log(sigma)
+    return density
+
+
+def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    result: npt.NDArray[np.floating] = -(p * np.log(p + 1e-12)).sum(axis=-1)
+    return result
+
+
+def _binary_entropy(p: Vector) -> Vector:
+    q = np.clip(p, 1e-9, 1 - 1e-9)
+    result: Vector = -(q * np.log(q) + (1 - q) * np.log(1 - q))
+    return result

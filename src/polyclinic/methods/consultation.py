@@ -1,0 +1,150 @@
+"""The consultation: a doctor talks with a patient, an examiner looks up what is ordered, the doctor reports.
+
+Papers: AI Hospital (§2, appendix F) for the ward with an examiner; AIE (§4) for the online visit without one.
+Defaults: ten doctor's turns, as AI Hospital.
+
+Where we differ: whom somebody speaks to is a field of the typed answer, not a tag in the text. The examiner's results
+reach the doctor word for word, not retold by the patient. A player that gives no usable answer ends the visit as
+failed, with the name of the error; it never counts as something said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from polyclinic.cases.report import Report
+from polyclinic.errors import PlayFailure
+from polyclinic.events import End, Ended, Event, Examined, Failed, Reported, Role, Said, State, Trace
+from polyclinic.players.player import EXAMINE, OPEN, REPLY, REPORT, SPEAK, Player
+
+MAX_TURNS = 10
+
+
+class Consultation(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a visit: the trace, the report (None where it failed), why it ended, the doctor's turns."""
+
+    trace: Trace
+    report: Report | None
+    end: End
+    turns: int
+
+
+async def consultation(
+    doctor: Player,
+    patient: Player,
+    examiner: Player | None,
+    *,
+    max_turns: int = MAX_TURNS,
+    trace: Trace | None = None,
+    watch: Callable[[Event], None] | None = None,
+) -> Consultation:
+    """Lets a doctor see a patient.
+
+    Args:
+        doctor: asks, orders, concludes, reports.
+        patient: opens with the complaint, answers, and turns to the examiner where the doctor ordered something.
+        examiner: looks results up; None where the patient holds them (AIE's online visit).
+        max_turns: the doctor's turns; at the limit the doctor is asked for the report.
+        trace: events go to its end; a new one by default.
+        watch: called with each event as it happens.
+
+    Returns:
+        The consultation. A player's failure is in it, as its end and as an event; it is not raised.
+    """
+    trace = Trace() if trace is None else trace
+    players = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
+    acting = Role.PATIENT
+    turn = 0
+
+    def happen(event: Event, *hearers: Role) -> None:
+        trace.add(event)
+        for role in hearers:
+            player = players[role]
+            if player is not None:
+                player.observe(event)
+        if watch is not None:
+            watch(event)
+
+    def say(who: Role, to: Role, text: str, state: State | None = None) -> None:
+        hearers = (Role.DOCTOR, Role.PATIENT, *((to,) if to is Role.EXAMINER else ()))
+        happen(Said(seq=trace.next, turn=turn, who=who, to=to, text=text, state=state), *hearers)
+
+    def ended(reason: End, report: Report | None) -> Consultation:
+        happen(Ended(seq=trace.next, reason=reason, turns=turn))
+        return Consultation(trace=trace, report=report, end=reason, turns=turn)
+
+    try:
+        # 1. The patient opens with the complaint.
+        opening = await patient.act(OPEN)
+        say(Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
+        reason = End.TURN_LIMIT
+        while turn < max_turns:
+            # 2. The doctor says one thing to the patient, or concludes.
+            acting = Role.DOCTOR
+            spoken = await doctor.act(SPEAK)
+            turn += 1
+            say(Role.DOCTOR, Role.PATIENT, spoken.say)
+            if spoken.conclude:
+                reason = End.CONCLUDED
+                break
+            # 3. The patient answers the doctor, or turns to the examiner.
+            acting = Role.PATIENT
+            reply = await patient.act(REPLY)
+            to = Role.EXAMINER if reply.to == "examiner" and examiner is not None else Role.DOCTOR
+            say(Role.PATIENT, to, reply.say, reply.state)
+            if reply.leave:
+                reason = End.PATIENT_LEFT
+                break
+            # 4. The examiner looks up what was asked for; doctor and patient learn it.
+            if to is Role.EXAMINER and examiner is not None:
+                acting = Role.EXAMINER
+                results = await examiner.act(EXAMINE)
+                happen(
+                    Examined(
+                        seq=trace.next,
+                        turn=turn,
+                        findings=results.findings,
+                        not_recorded=results.not_recorded,
+                        text=results.text,
+                    ),
+                    Role.DOCTOR,
+                    Role.PATIENT,
+                )
+        # 5. The doctor reports.
+        acting = Role.DOCTOR
+        report = await doctor.act(REPORT)
+        happen(Reported(seq=trace.next, report=report), Role.PATIENT)
+        return ended(reason, report)
+    except PlayFailure as failure:
+        happen(Failed(seq=trace.next, who=acting, error=type(failure).__name__, problem=str(failure)))
+        return ended(End.FAILED, None)
+
+
+async def one_step(
+    doctor: Player, *, trace: Trace | None = None, watch: Callable[[Event], None] | None = None
+) -> Consultation:
+    """Asks a doctor who was given the whole record for the report, without a dialogue: the upper bound (AI Hospital).
+
+    Args:
+        doctor: a doctor who knows the record.
+        trace: as in `consultation`.
+        watch: as in `consultation`.
+    """
+    trace = Trace() if trace is None else trace
+
+    def happen(event: Event) -> None:
+        trace.add(event)
+        if watch is not None:
+            watch(event)
+
+    try:
+        report = await doctor.act(REPORT)
+        happen(Reported(seq=trace.next, report=report))
+        end = End.CONCLUDED
+    except PlayFailure as failure:
+        report, end = None, End.FAILED
+        happen(Failed(seq=trace.next, who=Role.DOCTOR, error=type(failure).__name__, problem=str(failure)))
+    happen(Ended(seq=trace.next, reason=end, turns=0))
+    return Consultation(trace=trace, report=report, end=end, turns=0)

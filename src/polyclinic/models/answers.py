@@ -1,0 +1,222 @@
+"""Reading what a model said, without ever guessing, and asking again where it cannot be read.
+
+A typed answer is read from the text itself, from one fenced block in it, or from one JSON value among prose. Where two
+different values could be meant, none is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import CutOff, ModelError, Refused, UnreadableReply
+from polyclinic.models.model import Answer, Messages, Reply, Usage
+from polyclinic.models.schema import Form, form_of
+
+LONGEST_SEARCH = 200_000
+"""Characters of an answer in which JSON is looked for among prose; the search goes over the text more than once."""
+
+MOST_CANDIDATES = 64
+"""Braces at which a JSON value may begin, for the same reason."""
+
+SHOWN = 4_000
+"""Characters of its unreadable answer that a model is shown again."""
+
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
+_OPENING = re.compile(r"[{\[]")
+_SCAN = json.JSONDecoder()
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """What a door brings back from one request that was answered.
+
+    Attributes:
+        text: what the model said.
+        finish: why it stopped: "stop", "length", "content_filter", or the server's own word.
+        refusal: what it said instead, where the server tells refusals apart.
+        usage: what it cost.
+        attempts: requests made, retries included.
+    """
+
+    text: str
+    finish: str = "stop"
+    refusal: str = ""
+    usage: Usage = Usage()
+    attempts: int = 1
+
+
+Complete = Callable[[list[tuple[str, Any]], Form | None], Awaitable[Completion]]
+"""Asks a model once. A door is this function and its set-up."""
+
+
+async def ask_until_read(complete: Complete, messages: Messages, answer: Answer, *, repairs: int) -> Reply:
+    """Asks, reads, and asks again with the error told to the model.
+
+    Args:
+        complete: asks the model once.
+        messages: as in `Model.ask`.
+        answer: as in `Model.ask`.
+        repairs: how often to ask again.
+
+    Raises:
+        UnreadableReply: the last answer could not be read either.
+        Refused: the model will not answer.
+    """
+    began = time.monotonic()
+    form = None if answer is None else form_of(answer)
+    said: list[tuple[str, Any]] = [("user", messages)] if isinstance(messages, str) else list(messages)
+    usage, attempts = Usage(), 0
+    while True:
+        completion = await complete(said, form)
+        usage = completion.usage if not attempts else usage + completion.usage
+        attempts += completion.attempts
+        try:
+            value = read(completion, answer, form)
+        except ModelError as failure:
+            problem = failure
+        else:
+            return Reply(completion.text, value, usage, time.monotonic() - began, attempts)
+        if repairs <= 0 or not isinstance(problem, UnreadableReply):
+            raise type(problem)(problem.problem, text=completion.text, usage=usage, attempts=attempts)
+        repairs -= 1
+        said = [*said, ("assistant", completion.text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
+
+
+def _complaint(problem: UnreadableReply, form: Form | None) -> str:
+    """Returns what the model is told when it is asked again."""
+    told = f"That answer cannot be used: {problem.problem}."
+    if isinstance(problem, CutOff):
+        told += " Answer again, shorter."
+    elif form is None:
+        told += " Answer again."
+    return told if form is None else f"{told} Answer again with nothing but JSON that follows this schema: {form.text}"
+
+
+def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
+    """Returns what the answer means.
+
+    Args:
+        completion: what the model said.
+        answer: what was asked for.
+        form: the form of that, None where text was.
+
+    Raises:
+        Refused: the model, or a filter, did not answer.
+        CutOff: it was stopped before its end, and what there is cannot be read.
+        UnreadableReply: it is not what was asked for.
+    """
+    if completion.refusal or completion.finish == "content_filter":
+        raise Refused(f"the model refused: {completion.refusal[:200] or 'stopped by a content filter'}")
+    text = completion.text
+    if form is None:
+        if completion.finish == "length":
+            raise CutOff("the answer was cut off at the most tokens it may have")
+        if not text.strip():
+            raise UnreadableReply("the answer is empty")
+        return text
+    try:
+        return read_choice(text, answer, form) if isinstance(answer, tuple) else read_value(text, form)
+    except UnreadableReply:
+        if completion.finish == "length":
+            raise CutOff("the answer was cut off at the most tokens it may have") from None
+        raise
+
+
+def read_choice(text: str, options: tuple[str, ...], form: Form) -> str:
+    """Returns the option that the text is: by itself or as JSON, upper and lower case and white space aside.
+
+    Raises:
+        UnreadableReply: it is none of them.
+    """
+    text = _THOUGHT.sub("", text)
+    by_name = {_folded(option): option for option in reversed(options)}
+    if (option := by_name.get(_folded(text))) is not None:
+        return option
+    said = read_value(text, form)
+    if (option := by_name.get(_folded(said))) is None:
+        raise UnreadableReply(f"{said[:80]!r} is none of the options: {' | '.join(options)}"[:2000])
+    return option
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def read_value(text: str, form: Form) -> Any:
+    """Returns the one value of the form that the text holds.
+
+    Raises:
+        UnreadableReply: it holds none, or more than one.
+    """
+    text = _THOUGHT.sub("", text).strip()
+    if not text:
+        raise UnreadableReply("the answer is empty")
+    try:
+        return _decoded(text, form)
+    except UnreadableReply as failure:
+        problem = failure
+    found: list[Any] = []
+    if len(text) <= LONGEST_SEARCH:
+        for search in (_fenced, _among_prose):
+            for piece in search(text):
+                try:
+                    value = _decoded(piece, form)
+                except UnreadableReply as failure:
+                    if piece != text:
+                        problem = failure
+                else:
+                    if value not in found:
+                        found.append(value)
+            if found:
+                break
+    if not found:
+        raise problem
+    if len(found) > 1:
+        raise UnreadableReply(f"the answer holds {len(found)} different values, and one was asked for")
+    return found[0]
+
+
+def _decoded(text: str, form: Form) -> Any:
+    try:
+        return form.decoder.decode(text).answer if form.wrapped else form.decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        problem = str(error)
+    if form.wrapped:
+        try:
+            return form.bare.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            pass
+    raise UnreadableReply(problem)
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Yields what stands in fenced blocks."""
+    return (match[1] for match in _FENCE.finditer(text))
+
+
+def _among_prose(text: str) -> Iterator[str]:
+    """Yields the JSON objects and arrays that stand in the text, the outermost ones only."""
+    at = 0
+    for _ in range(MOST_CANDIDATES):
+        match = _OPENING.search(text, at)
+        if match is None:
+            return
+        at = match.start()
+        try:
+            end = _SCAN.raw_decode(text, at)[1]
+        except RecursionError:
+            return
+        except json.JSONDecodeError as error:
+            # What stands inside a value that breaks off is a part of it, and not the answer.
+            if error.msg.startswith("Unterminated string"):
+                return
+            at = max(error.pos, at + 1)
+        else:
+            yield text[at:end]
+            at = end

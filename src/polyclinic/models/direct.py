@@ -1,0 +1,245 @@
+"""The fast door: any OpenAI-compatible `/chat/completions`, over connections that are kept, encoded and decoded once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+from collections.abc import Callable
+from typing import Any, Self
+
+import aiohttp
+import yarl
+
+from polyclinic.errors import BadInput, Broken, TimedOut, TooLarge, Unreachable
+from polyclinic.models import wire
+from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import Answer, Messages, Price, Reply
+from polyclinic.models.parameters import Parameters
+from polyclinic.models.retry import Fault, Patience, retry_after
+from polyclinic.models.schema import Form
+from polyclinic.seeds import derive
+
+LARGEST = 4 * 2**20
+"""Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
+
+OPENAI = "https://api.openai.com/v1"
+
+_log = logging.getLogger(__name__)
+
+
+class Direct:
+    """A model behind an OpenAI-compatible endpoint. Use it with `async with`.
+
+    Args:
+        model: the model's name there.
+        base_url: the address, up to `/v1`; `OPENAI_BASE_URL`, then OpenAI's, unless given.
+        api_key_env: the variable that the key is read from. Without a key, requests go without one.
+        concurrency: requests at a time, or a `Limit` that models of one endpoint share.
+        timeout: seconds that one request may take.
+        attempts: requests for one answer, where the endpoint fails.
+        patience: seconds that one answer may take, pauses included, before it is given up.
+        pause: seconds before the second request at most; doubled for each further one.
+        repairs: how often an answer that cannot be read is asked for again.
+        price: what tokens cost, for the sums.
+        seed: gives the pauses.
+        report: told, once each, which parameters the model does not take; the log unless given.
+
+    Raises:
+        BadInput: the address is no http address, or holds a user name or password.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key_env: str = "OPENAI_API_KEY",
+        concurrency: int | Limit = 256,
+        timeout: float = 300.0,
+        attempts: int = 6,
+        patience: float = 600.0,
+        pause: float = 0.5,
+        repairs: int = 1,
+        price: Price | None = None,
+        seed: int = 0,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.name = f"direct/{model}"
+        self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
+        self._model, self._key_env = model, api_key_env
+        self._base = _address(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
+        self._url = self._base / "chat/completions"
+        self._shown = str(self._base.with_query(None))
+        self._timeout, self._attempts, self._patience, self._pause = timeout, attempts, patience, pause
+        self._repairs, self._price = repairs, price
+        self._parameters = Parameters(model, name=self.name, report=report or _log.warning)
+        self._key = _key(api_key_env)
+        self._rng: random.Random = derive(seed, "pauses", model)
+        self._session: aiohttp.ClientSession | None = None
+        self._stop: Fault | None = None
+
+    async def __aenter__(self) -> Self:
+        self._open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def ask(
+        self,
+        messages: Messages,
+        *,
+        answer: Answer = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        reasoning: str | None = None,
+        seed: int | None = None,
+        purpose: str = "",
+    ) -> Reply:
+        """Asks the endpoint; see `Model.ask`."""
+        del purpose
+        options = {
+            "temperature": temperature,
+            "top_p": top_p,
+            "max_tokens": max_tokens,
+            "reasoning_effort": reasoning,
+            "seed": seed,
+        }
+        options = {name: value for name, value in options.items() if value is not None}
+
+        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
+            return await self.complete(
+                [{"role": role, "content": wire.content(part)} for role, part in said], form, options
+            )
+
+        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
+
+    async def complete(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
+        """Asks once, as often as it takes for an answer to come.
+
+        Args:
+            messages: as the wire has them.
+            form: what the answer must look like.
+            options: parameters by their names on the wire.
+
+        Raises:
+            EndpointError: no answer came.
+            WrongKey: the endpoint wants another key; every later call fails at once.
+            UnknownModel: the endpoint has no such model, or no such address.
+        """
+        patience = Patience(attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng)
+        while True:
+            body = self._parameters.body(messages, form, options)
+            async with self.limit:
+                # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
+                if self._stop is not None:
+                    break
+                patience.made += 1
+                result = await self._send(body)
+            if isinstance(result, Completion):
+                usage = result.usage if self._price is None else self._price.of(result.usage)
+                return Completion(result.text, result.finish, result.refusal, usage, patience.made)
+            if isinstance(result, Fault):
+                wait = patience.wait(result)
+                if wait is None:
+                    raise result.error(self._told(result, patience.made))
+                await asyncio.sleep(wait)
+        raise self._stop.error(self._told(self._stop, 1))
+
+    def _told(self, fault: Fault, attempts: int) -> str:
+        tries = f", {attempts} attempts" if attempts > 1 else ""
+        return f"{self.name} at {self._shown}: {self._without_key(fault.problem)}{tries}"
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+            if self._key:
+                headers["Authorization"] = f"Bearer {self._key}"
+            self._session = aiohttp.ClientSession(
+                headers=headers,
+                # The limit is ours; a second one below it would only hide the queue.
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=min(20.0, self._timeout)),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=("User-Agent",),
+            )
+        return self._session
+
+    async def _send(self, body: dict[str, Any]) -> Completion | Fault | None:
+        """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
+        fault: Fault
+        try:
+            async with self._open().post(self._url, data=wire.encode(body), allow_redirects=False) as response:
+                raw = await _read(response)
+                if response.status == 200 and raw is not None:
+                    result = wire.completion(raw)
+                    if isinstance(result, Completion):
+                        self.limit.went_well()
+                    return result
+                status, after = response.status, retry_after(response.headers.get("Retry-After"))
+        except TimeoutError:
+            return Fault(TimedOut, f"no answer within {self._timeout:g} seconds")
+        except aiohttp.ClientConnectorError as error:
+            return Fault(Unreachable, f"cannot be reached ({error.strerror or type(error.os_error).__name__})")
+        except aiohttp.ClientPayloadError:
+            return Fault(Broken, "the connection broke in the middle of the answer")
+        except (aiohttp.ClientError, OSError) as error:
+            # Their texts can hold the request's headers, and with them the key.
+            return Fault(Broken, f"the connection broke ({type(error).__name__})")
+        if raw is None:
+            return Fault(TooLarge, f"an answer of more than {LARGEST >> 20} MiB", again=False)
+        if status in {400, 422} and self._parameters.refused(body, raw):
+            return None
+        fault = wire.fault(
+            status, raw, after=after, model=self._model, key_env=self._key_env, has_key=bool(self._key)
+        )
+        if status == 429:
+            self.limit.too_many()
+        if status in {401, 404}:
+            self._stop = fault
+        return fault
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """Returns the body; None where it is too large, with the connection closed."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := await response.content.readany():
+        size += len(piece)
+        if size > LARGEST:
+            response.close()
+            return None
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _key(variable: str) -> str:
+    key = os.environ.get(variable, "").strip()
+    if not key.isprintable() or " " in key:
+        raise BadInput(f"the key in {variable} holds white space or control characters")
+    return key
+
+
+def _address(text: str) -> yarl.URL:
+    try:
+        url = yarl.URL(text.rstrip("/"))
+    except ValueError:
+        url = yarl.URL()
+    if url.user or url.password:
+        raise BadInput("the address of an endpoint holds a user name or password; keys come from the environment only")
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise BadInput(f"{text!r} is no address of an endpoint; one looks like http://127.0.0.1:8000/v1")
+    return url

@@ -1,0 +1,73 @@
+"""How many requests may be at one endpoint at a time: a fixed number, or as many as it bears."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+
+class Limit:
+    """Lets in so many at a time, in order of arrival. Give the same one to all models of one endpoint.
+
+    Adaptive, it grows by one for each round of answers that went well, and halves when the endpoint says that there
+    are too many, once for each round.
+
+    Args:
+        most: how many at a time; where adaptive, at most so many.
+        adaptive: whether to look for the right number, from `start` on.
+        start: how many at a time at first, where adaptive.
+    """
+
+    def __init__(self, most: int = 256, *, adaptive: bool = False, start: int = 16) -> None:
+        if most < 1:
+            raise ValueError(f"a limit of {most} lets nobody in; give 1 or more")
+        self.most, self.adaptive = most, adaptive
+        self.now = min(start, most) if adaptive else most
+        self.inside = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._since_change = 0
+
+    async def __aenter__(self) -> None:
+        if self.inside < self.now and not self._waiting:
+            self.inside += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # The place was given to us and we are gone: it is the next one's.
+                self.inside -= 1
+                self._let_in()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self.inside -= 1
+        self._let_in()
+
+    def went_well(self) -> None:
+        """Takes note of an answer."""
+        if self.adaptive:
+            self._since_change += 1
+            if self._since_change >= self.now and self.now < self.most:
+                self.now += 1
+                self._since_change = 0
+                self._let_in()
+
+    def too_many(self) -> None:
+        """Takes note of a 429."""
+        # Those sent before the last halving still come back; they are no reason to halve again.
+        if self.adaptive:
+            if self._since_change >= 0:
+                self.now = max(1, self.now // 2)
+                self._since_change = -self.inside
+            else:
+                self._since_change += 1
+
+    def _let_in(self) -> None:
+        while self._waiting and self.inside < self.now:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.inside += 1
+                turn.set_result(None)

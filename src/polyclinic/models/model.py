@@ -1,0 +1,174 @@
+"""What a model is to everybody else: one verb, `ask`, and what comes back.
+
+reply = await model.ask("Which of these?", answer=("flu", "cold"))
+reply.value  # "flu"
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import check_file
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """A part of a message that is text."""
+
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True, tag="image"):
+    """A part of a message that is a picture.
+
+    Attributes:
+        url: an https address, or the picture itself as a `data:` URL.
+    """
+
+    url: str
+
+    @classmethod
+    def read(cls, path: Path) -> Image:
+        """Reads a picture from a file.
+
+        Raises:
+            BadInput: the file cannot be read, or its name does not end like a picture's.
+        """
+        check_file(path)
+        kind = mimetypes.guess_type(path.name)[0] or ""
+        if not kind.startswith("image/"):
+            raise BadInput("not a picture by its name; .png, .jpg, .gif and .webp are", path=path)
+        return cls(url=f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}")
+
+
+Part = Text | Image
+Message = tuple[str, str | Sequence[Part]]
+"""A role ("system", "user", "assistant") and what it says."""
+
+Messages = str | Sequence[Message]
+"""A string is what the user says."""
+
+Answer = tuple[str, ...] | Any
+"""What is wanted: None for text, a tuple for one of these strings, a type that msgspec knows for a value of that type."""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What answers cost.
+
+    Attributes:
+        tokens_in: tokens of the prompt, cached ones included.
+        cached: tokens of the prompt that the server had from before.
+        tokens_out: tokens of the answer, reasoning included.
+        reasoning: tokens of the answer that are reasoning.
+        cost: in the currency of the prices given; None where there are none.
+    """
+
+    tokens_in: int = 0
+    cached: int = 0
+    tokens_out: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            tokens_in=self.tokens_in + other.tokens_in,
+            cached=self.cached + other.cached,
+            tokens_out=self.tokens_out + other.tokens_out,
+            reasoning=self.reasoning + other.reasoning,
+            cost=other.cost if self.cost is None else self.cost + (other.cost or 0.0),
+        )
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a million tokens cost. Without a price of their own, cached tokens cost as much as others."""
+
+    tokens_in: float
+    tokens_out: float
+    cached: float | None = None
+
+    def of(self, usage: Usage) -> Usage:
+        """Returns the usage with its cost."""
+        cached = self.tokens_in if self.cached is None else self.cached
+        money = (usage.tokens_in - usage.cached) * self.tokens_in + usage.cached * cached
+        return msgspec.structs.replace(usage, cost=(money + usage.tokens_out * self.tokens_out) / 1e6)
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A model's answer.
+
+    Attributes:
+        text: what it said.
+        value: what that means: the text, the option chosen, or a value of the type asked for.
+        usage: what it cost, repairs included.
+        seconds: from the question to the answer, waiting included.
+        attempts: requests made: 1, and one for each retry and each repair.
+    """
+
+    text: str
+    value: Any
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    attempts: int = 1
+
+
+class Model(Protocol):
+    """Answers questions. Every door is one, and so is anything else with a name and this verb."""
+
+    @property
+    def name(self) -> str:
+        """Names the model in results, journals and error texts."""
+        ...
+
+    async def ask(
+        self,
+        messages: Messages,
+        *,
+        answer: Answer = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        reasoning: str | None = None,
+        seed: int | None = None,
+        purpose: str = "",
+    ) -> Reply:
+        """Asks, and reads the answer.
+
+        Args:
+            messages: what the user says, or the conversation so far as (role, text or parts). What is stable comes
+                first, so that the server's prefix cache hits.
+            answer: what is wanted: None for text, a tuple of strings for one of these, a type for a value of it.
+            temperature: 0 for the likeliest; None leaves it to the server, as for all that follow.
+            top_p: share of the likeliest tokens that are drawn from.
+            max_tokens: the longest answer. A longer one is `CutOff`.
+            reasoning: how hard to think: "none", "minimal", "low", "medium", "high".
+            seed: for servers that can repeat a draw.
+            purpose: what the answer is for, for the sums of the usage. Equal questions that run at the same time need
+                purposes or seeds of their own, so that a journal can tell them apart.
+
+        Raises:
+            UnreadableReply: the answer is not what was asked for, also when asked again.
+            CutOff: it ended before its end.
+            Refused: the model will not answer.
+            EndpointError: no answer came, one subclass for each reason.
+            WrongKey: the endpoint wants another key.
+            BudgetSpent: the run has cost what it may cost.
+        """
+        ...
+
+
+class OpenModel(Model, Protocol):
+    """A model that holds something open: use it with `async with`."""
+
+    async def __aenter__(self) -> Self:
+        """Opens what is needed."""
+        ...
+
+    async def __aexit__(self, *_: object) -> None:
+        """Closes it."""
+        ...

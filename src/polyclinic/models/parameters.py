@@ -1,0 +1,66 @@
+"""What a model takes: a parameter that it refuses is left out from then on, and said once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polyclinic.models import wire
+from polyclinic.models.schema import Form
+
+_LADDER: dict[wire.Structured, wire.Structured] = {"strict": "loose", "loose": "prompt"}
+
+
+class Parameters:
+    """Builds the bodies of requests for one model, and learns from what it refuses.
+
+    Args:
+        model: the model's name at the endpoint.
+        name: its name in what is reported.
+        report: told what is left out, once for each.
+    """
+
+    def __init__(self, model: str, *, name: str, report: Callable[[str], None]) -> None:
+        self._model, self._name, self._report = model, name, report
+        self._left_out: set[str] = set()
+        self._renamed: dict[str, str] = {}
+        self._structured: wire.Structured = "strict"
+
+    def body(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns the body of a request, without what the model does not take."""
+        body: dict[str, Any] = {"model": self._model, "messages": messages}
+        for name, value in options.items():
+            if name not in self._left_out:
+                body[self._renamed.get(name, name)] = value
+        if form is not None:
+            if self._structured == "prompt":
+                body["messages"] = wire.in_words(messages, form)
+            else:
+                body["response_format"] = wire.response_format(form.text, form.strict and self._structured == "strict")
+        return body
+
+    def refused(self, body: dict[str, Any], raw: bytes) -> bool:
+        """Takes note of a parameter that the model refused; tells whether there is one.
+
+        Args:
+            body: what was sent.
+            raw: the endpoint's answer, with status 400 or 422.
+        """
+        sent = body.get("response_format")
+        names = [name for name in wire.PARAMETERS if self._renamed.get(name, name) in body or name in body]
+        name = wire.not_taken(raw, names)
+        if name is None:
+            return False
+        # Of many requests in flight each may come back refused: only the first of them is news.
+        if name == "response_format":
+            was: wire.Structured = "strict" if b'"strict":true' in bytes(sent or b"") else "loose"
+            if self._structured == was or (was == "loose" and self._structured == "strict"):
+                self._structured = _LADDER[was]
+                if self._structured == "prompt":
+                    self._report(f"{self._name} takes no JSON Schema; it is put into the prompt")
+        elif name == "max_tokens" and name in body and b"max_completion_tokens" in raw:
+            self._renamed[name] = "max_completion_tokens"
+        elif name not in self._left_out and not (name in body and name in self._renamed):
+            self._left_out.add(name)
+            self._report(f"{self._name} does not take {name}; it is left out")
+        return True

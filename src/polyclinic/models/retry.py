@@ -1,0 +1,77 @@
+"""How often, and how long after, a request is sent again that met a fault of the endpoint."""
+
+from __future__ import annotations
+
+import email.utils
+import random
+import time
+from collections.abc import Callable
+
+import msgspec
+
+MOST_PAUSE = 60.0
+"""Seconds; no pause of our own is longer."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What an endpoint did instead of answering.
+
+    Attributes:
+        error: the class of errors it belongs to.
+        problem: what happened, in one line, without keys.
+        again: whether it may go better another time.
+        after: seconds that the endpoint asks us to wait, None where it does not say.
+    """
+
+    error: type[Exception]
+    problem: str
+    again: bool = True
+    after: float | None = None
+
+
+class Patience:
+    """The budget of one ask: attempts and time. Pauses double, and are drawn from between nothing and all of that.
+
+    Args:
+        attempts: requests at most.
+        seconds: from the first request to the last.
+        pause: seconds before the second request, at most.
+        rng: draws the pauses, so that clients that failed together do not come back together.
+        clock: gives seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        attempts: int,
+        seconds: float,
+        pause: float,
+        rng: random.Random,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._attempts, self._pause, self._rng, self._clock = attempts, pause, rng, clock
+        self._until = clock() + seconds
+        self.made = 0
+
+    def wait(self, fault: Fault) -> float | None:
+        """Returns the seconds to wait before the next request, None where it is not worth while or the budget is spent."""
+        if not fault.again or self.made >= self._attempts:
+            return None
+        pause = self._rng.uniform(0.0, min(MOST_PAUSE, self._pause * 2.0 ** (self.made - 1)))
+        if fault.after is not None:
+            pause += fault.after
+        return pause if self._clock() + pause < self._until else None
+
+
+def retry_after(header: str | None, now: Callable[[], float] = time.time) -> float | None:
+    """Returns the seconds that a Retry-After header asks for, given as seconds or as an HTTP date; None for none."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - now()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None

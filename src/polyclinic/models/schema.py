@@ -1,0 +1,117 @@
+"""JSON Schema from types, as constrained decoders want it.
+
+Every object is closed and all its fields are required, references are inlined, and the root is an object.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import msgspec
+
+DROPPED = frozenset({"title", "default", "discriminator", "description"})
+"""Keywords that some constrained decoders refuse. A `description` stays where it is a field's, see `_closed`."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """What an answer must look like, and how to read it.
+
+    Attributes:
+        schema: JSON Schema, with an object at its root.
+        strict: whether every object in it is closed, so that servers that want that ("strict") take it.
+        wrapped: whether the value stands in a field "answer", because it is no object itself.
+        decoder: reads the value, or the object with the value in it.
+        bare: reads the value itself.
+        text: the schema as JSON.
+    """
+
+    schema: dict[str, Any]
+    strict: bool
+    wrapped: bool
+    decoder: msgspec.json.Decoder[Any]
+    bare: msgspec.json.Decoder[Any]
+    text: str
+
+
+@functools.lru_cache(maxsize=512)
+def form_of(answer: Any) -> Form:
+    """Returns the form of an answer: a type that msgspec knows, or a tuple of the strings that are allowed.
+
+    Raises:
+        TypeError: msgspec knows no such type, or the tuple is empty.
+    """
+    if isinstance(answer, tuple):
+        if not answer:
+            raise TypeError("an answer needs at least one option to choose from")
+        part: dict[str, Any] = {"enum": list(answer)}
+        answer = str
+    else:
+        (part,), defs = msgspec.json.schema_components((answer,), ref_template="#/$defs/{name}")
+        if _recursive(defs):
+            part = {**_closed(part, {}), "$defs": {name: _closed(body, {}) for name, body in defs.items()}}
+        else:
+            part = _closed(part, defs)
+    wrapped = part.get("type") != "object"
+    if wrapped:
+        outer = {"$defs": part.pop("$defs")} if "$defs" in part else {}
+        fields = {"answer": part}
+        part = {"type": "object", "properties": fields, "required": ["answer"], "additionalProperties": False, **outer}
+    bare = msgspec.json.Decoder(answer)
+    decoder = msgspec.json.Decoder(msgspec.defstruct("Wrapped", [("answer", answer)])) if wrapped else bare
+    text = msgspec.json.encode(part).decode()
+    return Form(schema=part, strict=_is_strict(part), wrapped=wrapped, decoder=decoder, bare=bare, text=text)
+
+
+def _closed(node: Any, defs: dict[str, Any]) -> Any:
+    """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place."""
+    if isinstance(node, list):
+        return [_closed(part, defs) for part in node]
+    if not isinstance(node, dict):
+        return node
+    name = node["$ref"].rsplit("/", 1)[-1] if "$ref" in node else None
+    if name in defs:
+        merged = {key: part for key, part in node.items() if key == "description"}
+        return {**_closed(defs[name], defs), **merged}
+    closed = {key: _closed(part, defs) for key, part in node.items() if key not in DROPPED and key != "properties"}
+    if "properties" in node:
+        closed["properties"] = {
+            key: {**_closed(part, defs), **{k: part[k] for k in ("description",) if k in part}}
+            for key, part in node["properties"].items()
+        }
+        closed["required"] = list(node["properties"])
+        closed["additionalProperties"] = False
+    elif node.get("type") == "object" and "additionalProperties" not in node:
+        closed.update(properties={}, required=[], additionalProperties=False)
+    return closed
+
+
+def _recursive(defs: dict[str, Any]) -> bool:
+    """Tells whether a definition holds itself."""
+    names = {name: set(_names(body)) for name, body in defs.items()}
+
+    def reaches(name: str, goal: str, seen: set[str]) -> bool:
+        return any(n == goal or (n not in seen and reaches(n, goal, seen | {n})) for n in names.get(name, ()))
+
+    return any(reaches(name, name, set()) for name in names)
+
+
+def _names(node: Any) -> list[str]:
+    """Returns the names of all definitions that the schema refers to."""
+    if isinstance(node, list):
+        return [name for part in node for name in _names(part)]
+    if not isinstance(node, dict):
+        return []
+    found = [node["$ref"].rsplit("/", 1)[-1]] if isinstance(node.get("$ref"), str) else []
+    return found + [name for part in node.values() for name in _names(part)]
+
+
+def _is_strict(node: Any) -> bool:
+    """Tells whether all objects are closed and all parts have a type."""
+    if isinstance(node, list):
+        return all(map(_is_strict, node))
+    if not isinstance(node, dict):
+        return True
+    if node.get("type") == "object" and node.get("additionalProperties") is not False:
+        return False
+    return all(map(_is_strict, node.values()))

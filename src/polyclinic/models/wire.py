@@ -1,0 +1,198 @@
+"""The OpenAI-compatible `/chat/completions`: what is sent, what comes back, and what each failure is called."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.errors import Broken, EndpointError, RateLimited, Rejected, TimedOut, UnknownModel, WrongKey
+from polyclinic.models.answers import Completion
+from polyclinic.models.model import Image, Usage
+from polyclinic.models.retry import Fault
+from polyclinic.models.schema import Form
+
+Structured = Literal["strict", "loose", "prompt"]
+"""How a schema is sent: as one the server must follow to the letter, as one it should follow, or as words."""
+
+
+class _CachedTokens(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _ReasoningTokens(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _CachedTokens | None = None
+    completion_tokens_details: _ReasoningTokens | None = None
+    cost: float | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class Body(msgspec.Struct):
+    """The part of a chat completion that we read."""
+
+    choices: list[_Choice]
+    usage: _Usage | None = None
+
+
+class _Error(msgspec.Struct):
+    message: str | None = None
+    code: str | int | None = None
+    param: str | None = None
+
+
+class _Failure(msgspec.Struct):
+    error: _Error | str | None = None
+    message: str | None = None
+    detail: msgspec.Raw | None = None
+
+
+_BODY = msgspec.json.Decoder(Body)
+_FAILURE = msgspec.json.Decoder(_Failure)
+
+encode = msgspec.json.Encoder().encode
+
+
+def content(said: Any) -> Any:
+    """Returns what a message says as the wire has it."""
+    if isinstance(said, str):
+        return said
+    return [
+        {"type": "image_url", "image_url": {"url": part.url}}
+        if isinstance(part, Image)
+        else {"type": "text", "text": part if isinstance(part, str) else part.text}
+        for part in said
+    ]
+
+
+def in_words(messages: list[dict[str, Any]], form: Form) -> list[dict[str, Any]]:
+    """Returns the messages with the schema put into words at their end, for a server that takes no schema."""
+    wish = f"Answer with nothing but JSON that follows this schema: {form.text}"
+    last = messages[-1]
+    if last["role"] != "user":
+        return [*messages, {"role": "user", "content": wish}]
+    said = last["content"]
+    said = f"{said}\n\n{wish}" if isinstance(said, str) else [*said, {"type": "text", "text": wish}]
+    return [*messages[:-1], {"role": "user", "content": said}]
+
+
+@functools.lru_cache(maxsize=512)
+def response_format(text: str, strict: bool) -> msgspec.Raw:
+    """Returns the part of a request that holds the schema, encoded once for all requests."""
+    form = {"name": "answer", "schema": msgspec.Raw(text.encode()), "strict": strict}
+    return msgspec.Raw(encode({"type": "json_schema", "json_schema": form}))
+
+
+def completion(raw: bytes) -> Completion | Fault:
+    """Reads the body of an answer with status 200."""
+    if not raw.strip():
+        return Fault(Broken, "an empty body")
+    try:
+        body = _BODY.decode(raw)
+    except UnicodeDecodeError:
+        return Fault(Broken, "an answer that is not UTF-8")
+    except msgspec.ValidationError as error:
+        # Some servers report an error with status 200.
+        said = server_says(raw)[0]
+        return Fault(Broken, f"no chat completion ({said or error})")
+    except (msgspec.DecodeError, RecursionError) as error:
+        if raw.lstrip()[:1] == b"<":
+            return Fault(Broken, "HTML instead of JSON; is the address right?")
+        return Fault(Broken, f"broken JSON ({error})")
+    if not body.choices:
+        return Fault(Broken, "an answer without choices")
+    choice = body.choices[0]
+    message = choice.message
+    return Completion(message.content or "", choice.finish_reason or "stop", message.refusal or "", _usage(body.usage))
+
+
+def _usage(said: _Usage | None) -> Usage:
+    if said is None:
+        return Usage()
+    prompt, out = said.prompt_tokens_details, said.completion_tokens_details
+    return Usage(
+        said.prompt_tokens or 0,
+        (prompt.cached_tokens or 0) if prompt is not None else 0,
+        said.completion_tokens or 0,
+        (out.reasoning_tokens or 0) if out is not None else 0,
+        said.cost,
+    )
+
+
+def server_says(raw: bytes) -> tuple[str, str, str]:
+    """Returns the message, code and parameter of an error body, as far as it has them, in one line."""
+    try:
+        failure = _FAILURE.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _line(raw.decode(errors="replace")) if raw.lstrip()[:1] != b"<" else "an HTML page", "", ""
+    error = failure.error if failure.error is not None else failure.message
+    if error is None and failure.detail is not None:
+        error = bytes(failure.detail).decode(errors="replace")
+    if isinstance(error, _Error):
+        return _line(error.message or ""), str(error.code or ""), error.param or ""
+    return _line(error or ""), "", ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def fault(status: int, raw: bytes, *, after: float | None, model: str, key_env: str, has_key: bool) -> Fault:
+    """Names the failure that a status other than 200 stands for.
+
+    Args:
+        status: the HTTP status.
+        raw: the body.
+        after: seconds that Retry-After asks for.
+        model: the model asked for.
+        key_env: the variable that the key is read from.
+        has_key: whether it holds one.
+    """
+    if status == 401:
+        # What the server says here may hold the key, or parts of it.
+        what = f"the key in {key_env} is refused" if has_key else f"a key is wanted; put it into {key_env}"
+        return Fault(WrongKey, f"{what} (status 401)", again=False)
+    said, code, _ = server_says(raw)
+    told = f"status {status}{f': {said}' if said else ''}"
+    if status == 404:
+        return Fault(UnknownModel, f"no model {model!r}, or no such address ({told})", again=False)
+    if status == 429:
+        return Fault(RateLimited, told, again=code != "insufficient_quota", after=after)
+    error: type[EndpointError] = TimedOut if status in {408, 504} else Broken if status >= 500 else Rejected
+    return Fault(error, told, again=status >= 500 or status in {408, 409, 425}, after=after)
+
+
+PARAMETERS = ("temperature", "top_p", "max_tokens", "reasoning_effort", "seed", "response_format")
+"""What a request can do without, or with something else in its place."""
+
+_NEAR = {"response_format": ("json_schema", "schema"), "max_tokens": ("max_completion_tokens",)}
+
+
+def not_taken(raw: bytes, sent: Iterable[str]) -> str | None:
+    """Returns the parameter, of those sent, that the body of a 400 or 422 complains about; None for none."""
+    said, _, param = server_says(raw)
+    names = [name for name in PARAMETERS if name in sent]
+    for name in names:
+        if param.split(".")[0] == name:
+            return name
+    for name in names:
+        if any(re.search(rf"\b{word}\b", said) for word in (name, *_NEAR.get(name, ()))):
+            return name
+    return None

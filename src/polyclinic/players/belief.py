@@ -1,0 +1,174 @@
+"""What the rules doctor of one visit has learnt, and what follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polyclinic.cases.record import Finding
+from polyclinic.events import Examined, Role, Said
+from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.duration import read_days
+from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.players.doctor import Doctor
+from polyclinic.players.sayings import SAYINGS, Sayings
+from polyclinic.text import clauses, denies
+
+_UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
+"""Chance of a complaint in words outside the knowledge, from a patient with a known disease and with something else."""
+
+_REASONS = 5
+_WORTH_SAYING = 1.5
+
+
+class Belief:
+    """What the doctor of one visit has learnt, and what follows from it."""
+
+    def __init__(self, reader: Reader, role: Doctor) -> None:
+        self._reader = reader
+        self._role = role
+        self._language = role.presentation.language
+        self._lexicon = reader.lexicons[self._language]
+        self._log = reader.prior() + reader.person(role.presentation)
+        self._events_read = 0
+        self._present: dict[str, bool] = {}
+        self._other_words: list[str] = []
+        self._settled = np.zeros(len(reader.knowledge.symptoms), dtype=bool)
+        self._row = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
+        self._evidence: list[tuple[str, Vector]] = []
+        self._asked_symptom: Symptom | None = None
+        self._ordered: set[str] = set()
+        self._listening_generally = False
+        self.asked = 0
+        self.findings: list[Finding] = []
+        self._hear_complaint(role.presentation.complaint)
+        if role.record is not None:
+            self._read_whole_record()
+
+    def posterior(self) -> Vector:
+        """Returns the probability of every hypothesis."""
+        return normalise(self._log)
+
+    def askable(self) -> npt.NDArray[np.bool_]:
+        """Returns which symptoms can be asked for: not settled, and their parents there."""
+        possible = [
+            s.parent is None or self._present.get(s.parent, False) for s in self._reader.knowledge.symptoms.values()
+        ]
+        return np.array(possible) & ~self._settled
+
+    def open_examinations(self) -> list[str]:
+        """Returns the examinations that were not ordered yet."""
+        return [e for e in self._reader.knowledge.examinations if e not in self._ordered]
+
+    def expect(self, *, symptom: Symptom | None = None, examination: str | None = None) -> None:
+        """Notes what the next answer is an answer to; neither: a general question."""
+        self.asked += 1
+        self._asked_symptom = symptom
+        self._listening_generally = symptom is None and examination is None
+        if symptom is not None:
+            # Whatever the patient makes of it, the same question again would bring the same answer.
+            self._settled[self._row[symptom.id]] = True
+        if examination is not None:
+            self._ordered.add(examination)
+
+    def update(self) -> None:
+        """Reads what was said and found since the last time."""
+        for event in self._role.seen[self._events_read :]:
+            if isinstance(event, Said) and event.who is Role.PATIENT and event.to is Role.DOCTOR and event.turn > 0:
+                self._hear_reply(event.text)
+            elif isinstance(event, Examined):
+                for finding in event.findings:
+                    self._read_finding(finding)
+        self._events_read = len(self._role.seen)
+
+    def symptoms_found(self) -> tuple[str, ...]:
+        """Returns the clinical names of what is there, leaving out what a closer one implies; then other words."""
+        implied = {p for s, there in self._present.items() if there for p in self._lexicon.ancestors(s)}
+        known = [
+            self._reader.knowledge.symptoms[s].name.get(self._language)
+            for s, there in self._present.items()
+            if there and s not in implied
+        ]
+        return (*self._other_words, *known)
+
+    def reasons(self, disease: int, say: Sayings) -> tuple[str, ...]:
+        """Returns what speaks most for a disease against the other candidates, strongest first."""
+        posterior = self.posterior()
+        mine = self._reader.members[disease] > 0
+        inside, others = posterior * mine, posterior * ~mine
+        if others.sum() <= 0 or inside.sum() <= 0:
+            return ()
+        # Against the candidates that are still open; the settled ones need no reasons any more.
+        weighed = []
+        for what, likelihood in self._evidence:
+            p = np.exp(likelihood - likelihood.max())
+            ratio = float((p @ inside / inside.sum()) / max(p @ others / others.sum(), 1e-9))
+            weighed.append((ratio, what))
+        best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
+        return tuple(say.reason.format(what=what, ratio=min(ratio, 999)) for ratio, what in best)
+
+    def _hear_complaint(self, text: str) -> None:
+        for clause in clauses(text, self._language):
+            if not self._lexicon.read(clause):
+                unread = np.append(np.full(len(self._log) - 1, _UNREAD_KNOWN), _UNREAD_OTHER)
+                self._log = self._log + np.log(unread)
+                self._other_words = [text.strip()]
+        for symptom, present in self._lexicon.read(text).items():
+            if present:
+                self._learn(symptom, present)
+        days = read_days(text, self._language)
+        if days is not None:
+            self._add(SAYINGS[self._language].duration.format(days=round(days)), self._reader.duration(days))
+
+    def _hear_reply(self, text: str) -> None:
+        read = self._lexicon.read(text)
+        asked, self._asked_symptom = self._asked_symptom, None
+        if asked is not None and asked.id not in read:
+            denied = denies(text, self._language)
+            if denied is not None:
+                read[asked.id] = not denied
+        if self._listening_generally and not denies(text, self._language):
+            self._other_words.append(text.strip())
+        for symptom, present in read.items():
+            self._learn(symptom, present)
+
+    def _learn(self, symptom: str, present: bool) -> None:
+        if symptom in self._present:
+            return
+        knowledge = self._reader.knowledge
+        parent = knowledge.symptoms[symptom].parent
+        if parent is not None:
+            if present:
+                self._learn(parent, True)
+            if not self._present.get(parent, False):
+                # Without its parent it cannot be there, and its absence says nothing.
+                return
+        self._present[symptom] = present
+        self._settled[self._row[symptom]] = True
+        say = SAYINGS[self._language]
+        name = knowledge.symptoms[symptom].name.get(self._language)
+        self._add(name if present else say.absent.format(symptom=name), self._reader.symptom(symptom, present))
+
+    def _read_finding(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        read = self._reader.finding(finding)
+        if read is not None:
+            self._ordered.add(read[0].id)
+            self._add(finding.text(), read[2])
+
+    def _read_whole_record(self) -> None:
+        record = self._role.record
+        assert record is not None  # noqa: S101
+        for section, text in record.history.sections():
+            for symptom, present in self._lexicon.read(text).items():
+                self._learn(symptom, present)
+            if section == "symptoms" and not self._lexicon.read(text):
+                self._other_words.append(text)
+        for symptom in self._reader.knowledge.symptoms:
+            self._learn(symptom, False)
+        for finding in record.findings:
+            self._read_finding(finding)
+
+    def _add(self, what: str, likelihood: Vector) -> None:
+        self._log = self._log + likelihood
+        self._evidence.append((what, likelihood))

@@ -1,0 +1,155 @@
+"""The rules doctor: a Bayesian reader of the medical knowledge, without a model.
+
+It asks what separates its candidates best, orders the examination that is worth most for its effort, concludes when it
+is confident or out of turns, and gives its reasons. Where something else than what it knows is likelier, it takes a
+general history, reports what it found, and names no diagnosis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyclinic.cases.presentation import Language
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.knowledge.bayes import Reader, Vector
+from polyclinic.knowledge.knowledge import SEVERITIES
+from polyclinic.players.belief import Belief
+from polyclinic.players.doctor import Doctor
+from polyclinic.players.player import Ask, DoctorTurn, Purpose
+from polyclinic.players.sayings import SAYINGS
+
+CONFIDENT = 0.95
+"""Concludes when one disease is this probable."""
+
+LEAST_INFORMATION = 0.01
+"""Concludes when no question or examination is expected to say more than this, in nats."""
+
+LEAST_PROBABILITY = 0.02
+"""Diagnoses less probable than this do not stand in the report."""
+
+_LOOKS_BEFORE_OUTSIDE = 2
+"""A complaint in unknown words is looked into so often before it is taken for something else."""
+
+
+class RulesDoctor:
+    """A mind for `Doctor`; one for each visit.
+
+    Args:
+        reader: the knowledge, with a prior for "something else".
+    """
+
+    name = "rules"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._belief: Belief | None = None
+        self._asked_generally = 0
+
+    async def answer(self, ask: Ask[Any], role: Doctor) -> object:
+        """Says the next thing, or gives the report."""
+        if self._belief is None:
+            self._belief = Belief(self._reader, role)
+        self._belief.update()
+        if ask.purpose is Purpose.REPORT:
+            return self._report(role)
+        return self._turn(role, self._belief)
+
+    def _turn(self, role: Doctor, belief: Belief) -> DoctorTurn:
+        say = SAYINGS[role.presentation.language]
+        posterior = belief.posterior()
+        by_disease = self._reader.members @ posterior
+        outside = int(by_disease.argmax()) == len(self._reader.diseases)
+        if role.turns_left() <= 1:
+            return self._conclusion(role, belief)
+        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
+            if self._asked_generally == len(say.general):
+                return self._conclusion(role, belief)
+            self._asked_generally += 1
+            belief.expect()
+            return DoctorTurn(say.general[self._asked_generally - 1])
+        if not outside and by_disease.max() >= CONFIDENT:
+            return self._conclusion(role, belief)
+        return self._most_informative(role, belief, posterior) or self._conclusion(role, belief)
+
+    def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
+        """Returns the question or order with the most information for its effort; None where nothing says enough."""
+        language = role.presentation.language
+        # Planning looks at what is known: "something else" is never what a question is asked for.
+        known = posterior.copy()
+        known[-1] *= 0.5
+        known /= known.sum()
+        knowledge = self._reader.knowledge
+        questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
+        orders = self._reader.examination_information(known, belief.open_examinations())
+        best_order = max(orders, key=lambda e: orders[e] / knowledge.examinations[e].effort, default=None)
+        worth = 0.0 if best_order is None else orders[best_order] / knowledge.examinations[best_order].effort
+        if max(questions.max(), worth) < LEAST_INFORMATION / 4 or (
+            questions.max() < LEAST_INFORMATION and (best_order is None or orders[best_order] < LEAST_INFORMATION)
+        ):
+            return None
+        if best_order is not None and worth >= questions.max():
+            belief.expect(examination=best_order)
+            name = knowledge.examinations[best_order].name.get(language)
+            return DoctorTurn(SAYINGS[language].order.format(examination=name))
+        symptoms = list(knowledge.symptoms.values())
+        chosen = symptoms[int(questions.argmax())]
+        belief.expect(symptom=chosen)
+        return DoctorTurn(chosen.question.get(language))
+
+    def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
+        language = role.presentation.language
+        diagnoses = self._diagnoses(belief, language)
+        say = SAYINGS[language]
+        if not diagnoses:
+            return DoctorTurn(say.no_conclusion, conclude=True)
+        return DoctorTurn(say.conclusion.format(disease=diagnoses[0].name), conclude=True)
+
+    def _diagnoses(self, belief: Belief, language: Language) -> tuple[Diagnosis, ...]:
+        by_disease = self._reader.members @ belief.posterior()
+        order = np.argsort(-by_disease)
+        if order[0] == len(self._reader.diseases):
+            return ()
+        return tuple(
+            Diagnosis(
+                self._reader.diseases[d].name.get(language),
+                icd10=self._reader.diseases[d].icd10,
+                probability=round(float(by_disease[d]), 3),
+            )
+            for d in order
+            if d < len(self._reader.diseases) and by_disease[d] >= LEAST_PROBABILITY
+        )
+
+    def _report(self, role: Doctor) -> Report:
+        belief = self._belief
+        assert belief is not None  # noqa: S101
+        language = role.presentation.language
+        say = SAYINGS[language]
+        diagnoses = self._diagnoses(belief, language)
+        by_disease = self._reader.members @ belief.posterior()
+        outside = 100 * float(by_disease[-1])
+        if not diagnoses:
+            known = say.comma.join(d.name.get(language) for d in self._reader.diseases)
+            rationale: tuple[str, ...] = (say.outside.format(percent=outside), say.known.format(diseases=known))
+            treatment: tuple[str, ...] = (say.refer,)
+        else:
+            best = int(by_disease[:-1].argmax())
+            disease = self._reader.diseases[best]
+            severities = belief.posterior()[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
+            severity = SEVERITIES[int(severities.argmax())]
+            probable = say.probable.format(disease=disease.name.get(language), percent=100 * float(by_disease[best]))
+            rationale = (
+                probable,
+                *belief.reasons(best, say),
+                *((say.doubt.format(percent=outside),) if outside >= 100 * LEAST_PROBABILITY else ()),
+                say.severity.format(severity=say.severities[severity]),
+            )
+            treatment = disease.plan(severity).get(language)
+        return Report(
+            symptoms=belief.symptoms_found(),
+            examinations=tuple(finding.text() for finding in belief.findings),
+            diagnoses=diagnoses,
+            rationale=rationale,
+            treatment=treatment,
+        )

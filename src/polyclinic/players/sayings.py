@@ -1,0 +1,104 @@
+"""What the rules doctor says and writes, in both languages."""
+
+from __future__ import annotations
+
+import msgspec
+
+from polyclinic.cases.presentation import Language
+from polyclinic.knowledge.knowledge import Severity
+
+
+class Sayings(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules doctor's sentences in one language; blanks are named.
+
+    Attributes:
+        order: orders an examination.
+        conclusion: tells the patient the likeliest disease.
+        no_conclusion: tells the patient that none is named.
+        general: what is asked and ordered where the knowledge does not reach.
+        probable: rationale: the likeliest disease.
+        reason: rationale: one piece of evidence and how much it speaks for it.
+        absent: a symptom that is not there.
+        duration: how long it has lasted.
+        doubt: rationale: how likely something else is.
+        outside: rationale: nothing known fits.
+        known: rationale: what is known.
+        refer: the plan where no disease is named.
+        severity: rationale: how severe it is.
+        severities: the words for that.
+        comma: between the items of a list.
+    """
+
+    order: str
+    conclusion: str
+    no_conclusion: str
+    general: tuple[str, ...]
+    probable: str
+    reason: str
+    absent: str
+    duration: str
+    doubt: str
+    outside: str
+    known: str
+    refer: str
+    severity: str
+    severities: dict[Severity, str]
+    comma: str
+
+
+SAYINGS: dict[Language, Sayings] = {
+    "en": Sayings(
+        order="I would like you to have a {examination}, please.",
+        conclusion="Thank you. I think this is {disease}. I will write my report and the plan.",
+        no_conclusion="Thank you. I cannot put a name to this; I will write down what I found and refer you.",
+        general=(
+            "How did it begin, and how has it gone on since?",
+            "Which illnesses or operations have you had before?",
+            "I would like to do a physical examination, please.",
+            "Do you take any medicines, and are you allergic to anything?",
+            "Are there any illnesses in your family?",
+            "I would like you to have a blood test, please.",
+            "Do you smoke or drink, and what is your work?",
+            "I would like you to have a urine test, please.",
+            "I would like you to have an X-ray, please.",
+        ),
+        probable="{disease} is the likeliest of the diseases I know ({percent:.0f} %)",
+        reason="{what}: {ratio:.1f} times as likely with it as with the other candidates",
+        absent="no {symptom}",
+        duration="ill for {days} days",
+        doubt="something that I do not know remains possible ({percent:.0f} %)",
+        outside="Outside my knowledge: something else fits better than any disease I know ({percent:.0f} %)",
+        known="I know only these: {diseases}",
+        refer="Refer to a doctor of the field; no treatment without a diagnosis",
+        severity="Severity: {severity}",
+        severities={"mild": "mild", "moderate": "moderate", "severe": "severe"},
+        comma=", ",
+    ),
+    "zh": Sayings(
+        order="请您做一下{examination}。",
+        conclusion="谢谢您。我考虑是{disease}，我会写好诊断报告和治疗方案。",
+        no_conclusion="谢谢您。目前我还不能确定是什么病，我会把查到的情况记录下来，并为您转诊。",
+        general=(
+            "这个病是怎么开始的，后来有什么变化？",
+            "您以前得过什么病，做过什么手术？",
+            "我想给您做一下体格检查。",
+            "您平时吃什么药，对什么东西过敏吗？",
+            "您家里人有什么病吗？",
+            "请您做一下血液检查。",
+            "您抽烟喝酒吗，做什么工作？",
+            "请您做一下尿液检查。",
+            "请您做一下X线检查。",
+        ),
+        probable="在我所知的疾病中，{disease}的可能性最大（{percent:.0f} %）",
+        reason="{what}：其可能性是其他候选疾病的{ratio:.1f}倍",
+        absent="无{symptom}",
+        duration="病程{days}天",
+        doubt="仍有可能是我所不了解的疾病（{percent:.0f} %）",
+        outside="超出我的知识范围：其他疾病比我所知的任何一种都更符合（{percent:.0f} %）",
+        known="我只了解这些疾病：{diseases}",
+        refer="转相应专科医生诊治；诊断未明，不予治疗",
+        severity="病情程度：{severity}",
+        severities={"mild": "轻度", "moderate": "中度", "severe": "重度"},
+        comma="、",
+    ),
+}

@@ -1,0 +1,208 @@
+"""A model endpoint on loopback that answers as told and misbehaves on purpose. For tests only: it knows no medicine.
+
+In a test:
+
+    async with Endpoint(plan=["503", None]) as endpoint:
+        async with open_model("direct/test", base_url=endpoint.url) as model: ...
+
+In a shell: `python -m polyclinic.testing.endpoint --port 8000 --latency 0.05 --faults 0.1 --seed 1`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import msgspec
+from aiohttp import web
+
+from polyclinic.seeds import derive
+from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, draw, failure, misbehave, reply
+from polyclinic.testing.instances import instance
+
+Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
+
+
+class Endpoint:
+    """An OpenAI-compatible server: `POST /v1/chat/completions`, `GET /v1/models`, `GET /counters`.
+
+    Args:
+        answers: a list (in order of arrival), a mapping from the last message's text, or a function of the request's
+            body; text is said as it is, anything else as JSON. Without it, a request with a schema gets a value that
+            the schema allows, always the same for the same request, and any other "You said: …".
+        latency: seconds before an answer; the median where there is a spread.
+        spread: sigma of the log-normal distribution of latencies; 0 for always the same.
+        faults: share of the requests that meet a fault; which do is given by the seed and the request, not by arrival.
+        kinds: the faults to draw from.
+        plan: faults of the first requests, in order of arrival, None for none; before `faults` is looked at.
+        seed: gives faults, latencies and answers.
+        key: the only key that is let in; 401 for others. None lets everyone in.
+        models: the names of the models that are here; 404 for others. Empty for any name.
+        lacks: parameters that are refused with 400.
+        capacity: requests at once; 429 for those beyond. None for any number.
+        port: 0 for a free one.
+    """
+
+    def __init__(
+        self,
+        *,
+        answers: Answers = None,
+        latency: float = 0.0,
+        spread: float = 0.0,
+        faults: float = 0.0,
+        kinds: Sequence[str] = MIXED,
+        plan: Sequence[str | None] = (),
+        seed: int = 0,
+        key: str | None = None,
+        models: Sequence[str] = (),
+        lacks: Sequence[str] = (),
+        capacity: int | None = None,
+        port: int = 0,
+    ) -> None:
+        self._answers, self._latency, self._spread = answers, latency, spread
+        self._faults, self._kinds, self._plan, self._seed = faults, tuple(kinds), list(plan), seed
+        self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
+        self._rng = random.Random(seed)
+        self._seen: Counter[bytes] = Counter()
+        self._made: dict[bytes, Any] = {}
+        self._runner: web.AppRunner | None = None
+        self.url = ""
+        self.requests = self.answered = self.in_flight = self.most_in_flight = 0
+        self.met: Counter[str] = Counter()
+        self.bodies: list[dict[str, Any]] = []
+        self.keep = 1000
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=2**26)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._list)
+        app.router.add_get("/counters", self._count)
+        # A hung request must not hold up the end of a test.
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0, handler_cancellation=True)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=2048)
+        await site.start()
+        port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def counters(self) -> dict[str, Any]:
+        """Returns what happened so far: requests, right answers, faults by kind, requests in flight."""
+        return {
+            "requests": self.requests,
+            "answered": self.answered,
+            "faults": dict(self.met),
+            "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
+        }
+
+    async def _count(self, _: web.Request) -> web.Response:
+        return reply(msgspec.json.encode(self.counters()))
+
+    async def _list(self, request: web.Request) -> web.Response:
+        if self._locked(request):
+            return failure(401, "Incorrect API key provided.")
+        return reply(
+            msgspec.json.encode({"object": "list", "data": [{"id": name} for name in self._models or ["test"]]})
+        )
+
+    def _locked(self, request: web.Request) -> bool:
+        return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        self.requests += 1
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._respond(request, raw)
+        finally:
+            self.in_flight -= 1
+
+    async def _respond(self, request: web.Request, raw: bytes) -> web.StreamResponse:
+        if self._locked(request):
+            # Some servers say the key back; a client must not pass that on.
+            return failure(401, f"Incorrect API key provided: {request.headers.get('Authorization', '')}")
+        body = msgspec.json.decode(raw)
+        if len(self.bodies) < self.keep:
+            self.bodies.append(body)
+        if self._models and body["model"] not in self._models:
+            return failure(404, f"The model `{body['model']}` does not exist.", code="model_not_found")
+        for name in self._lacks:
+            if name in body:
+                return failure(400, f"Unsupported parameter: '{name}' is not supported with this model.", param=name)
+        if self._capacity is not None and self.in_flight > self._capacity:
+            self.met["capacity"] += 1
+            return failure(429, "too many requests at once")
+        fault = self._fault(raw)
+        value = self._value(body, raw)
+        if fault is not None:
+            self.met[fault] += 1
+            return await misbehave(fault, request, body, value)
+        if self._latency:
+            await asyncio.sleep(
+                self._latency * self._rng.lognormvariate(0, self._spread) if self._spread else self._latency
+            )
+        self.answered += 1
+        return reply(completion(body, value))
+
+    def _fault(self, raw: bytes) -> str | None:
+        if self._plan:
+            return self._plan.pop(0)
+        if not self._faults:
+            return None
+        digest = hashlib.blake2b(raw, digest_size=16).digest()
+        self._seen[digest] += 1
+        return draw(derive(self._seed, "fault", digest.hex(), self._seen[digest]), self._faults, self._kinds)
+
+    def _value(self, body: dict[str, Any], raw: bytes) -> Any:
+        if callable(self._answers):
+            return self._answers(body)
+        said = body["messages"][-1]["content"]
+        if isinstance(self._answers, Mapping):
+            return self._answers[said]
+        if self._answers is not None:
+            return self._answers[self.answered % len(self._answers)]
+        form = body.get("response_format", {}).get("json_schema")
+        if form is None:
+            return f"You said: {said}"
+        return instance(form["schema"], derive(self._seed, "answer", hashlib.blake2b(raw).hexdigest()))
+
+
+async def serve(**options: Any) -> None:
+    """Runs an endpoint until it is stopped, and says its address first."""
+    async with Endpoint(**options) as endpoint:
+        print(endpoint.url, flush=True)  # noqa: T201
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Reads the command line and serves."""
+    parser = argparse.ArgumentParser(prog="python -m polyclinic.testing.endpoint", description=__doc__.split("\n")[0])
+    parser.add_argument("--port", type=int, default=8000, help="0 for a free one")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before an answer")
+    parser.add_argument("--spread", type=float, default=0.0, help="sigma of the log-normal distribution of latencies")
+    parser.add_argument("--faults", type=float, default=0.0, help="share of requests that meet a fault")
+    parser.add_argument("--kinds", nargs="+", default=MIXED, choices=ENDPOINT_FAULTS + MODEL_FAULTS, metavar="FAULT")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--key", help="let in only requests with this key")
+    parser.add_argument("--models", nargs="+", default=(), help="names of the models that are here; any, unless given")
+    parser.add_argument("--lacks", nargs="+", default=(), help="parameters to refuse")
+    parser.add_argument("--capacity", type=int, help="requests at once; 429 for those beyond")
+    try:
+        asyncio.run(serve(**vars(parser.parse_args())))
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The ways an endpoint can fail, each as a real server does it."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import random
+import time
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from polyclinic.testing.instances import damage
+
+ENDPOINT_FAULTS = (
+    "429", "429-after", "429-date", "500", "502", "503", "reset", "close", "hang",
+    "empty", "html", "cut", "huge", "not-utf8",
+)  # fmt: skip
+"""Faults of the endpoint: no answer comes, or one that is no answer."""
+
+MODEL_FAULTS = (
+    "length", "refusal", "silent", "wrong-type", "missing-field", "no-option", "prose", "fenced",
+)  # fmt: skip
+"""Faults of the model: the endpoint works, and the answer is not what was asked for."""
+
+MIXED = tuple(kind for kind in ENDPOINT_FAULTS + MODEL_FAULTS if kind not in {"hang", "429-after", "429-date"})
+"""What `faults=0.1` draws from: all but those that only take time."""
+
+HUGE = 10_000_000
+"""Bytes in the answer of the fault "huge"."""
+
+
+async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value: Any) -> web.StreamResponse:
+    """Answers one request with a fault.
+
+    Args:
+        kind: one of `ENDPOINT_FAULTS` or `MODEL_FAULTS`.
+        request: what came.
+        body: its decoded body.
+        value: the text or JSON value that a right answer would hold.
+    """
+    right = completion(body, value)
+    match kind:
+        case "429" | "500" | "502" | "503":
+            return failure(int(kind), f"{kind} on purpose")
+        case "429-after":
+            return failure(429, "slow down", headers={"Retry-After": "1"})
+        case "429-date":
+            # The header has whole seconds; two are at least one from now.
+            return failure(
+                429, "slow down", headers={"Retry-After": email.utils.formatdate(time.time() + 2, usegmt=True)}
+            )
+        case "reset":
+            await half(request, right, length=len(right))
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response()
+        case "close":
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response()
+        case "hang":
+            await asyncio.sleep(3600)
+            return web.Response()
+        case "empty":
+            return web.Response(body=b"", content_type="application/json")
+        case "html":
+            return web.Response(text="<html><body><h1>Welcome to nginx!</h1></body></html>", content_type="text/html")
+        case "cut":
+            return web.Response(body=right[: len(right) // 2], content_type="application/json")
+        case "huge":
+            return reply(completion(body, "a" * HUGE))
+        case "not-utf8":
+            return reply(right.replace(b'"content":"', b'"content":"\xff\xfe\xe9', 1))
+        case "length":
+            text = plain(value)
+            return reply(completion(body, text[: len(text) // 2], finish="length"))
+        case "refusal":
+            return reply(completion(body, None, refusal="I'm sorry, I can't help with that."))
+        case "silent":
+            return reply(completion(body, ""))
+        case "wrong-type" | "missing-field" | "no-option":
+            return reply(completion(body, damage(value, kind)))
+        case "prose":
+            return reply(
+                completion(body, f"Certainly! Here is my answer:\n\n{plain(value)}\n\nLet me know if {{it}} helps.")
+            )
+        case "fenced":
+            return reply(completion(body, f"```json\n{plain(value)}\n```"))
+        case _:
+            raise ValueError(f"no such fault: {kind}")
+
+
+def completion(body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None) -> bytes:
+    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON)."""
+    text = None if value is None else plain(value)
+    words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
+    words_out = len(text.split()) if text else 0
+    return msgspec.json.encode(
+        {
+            "id": "chatcmpl-test",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model", ""),
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": text, "refusal": refusal},
+                    "finish_reason": finish,
+                }
+            ],
+            "usage": {
+                "prompt_tokens": words_in,
+                "completion_tokens": words_out,
+                "total_tokens": words_in + words_out,
+                "prompt_tokens_details": {"cached_tokens": words_in // 2},
+                "completion_tokens_details": {"reasoning_tokens": 0},
+            },
+        }
+    )
+
+
+def plain(value: Any) -> str:
+    """Returns text as it is, and anything else as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def reply(body: bytes) -> web.Response:
+    """Returns an answer that went well."""
+    return web.Response(body=body, content_type="application/json")
+
+
+def failure(
+    status: int, message: str, *, headers: dict[str, str] | None = None, param: str | None = None, code: str = ""
+) -> web.Response:
+    """Returns an error in the shape that OpenAI-compatible servers use."""
+    error = {"message": message, "type": "error", "param": param, "code": code or str(status)}
+    body = msgspec.json.encode({"error": error})
+    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
+
+
+async def half(request: web.Request, body: bytes, *, length: int) -> None:
+    """Sends the head and the first half of the body, and stops."""
+    response = web.StreamResponse(headers={"Content-Length": str(length), "Content-Type": "application/json"})
+    await response.prepare(request)
+    await response.write(body[: length // 2])
+
+
+def draw(rng: random.Random, share: float, kinds: tuple[str, ...]) -> str | None:
+    """Returns the fault that the generator draws, None for none."""
+    return rng.choice(kinds) if rng.random() < share else None
