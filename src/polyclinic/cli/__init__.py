@@ -6,6 +6,7 @@ Results go to stdout (with `--json` as one document), everything else to stderr.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -14,6 +15,9 @@ import typer
 from polyclinic import __version__
 from polyclinic.cli import cases, consult, demo
 from polyclinic.errors import PolyclinicError, UserError
+
+# Typer carries its own copy of click, and exports of its errors this one only.
+_UsageError = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="polyclinic",
@@ -46,25 +50,23 @@ def options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
-    import click
-
     try:
         code = app(args=arguments, prog_name="polyclinic", standalone_mode=False)
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:
         _fail(f"{type(error).__name__}: {error}", 1)
-    except click.UsageError as error:
+    except _UsageError as error:
         where = error.ctx.command_path if error.ctx is not None else "polyclinic"
-        message = error.format_message()
-        _fail(f"{message.rstrip('.')}; see '{where} --help'" if message else f"see '{where} --help'", 2)
-    except click.ClickException as error:
-        _fail(error.format_message(), 2)
-    except (click.Abort, KeyboardInterrupt):
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            sys.exit(2)
+        _fail(f"{error.format_message().rstrip('.')}; see '{where} --help'", 2)
+    except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
     except BrokenPipeError:
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     sys.exit(code if isinstance(code, int) else 0)
 

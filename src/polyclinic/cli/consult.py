@@ -34,6 +34,9 @@ LayoutOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")]
 
 
+_AT_ONCE = 256
+
+
 def consult(
     case: CaseOption,
     layout: LayoutOption = None,
@@ -131,12 +134,17 @@ def see_all(
     from polyclinic.visit import see
 
     async def all_of_them() -> list[Visit]:
+        # Visits do not depend on one another; how many run at once only bounds the memory of those that wait.
+        limit = asyncio.Semaphore(_AT_ONCE)
         with progress("consulting", len(cases), quiet=quiet) as advance:
-            visits = []
-            for case in cases:
-                visits.append(await see(case, minds, max_turns=max_turns, in_one_step=one_step))
+
+            async def one(case: Case) -> Visit:
+                async with limit:
+                    visit = await see(case, minds, max_turns=max_turns, in_one_step=one_step)
                 advance()
-            return visits
+                return visit
+
+            return list(await asyncio.gather(*map(one, cases)))
 
     visits = asyncio.run(all_of_them())
     if not quiet:

@@ -18,8 +18,14 @@ def console(file: TextIO | None = None) -> Console:
     """
     from rich.console import Console
 
+    class Screen(Console):
+        """A console for which a reader that has read enough (`| head`) is nothing wrong."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     out = sys.stdout if file is None else file
-    return Console(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
+    return Screen(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
 
 
 def print_json(document: object) -> None:

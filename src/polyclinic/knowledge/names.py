@@ -19,7 +19,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 LIKENESS = 88.0
 """The least likeness, of 100, at which a name that is not spelled rightly counts as named."""
 
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+|[%#]")
 _BRACKETS = re.compile(r"[(（\[]([^()（）\[\]]*)[)）\]]")
 _SUFFIX_ZH = re.compile(r"(?:检查|检测|测定|试验|化验|扫描)$")
 _SUFFIX_EN = re.compile(r"\s(?:tests?|levels?|assays?|measurements?)$", re.IGNORECASE)
@@ -122,8 +122,8 @@ class _Table:
         self.lengths: dict[str, frozenset[int]] = {}
         self.under = under
 
-    def add(self, name: str, owner: str) -> None:
-        for variant in _variants(name):
+    def add(self, name: str, owner: str, *, as_it_is: bool = False) -> None:
+        for variant in (name,) if as_it_is else _variants(name):
             key = _key(variant)
             if not key:
                 continue
@@ -180,7 +180,8 @@ class Names:
             self.items[owner] = frozenset(f"item:{item.id}" for item in examination.items)
             texts = (examination.name.en, examination.name.zh, *examination.synonyms.en, *examination.synonyms.zh)
             for name in (*texts, examination.id.replace("_", " ")):
-                self._table.add(name, owner)
+                # Without its last word a test would go by the name of what it measures.
+                self._table.add(name, owner, as_it_is=True)
             for item in examination.items:
                 names = (item.name.en, item.name.zh, *item.synonyms.en, *item.synonyms.zh)
                 for name in (*names, *((item.loinc,) if item.loinc else ())):
@@ -261,15 +262,14 @@ class RecordNames:
         Names that say nothing by themselves ("findings") count only beside their examination.
         """
         mentions = self.find(request)
-        fishing = FISHING.search(request) is not None
-        if not any(self._says_something(m, fishing) for m in mentions):
+        if not any(self._says_something(m, request) for m in mentions):
             near = self._names.like(request, list(self._table.owners))
             mentions = [] if near is None else [Named(request, 0, len(request), self._table.get(near))]
         wanted: set[int] = set()
         missing: list[str] = []
         narrowed: Named | None = None
         for position, mention in enumerate(mentions):
-            if not self._says_something(mention, fishing):
+            if not self._says_something(mention, request):
                 continue
             exact = {int(k.removeprefix("finding:")) for k in mention.keys if k.startswith("finding:")}
             if exact:
@@ -302,16 +302,18 @@ class RecordNames:
                 missing.append(mention.text)
         return [self._findings[i] for i in sorted(wanted)], list(dict.fromkeys(missing))
 
-    def _says_something(self, mention: Named, fishing: bool) -> bool:
-        key = _key(mention.text)
-        if "physical" in mention.keys:
+    def _says_something(self, mention: Named, request: str) -> bool:
+        if "physical" in mention.keys or not is_generic(_key(mention.text)):
             return True
-        if not is_generic(key):
-            return True
-        return not fishing and any(k.startswith("examination") for k in mention.keys) and self._owned(mention) != set()
+        if FISHING.search(request[: mention.start] + request[mention.end :]):
+            return False
+        return any(k.startswith("finding") for k in mention.keys) or (
+            any(k.startswith("examination") for k in mention.keys) and self._owned(mention) != set()
+        )
 
     def _owned(self, mention: Named) -> set[int]:
-        keys = mention.keys
+        # The record's own name is that examination and no other that the knowledge knows by it too.
+        keys = frozenset(k for k in mention.keys if k.startswith("examination:=")) or mention.keys
         found = {i for i, own in enumerate(self._examinations) if own & keys}
         if "physical" in keys:
             found |= {i for i, f in enumerate(self._findings) if self._is_physical(i, f)}

@@ -33,6 +33,20 @@ _OPENING = re.compile(r"[{\[]")
 _SCAN = json.JSONDecoder()
 
 
+class Function(msgspec.Struct, frozen=True):
+    """A function that the model wants called, with its arguments as JSON."""
+
+    name: str
+    arguments: str = ""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A model's wish to have a function called. Our own questions hold none; Inspect's may."""
+
+    id: str
+    function: Function
+
+
 class Completion(msgspec.Struct, frozen=True):
     """What a door brings back from one request that was answered.
 
@@ -42,6 +56,7 @@ class Completion(msgspec.Struct, frozen=True):
         refusal: what it said instead, where the server tells refusals apart.
         usage: what it cost.
         attempts: requests made, retries included.
+        calls: functions that the model wants called.
     """
 
     text: str
@@ -49,6 +64,7 @@ class Completion(msgspec.Struct, frozen=True):
     refusal: str = ""
     usage: Usage = Usage()
     attempts: int = 1
+    calls: tuple[Call, ...] = ()
 
 
 Complete = Callable[[list[tuple[str, Any]], Form | None], Awaitable[Completion]]

@@ -1,4 +1,4 @@
-"""The fast door: any OpenAI-compatible `/chat/completions`, over connections that are kept, encoded and decoded once."""
+"""The fast door: any OpenAI-compatible `/chat/completions`, with connections that are kept and little done twice."""
 
 from __future__ import annotations
 
@@ -94,6 +94,20 @@ class Direct:
         if session is not None:
             await session.close()
 
+    @property
+    def left_out(self) -> list[str]:
+        """Names the parameters that the model turned out not to take."""
+        return self._parameters.left_out
+
+    async def models(self) -> list[str]:
+        """Returns the names of the models that the endpoint says it has; none where it does not say."""
+        try:
+            async with self._open().get(self._base / "models", allow_redirects=False) as response:
+                raw = await _read(response)
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return []
+        return wire.model_names(raw or b"")
+
     async def ask(
         self,
         messages: Messages,
@@ -148,7 +162,7 @@ class Direct:
                 result = await self._send(body)
             if isinstance(result, Completion):
                 usage = result.usage if self._price is None else self._price.of(result.usage)
-                return Completion(result.text, result.finish, result.refusal, usage, patience.made)
+                return Completion(result.text, result.finish, result.refusal, usage, patience.made, result.calls)
             if isinstance(result, Fault):
                 wait = patience.wait(result)
                 if wait is None:
@@ -203,11 +217,12 @@ class Direct:
             return Fault(TooLarge, f"an answer of more than {LARGEST >> 20} MiB", again=False)
         if status in {400, 422} and self._parameters.refused(body, raw):
             return None
-        fault = wire.fault(
-            status, raw, after=after, model=self._model, key_env=self._key_env, has_key=bool(self._key)
-        )
+        fault = wire.fault(status, raw, after=after, model=self._model, key_env=self._key_env, has_key=bool(self._key))
         if status == 429:
             self.limit.too_many()
+        if status == 404 and (names := await self.models()):
+            there = ", ".join(names[:20])
+            fault = Fault(fault.error, f"{fault.problem}; it has: {there}", again=False)
         if status in {401, 404}:
             self._stop = fault
         return fault

@@ -26,6 +26,12 @@ class Parameters:
         self._renamed: dict[str, str] = {}
         self._structured: wire.Structured = "strict"
 
+    @property
+    def left_out(self) -> list[str]:
+        """Names what the model turned out not to take."""
+        schema = ["response_format"] if self._structured == "prompt" else []
+        return sorted(self._left_out) + schema
+
     def body(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> dict[str, Any]:
         """Returns the body of a request, without what the model does not take."""
         body: dict[str, Any] = {"model": self._model, "messages": messages}

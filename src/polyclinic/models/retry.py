@@ -54,7 +54,7 @@ class Patience:
         self.made = 0
 
     def wait(self, fault: Fault) -> float | None:
-        """Returns the seconds to wait before the next request, None where it is not worth while or the budget is spent."""
+        """Returns the seconds to wait before the next request; None where there is to be none."""
         if not fault.again or self.made >= self._attempts:
             return None
         pause = self._rng.uniform(0.0, min(MOST_PAUSE, self._pause * 2.0 ** (self.made - 1)))

@@ -63,6 +63,13 @@ def form_of(answer: Any) -> Form:
     return Form(schema=part, strict=_is_strict(part), wrapped=wrapped, decoder=decoder, bare=bare, text=text)
 
 
+def form_of_schema(schema: dict[str, Any]) -> Form:
+    """Returns the form of an answer whose JSON Schema somebody else made. It is read as any JSON."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+    text = msgspec.json.encode(schema).decode()
+    return Form(schema=schema, strict=_is_strict(schema), wrapped=False, decoder=decoder, bare=decoder, text=text)
+
+
 def _closed(node: Any, defs: dict[str, Any]) -> Any:
     """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place."""
     if isinstance(node, list):

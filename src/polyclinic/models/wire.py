@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.errors import Broken, EndpointError, RateLimited, Rejected, TimedOut, UnknownModel, WrongKey
-from polyclinic.models.answers import Completion
+from polyclinic.models.answers import Call, Completion
 from polyclinic.models.model import Image, Usage
 from polyclinic.models.retry import Fault
 from polyclinic.models.schema import Form
@@ -38,6 +38,7 @@ class _Usage(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: str | None = None
     refusal: str | None = None
+    tool_calls: tuple[Call, ...] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -50,6 +51,14 @@ class Body(msgspec.Struct):
 
     choices: list[_Choice]
     usage: _Usage | None = None
+
+
+class _Name(msgspec.Struct):
+    id: str
+
+
+class _Names(msgspec.Struct):
+    data: list[_Name]
 
 
 class _Error(msgspec.Struct):
@@ -65,6 +74,7 @@ class _Failure(msgspec.Struct):
 
 
 _BODY = msgspec.json.Decoder(Body)
+_NAMES = msgspec.json.Decoder(_Names)
 _FAILURE = msgspec.json.Decoder(_Failure)
 
 encode = msgspec.json.Encoder().encode
@@ -120,7 +130,9 @@ def completion(raw: bytes) -> Completion | Fault:
         return Fault(Broken, "an answer without choices")
     choice = body.choices[0]
     message = choice.message
-    return Completion(message.content or "", choice.finish_reason or "stop", message.refusal or "", _usage(body.usage))
+    usage = _usage(body.usage)
+    finish, refusal = choice.finish_reason or "stop", message.refusal or ""
+    return Completion(message.content or "", finish, refusal, usage, calls=message.tool_calls or ())
 
 
 def _usage(said: _Usage | None) -> Usage:
@@ -148,6 +160,14 @@ def server_says(raw: bytes) -> tuple[str, str, str]:
     if isinstance(error, _Error):
         return _line(error.message or ""), str(error.code or ""), error.param or ""
     return _line(error or ""), "", ""
+
+
+def model_names(raw: bytes) -> list[str]:
+    """Returns the names in the body of an answer to `GET /models`; none where it is something else."""
+    try:
+        return [_line(name.id) for name in _NAMES.decode(raw).data]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
 
 
 def _line(text: str) -> str:

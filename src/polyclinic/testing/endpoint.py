@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import random
 from collections import Counter
@@ -69,7 +70,6 @@ class Endpoint:
         self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
         self._rng = random.Random(seed)
         self._seen: Counter[bytes] = Counter()
-        self._made: dict[bytes, Any] = {}
         self._runner: web.AppRunner | None = None
         self.url = ""
         self.requests = self.answered = self.in_flight = self.most_in_flight = 0
@@ -173,9 +173,20 @@ class Endpoint:
         if self._answers is not None:
             return self._answers[self.answered % len(self._answers)]
         form = body.get("response_format", {}).get("json_schema")
-        if form is None:
+        schema = form["schema"] if form is not None else _schema_in(said)
+        if schema is None:
             return f"You said: {said}"
-        return instance(form["schema"], derive(self._seed, "answer", hashlib.blake2b(raw).hexdigest()))
+        return instance(schema, derive(self._seed, "answer", hashlib.blake2b(raw).hexdigest()))
+
+
+def _schema_in(said: Any) -> dict[str, Any] | None:
+    """Returns the JSON Schema that a message ends with, as a model would follow one that it is told of in words."""
+    at = said.find('{"') if isinstance(said, str) else -1
+    try:
+        schema = msgspec.json.decode(said[at:]) if at >= 0 else None
+    except msgspec.DecodeError:
+        return None
+    return schema if isinstance(schema, dict) and "properties" in schema else None
 
 
 async def serve(**options: Any) -> None:
@@ -198,10 +209,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=(), help="names of the models that are here; any, unless given")
     parser.add_argument("--lacks", nargs="+", default=(), help="parameters to refuse")
     parser.add_argument("--capacity", type=int, help="requests at once; 429 for those beyond")
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(**vars(parser.parse_args())))
-    except KeyboardInterrupt:
-        pass
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes a value that a JSON Schema allows, the same one for the same generator: what a well-behaved model would answer."""
+"""Makes a value that a JSON Schema allows, as a well-behaved model would: the same one for the same generator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def instance(schema: dict[str, Any], rng: random.Random, defs: dict[str, Any] | 
 
 
 def damage(value: Any, how: str) -> Any:
-    """Returns the value with one thing wrong: "wrong-type", "missing-field" or "no-option", as far as it has such a part."""
+    """Returns the value with one thing wrong: "wrong-type", "missing-field" or "no-option"."""
     if not isinstance(value, dict) or not value:
         return {"unexpected": value}
     name = next(iter(value))

@@ -18,7 +18,17 @@ from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.errors import BadInput
 from polyclinic.files import write_text
 
-__all__ = ["LAYOUTS", "Loader", "find_case", "load_element", "read_cases", "recognise", "write_cases"]
+__all__ = [
+    "LAYOUTS",
+    "Loader",
+    "check_layout",
+    "find_case",
+    "load_element",
+    "read_cases",
+    "recognise",
+    "recognise_element",
+    "write_cases",
+]
 
 Loader = Callable[[dict[str, Any], int], Case]
 """Makes a case of one record; gets the record and how manieth of its file it is. Raises BadInput without a place."""

@@ -21,16 +21,16 @@ from polyclinic.errors import BadInput
 
 # Keys that only gather tests: what stands in them is the examination.
 _GATHERINGS = frozenset({
-    "imaging", "imaging studies", "imaging results", "imaging and other tests", "radiographs", "x rays",
-    "other tests", "additional tests", "special test", "special tests", "assessment tools", "tests",
+    "imaging", "imaging studies", "imaging results", "imaging and other tests", "other tests", "additional tests",
+    "special test", "special tests", "assessment tools", "tests",
 })  # fmt: skip
 # Keys that gather tests and single values alike: only what has values of its own in them is an examination.
 _LABORATORIES = frozenset({
     "blood tests", "blood test", "blood work", "laboratory tests", "laboratory studies", "lab results", "lab work",
-    "laboratory results", "basic laboratory tests", "biopsy", "urine tests", "screening tests",
+    "laboratory results", "basic laboratory tests", "urine tests", "screening tests", "x rays", "radiographs",
 })  # fmt: skip
 # Keys that say nothing beyond the name of the examination.
-_RESULT = frozenset({"finding", "findings", "result", "results"})
+_RESULT = frozenset({"finding", "findings", "result", "results", "level", "value"})
 _HISTORY = {
     "History": "present",
     "Past_Medical_History": "past",
@@ -97,8 +97,7 @@ def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:
 
 def _physical(value: Any) -> Iterator[Finding]:
     for path, text in _leaves(value):
-        item = ", ".join(path[:1] + [lower_first(name) for name in path[1:] if name.lower() not in _RESULT])
-        yield _finding("physical examination", item, text)
+        yield _finding("physical examination", _item(path), text)
 
 
 def _tests(value: Any) -> Iterator[Finding]:
@@ -107,9 +106,12 @@ def _tests(value: Any) -> Iterator[Finding]:
         top = whole[0].lower()
         gathered = (top in _GATHERINGS and len(whole) > 1) or (top in _LABORATORIES and len(whole) > 2)
         examination, *rest = whole[1:] if gathered else whole
-        if rest and rest[-1].lower() in _RESULT:
-            rest = rest[:-1]
-        yield _finding(examination, ", ".join(rest[:1] + [lower_first(name) for name in rest[1:]]), text)
+        yield _finding(examination, _item(rest), text)
+
+
+def _item(path: list[str]) -> str:
+    names = [name for name in path if name.lower() not in _RESULT]
+    return ", ".join(names[:1] + [lower_first(name) for name in names[1:]])
 
 
 def _finding(examination: str, item: str, text: str) -> Finding:

@@ -21,6 +21,8 @@ from polyclinic.errors import BadInput
 # Who the vignette is about is said at its beginning; later people are relatives.
 _BEGINNING = 160
 _LAST_QUESTION = re.compile(r"(?:(?<=[.!?。！？])\s*|\n)[^.!?。！？\n]*[?？]\s*$")
+# For vignettes whose question the source has lost.
+_STEM = {"en": "Which of these is right?", "zh": "下列哪一项正确？"}
 _LETTER = re.compile(r"^\s*\(?[A-Z][).．]\s*")
 
 
@@ -53,7 +55,7 @@ def load(record: dict[str, Any], order: int) -> Case:
         record=Record(presentation=presentation, history=History(present=vignette)),
         truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right), answers=answers),
         setting="online",
-        question=Question(id=identifier, stem=stem, options=options, language=language),
+        question=Question(id=identifier, stem=stem or _STEM[language], options=options, language=language),
         source=f"AIE (arXiv:2403.08495){f', {data_set}' if data_set else ''}",
     )
 

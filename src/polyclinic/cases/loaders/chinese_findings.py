@@ -15,9 +15,9 @@ _GENERAL = "一般情况"
 _SYSTEMS = tuple(
     (name, re.compile(words))
     for name, words in (
-        ("生命体征", r"体温|脉搏|血压|生命体征|^\s*[TPR][:：]?\s*\d|^\s*BP"),
+        ("生命体征", r"体温|脉搏|血压|生命体征|^\s*[TPR][:：]?\s*\d\d|^\s*BP"),
         ("神经系统", r"肌力|肌张力|病理[征反]|巴氏|巴[宾彬]斯基|脑膜刺激|克氏征|布氏征|(生理|病理|腱|膝|神经)反射|共济"
-                     r"|[颅脑]神经|神经系统|鼻唇沟|口角|伸舌|触痛觉|言语|记忆力|偏瘫"),
+                     r"|[颅脑]神经|神经系统|鼻唇沟|口角|伸舌|[触痛感]觉|呛咳|言语|记忆力|偏瘫"),
         ("皮肤", r"皮肤|皮疹|黄染|瘀点|瘀斑|蜘蛛痣|淋巴结|出血点"),
         ("头颈部", r"头颅|头部|五官|眼|睑|瞳孔|对光|耳|鼻|咽|喉|扁桃体|口唇|口腔|颈|甲状腺|气管|结膜|巩膜|视力"),
         ("心肺", r"心肺"),
@@ -30,16 +30,17 @@ _SYSTEMS = tuple(
     )
 )  # fmt: skip
 _BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,2}[.、](?!\d))\s*")
-_LABELLED = re.compile(r"([^:：，,。；;]{1,24}?)\s*[:：]\s*(.*)", re.DOTALL)
+_LABELLED = re.compile(r"((?:[^:：，,。；;()（）]|\([^)]*\)|（[^）]*）){1,24}?)\s*[:：]\s*(.*)", re.DOTALL)
 # Headings that gather examinations and are none themselves.
 _GATHERINGS = re.compile(r"(影像学?|血液|实验室|化验|特殊|其他|其它|辅助)(检查|检验)?|检查|检验|化验")
+_NAME_TAIL = re.compile(r"(?<=.)(?:提?示|诊断|结果|回报)$")
 _SPACED = re.compile(r"(\S*[^\d\s.,，。；;、]\S*)\s+([-+<>＜＞≤≥]?\s?\d\S*(?:\s\S+)?)")
 _JOINED = re.compile(
     r"([\u3400-\u9fff（）()/γα-]*[\u3400-\u9fff）)])"
     r"([<>＜＞≤≥]?\d[\d.,]*\s*(?:次/分|个/\w+|级|[A-Za-z%‰/μµ^0-9*×+.-]*)(?:\s*[（(][^（()）]*[)）])?)"
 )
 _NAMED = re.compile(
-    r"[\w/γ-]*?(?:测定|检查|试验|超声|彩超|B超|CT|MRI|心电图|胸片|X线片|造影|培养|常规)(?:\([^)]*\)|（[^）]*）)?"
+    r"[\w/γ-]*?(?:测定|检测|检查|试验|超声|彩超|B超|CT|MRI|心电图|胸片|X线片|造影|培养|常规)(?:\([^)]*\)|（[^）]*）)?"
 )
 
 
@@ -62,9 +63,8 @@ def auxiliary_findings(text: str) -> Iterator[Finding]:
     """Yields one finding an item where the text lists items, else one an examination."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not any(_BULLET.match(line) for line in lines):
-        sentences = (s for line in lines for s in split_outside(line, "。；;"))
-        for sentence in filter(None, map(str.strip, sentences)):
-            yield from _statement(sentence)
+        for statement in _statements(lines):
+            yield from _statement(statement)
         return
     for heading, children in _sections(lines):
         name, own = _heading(heading)
@@ -113,6 +113,20 @@ def _sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         yield heading, children
 
 
+def _statements(lines: list[str]) -> Iterator[str]:
+    """Yields the statements of a paragraph; a sentence that names no examination goes with the one before it."""
+    current = ""
+    for line in lines:
+        for sentence in filter(None, map(str.strip, split_outside(line, "。；;"))):
+            begins = bool(_LABELLED.fullmatch(sentence) or _NAMED.match(sentence))
+            if current and (begins or len(list(_statement(current))) > 1):
+                yield current
+                current = ""
+            current = f"{current}；{sentence}" if current else sentence
+    if current:
+        yield current
+
+
 def _heading(text: str) -> tuple[str, str]:
     match = _LABELLED.fullmatch(text)
     return (match[1].strip(), match[2].strip()) if match else (text.strip(), "")
@@ -121,6 +135,7 @@ def _heading(text: str) -> tuple[str, str]:
 def _statement(text: str, otherwise: str = _OTHER) -> Iterator[Finding]:
     """Yields the findings of "examination: result", where the result may be a list of items."""
     name, value = _heading(text)
+    name = _NAME_TAIL.sub("", name)
     if not value:
         named = _NAMED.match(text)
         yield Finding(examination=named[0] if named and named[0] else otherwise, value=text)
@@ -135,7 +150,7 @@ def _statement(text: str, otherwise: str = _OTHER) -> Iterator[Finding]:
 
 
 def _item(text: str) -> tuple[str, str] | None:
-    """Splits one item into name and value: "HGB 156g/L", "比重1.032", "隐血: 阳性"; None where that is not safe."""
+    """Splits one item into name and value: "HGB 140g/L", "比重1.015", "蛋白: 阴性"; None where that is not safe."""
     label = _LABELLED.fullmatch(text)
     if label and label[2]:
         return label[1].strip(), label[2].strip()

@@ -27,7 +27,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 def age_in_years(text: str) -> float | None:
     """Reads an age from a line on the patient or from the beginning of a vignette.
 
-    Understands "35-year-old", "6岁4个月", "3-week-old", "Newborn", "Y70", and a bare number.
+    Understands "35-year-old", "5岁3个月", "3-week-old", "Newborn", "Y70", and a bare number.
 
     Returns:
         Years, to three decimals; None where the text gives no age.

@@ -52,7 +52,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
             BadInput: it is not JSON, or not an object; says where.
         """
         try:
-            value = msgspec.json.decode(self.text)
+            value = msgspec.json.decode(self.text.rstrip())
         except RecursionError:
             raise self.bad("the JSON is nested too deeply") from None
         except msgspec.DecodeError as error:
@@ -125,9 +125,10 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _lines_or_object(path: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Element]:
-    second = next(lines, None)
+    # A good line is handed on before the next is read, so that what is wrong with that one comes after it.
+    second = None if _is_json(first[1]) else next(lines, None)
     # Lines of a file of lines begin with a brace at the margin; the second line of one object is indented or a key.
-    if second is None or second[1].startswith("{") or _is_json(first[1]):
+    if second is None or second[1].startswith("{"):
         rest = [first] if second is None else [first, second]
         for order, (number, text) in enumerate(chain(rest, lines), start=1):
             yield Element(path=path, number=number, order=order, text=text)

@@ -12,6 +12,8 @@ _PEOPLE = frozenset(
     "Achilles Babinski Coombs Doppler Gram Hansel Hansel’s Lachman McMurray Murphy Papanicolaou Pap Phalen Phalen's "
     "Rinne Romberg Rorschach Tanner Tinel Tinel's Weber Wright".split()
 )
+# "X-Ray", "C-Reactive" and "Anti-Nuclear" are no double names of people, as "Dix-Hallpike" is.
+_HYPHENATED = re.compile(r"(?<=\bX-)Ray|(?<=\bC-)Reactive|(?<=\bAnti-)[A-Z](?=[a-z])")
 _PREFIX = r"(?:[kcdmunpfμµ]?)"
 _UNIT = re.compile(
     rf"""(?:{_PREFIX}(?:g|L|l|mol|m|IU|U|Eq|Osm|s|Pa)|mm\ ?Hg|bpm|breaths|beats|lb|years)
@@ -51,16 +53,19 @@ def as_object(value: Any, field: str) -> dict[str, Any]:
 
 def readable(key: str) -> str:
     """Returns a key as a name: `Complete_Blood_Count` becomes "Complete blood count", `MRI_Brain` "MRI brain"."""
-    first, *rest = key.replace("_", " ").split() or [""]
-    return " ".join([first, *(w.lower() if w.istitle() and w.isalpha() and w not in _PEOPLE else w for w in rest)])
+    words = _HYPHENATED.sub(lambda match: match[0].lower(), key.replace("_", " ")).split()
+    return " ".join(words[:1] + [word.lower() if _is_common(word) else word for word in words[1:]])
 
 
 def lower_first(name: str) -> str:
     """Returns a name as it stands inside a line: its first word in lower case, unless it is an abbreviation."""
     first, _, rest = name.partition(" ")
-    if first.istitle() and first.isalpha() and len(first) > 1 and first not in _PEOPLE:
-        first = first.lower()
-    return f"{first} {rest}".strip()
+    return f"{first.lower() if _is_common(first) else first} {rest}".strip()
+
+
+def _is_common(word: str) -> bool:
+    """Tells a common noun in title case from an abbreviation, a letter ("hepatitis B") and a person."""
+    return len(word) > 1 and word.istitle() and word.isalpha() and word not in _PEOPLE
 
 
 def split_value(text: str) -> tuple[str | float, str]:

@@ -1,0 +1,98 @@
+"""Writes the parts of the documentation that are made from the code and the knowledge; `make docs` calls it.
+
+With `--check` it writes nothing and fails where a file is not what it would write.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import case_schema
+from polyclinic.knowledge.knowledge import SEVERITIES, Knowledge, read_knowledge
+
+DOCS = Path(__file__).parent
+COMMANDS = (
+    ("",),
+    ("demo",),
+    ("consult",),
+    ("replay",),
+    ("cases", "list"),
+    ("cases", "check"),
+    ("cases", "generate"),
+    ("cases", "schema"),
+)
+MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
+
+
+def command_line() -> str:
+    """Returns every command's help."""
+    parts = [MADE, "# The command line\n"]
+    for command in COMMANDS:
+        words = [word for word in command if word]
+        shown = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "polyclinic", *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "LANG": "C.UTF-8"},
+        ).stdout
+        text = "\n".join(line.rstrip() for line in shown.strip().splitlines())
+        parts.append(f"## `{' '.join(['polyclinic', *words])}`\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def knowledge_pages(knowledge: Knowledge) -> str:
+    """Returns what the knowledge holds, with its sources."""
+    parts = [
+        MADE,
+        "# The medical knowledge\n",
+        f"{len(knowledge.diseases)} diseases, {len(knowledge.symptoms)} symptoms and circumstances, "
+        f"{len(knowledge.examinations)} examinations, {len(knowledge.drugs)} drugs, as data files in "
+        "`src/polyclinic/knowledge`. The probabilities put textbook knowledge into numbers by hand; they are there to "
+        "teach and to test with, and are no estimates from patients. How well the diseases can be told apart is "
+        "measured by `polyclinic cases check --ceiling`.\n",
+    ]
+    for disease in knowledge.diseases.values():
+        strongest = sorted(disease.symptoms, key=lambda s: -max(disease.symptoms[s]))[:8]
+        rows = [
+            f"| {knowledge.symptoms[s].name.en} | {' | '.join(f'{100 * p:.0f} %' for p in disease.symptoms[s])} |"
+            for s in strongest
+        ]
+        right = ", ".join(knowledge.examinations[e].name.en for e in disease.examinations)
+        parts += [
+            f"## {disease.name.en} ({disease.name.zh})\n",
+            f"ICD-10 {disease.icd10}; department: {disease.department}; right examinations: {right}.\n",
+            f"| most frequent symptoms | {' | '.join(SEVERITIES)} |\n|---|---|---|---|",
+            "\n".join(rows) + "\n",
+            "Sources:\n",
+            "\n".join(f"- {s.title}. {s.publisher}, {s.year}: {s.supports}" for s in disease.sources) + "\n",
+        ]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Writes or checks the files."""
+    schema = msgspec.json.format(msgspec.json.encode(case_schema()), indent=2).decode()
+    made = {
+        "case.schema.json": schema + "\n",
+        "command-line.md": command_line(),
+        "knowledge.md": knowledge_pages(read_knowledge()),
+    }
+    stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
+    if "--check" in sys.argv:
+        if stale:
+            sys.exit(f"stale: {', '.join(stale)}; run: make docs")
+        return
+    for name in stale:
+        (DOCS / name).write_text(made[name], "utf-8")
+    print(f"{len(made)} files made, {len(stale)} of them new")  # noqa: T201
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text("utf-8") == text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Checks a case file from end to end: what cannot be read, what contradicts itself, where the truth shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.leaks import stands_in, truth_terms
+from polyclinic.cases.loaders import check_layout, load_element, recognise_element
+from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.errors import BadInput
+
+Level = Literal["error", "warning"]
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something wrong with a case file.
+
+    Attributes:
+        level: an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing.
+        line: the line, from 1; in a JSON array the element.
+        id: the case, where it could be read.
+        field: where in the case, as a JSON path such as `$.record.history.past`.
+        problem: what is wrong, in one line.
+    """
+
+    level: Level
+    line: int
+    id: str = ""
+    field: str = ""
+    problem: str
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a case file holds and what is wrong with it.
+
+    Attributes:
+        layout: the layout it was read in; empty where no record told.
+        n: cases that could be read.
+        unreadable: records that could not.
+        languages: cases by language.
+        settings: cases by setting.
+        with_question: cases with a multiple-choice question.
+        findings: findings in all cases together.
+        problems: in the order of the file.
+    """
+
+    layout: str
+    n: int
+    unreadable: int
+    languages: dict[str, int]
+    settings: dict[str, int]
+    with_question: int
+    findings: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many of the problems are errors."""
+        return sum(problem.level == "error" for problem in self.problems)
+
+
+def check_cases(path: Path, layout: str | None = None) -> CheckResult:
+    """Reads a whole case file and collects what is wrong with it; a bad record does not end the check.
+
+    Args:
+        path: the file.
+        layout: a name in `LAYOUTS`; by default the first record that can be decoded tells.
+
+    Raises:
+        BadInput: nothing of the file can be checked: it is missing, not a case file, or in no known layout.
+    """
+    check_layout(layout)
+    problems: list[Problem] = []
+    counts: Counter[str] = Counter()
+    languages: Counter[str] = Counter()
+    settings: Counter[str] = Counter()
+    first_seen: dict[str, int] = {}
+    for element in _elements(path, problems):
+        counts["read"] += 1
+        try:
+            record = element.fields()
+        except BadInput as error:
+            problems.append(_unreadable(element, error))
+            continue
+        layout = layout or recognise_element(element, record)
+        try:
+            case = load_element(element, layout, record=record)
+        except BadInput as error:
+            problems.append(_unreadable(element, error, record.get("id")))
+            continue
+        counts.update(n=1, with_question=case.question is not None, findings=len(case.record.findings))
+        languages[case.presentation.language] += 1
+        settings[case.setting] += 1
+        earlier = first_seen.setdefault(case.id, element.number)
+        if earlier != element.number:
+            problem = f"the id {case.id!r} stands in {element.part} {earlier} already; only that case is found by it"
+            problems.append(_error(element.number, case.id, "$.id", problem))
+        problems += check_case(case, line=element.number)
+    return CheckResult(
+        layout=layout or "",
+        n=counts["n"],
+        unreadable=counts["read"] - counts["n"],
+        languages=dict(languages),
+        settings=dict(settings),
+        with_question=counts["with_question"],
+        findings=counts["findings"],
+        problems=tuple(problems),
+    )
+
+
+def check_case(case: Case, *, line: int = 1) -> Iterator[Problem]:
+    """Yields what is wrong with one case that could be read.
+
+    Args:
+        case: the case.
+        line: where it stands in its file.
+    """
+
+    def warning(field: str, problem: str) -> Problem:
+        return Problem(level="warning", line=line, id=case.id, field=field, problem=problem)
+
+    terms = truth_terms(case)
+    if not case.truth.diagnoses:
+        yield warning("$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right")
+    presentation = case.presentation
+    for name, text in (("complaint", presentation.complaint), ("about", presentation.about)):
+        if term := stands_in(text, terms):
+            problem = f"the truth stands where the doctor sees it before asking: {term!r}"
+            yield _error(line, case.id, f"$.record.presentation.{name}", problem)
+    for name, text in case.record.history.sections():
+        if term := stands_in(text, terms):
+            yield warning(
+                f"$.record.history.{name}", f"a diagnosis stands here, and the patient withholds it: {term!r}"
+            )
+    if not case.record.findings and case.setting == "ward":
+        yield warning("$.record.findings", "no findings: every examination will come back as not recorded")
+    for order, finding in enumerate(case.record.findings):
+        if term := stands_in(finding.text(), terms):
+            problem = f"{finding.examination!r} names a diagnosis, and whoever orders it is told: {term!r}"
+            yield warning(f"$.record.findings[{order}]", problem)
+    yield from _check_question(case, line)
+
+
+def _check_question(case: Case, line: int) -> Iterator[Problem]:
+    question, answers = case.question, case.truth.answers
+    if question is None:
+        if answers:
+            yield _error(line, case.id, "$.truth.answers", "there are answers, and no question that they answer")
+        return
+    allowed = ", ".join(question.options)
+    if len(question.options) < 2:
+        yield _error(line, case.id, "$.question.options", "a question needs two or more options")
+    if not answers:
+        yield _error(line, case.id, "$.truth.answers", f"the question has no right answer; allowed are {allowed}")
+    for answer in answers:
+        if answer not in question.options:
+            problem = f"the right answer {answer!r} is none of the options {allowed}"
+            yield _error(line, case.id, "$.truth.answers", problem)
+
+
+def _elements(path: Path, problems: list[Problem]) -> Iterator[Element]:
+    """Yields the records until one breaks the reading itself, such as a line that is not UTF-8."""
+    read = 0
+    try:
+        for element in read_elements(path):
+            read += 1
+            yield element
+    except BadInput as error:
+        if not read:
+            raise
+        problems.append(_error(error.line or 0, "", error.field, f"{error.problem}; the check ends here"))
+
+
+def _error(line: int, identifier: str, field: str, problem: str) -> Problem:
+    return Problem(level="error", line=line, id=identifier, field=field, problem=problem)
+
+
+def _unreadable(element: Element, error: BadInput, identifier: Any = "") -> Problem:
+    known = str(identifier) if isinstance(identifier, str | int) else ""
+    return _error(error.line or element.number, known, error.field, error.problem)

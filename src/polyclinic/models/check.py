@@ -1,0 +1,83 @@
+"""Whether a model can be used: reachable, answers, follows a schema, how fast; and which extras are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+from typing import Annotated, Literal
+
+import msgspec
+
+from polyclinic.errors import EndpointError, ModelError, ScriptError, UserError
+from polyclinic.models.direct import Direct
+from polyclinic.models.model import OpenModel
+
+EXTRAS = {
+    "retrieval": ("tantivy", "wordllama"),
+    "evals": ("inspect_ai",),
+    "local": ("xllamacpp",),
+    "web": ("starlette", "uvicorn"),
+}
+"""The modules that each extra brings."""
+
+
+class _Sample(msgspec.Struct):
+    symptom: Annotated[str, msgspec.Meta(max_length=40)]
+    urgent: bool
+    place: Literal["home", "practice", "hospital"]
+
+
+class Check(msgspec.Struct):
+    """What was found out about a model.
+
+    Attributes:
+        model: its name.
+        reachable: whether anything answered at all.
+        answers: whether it answers a question with text.
+        structured: whether it answers with a value of a type, without being asked again.
+        seconds: median of a few short answers, None where there are none.
+        problem: what is wrong, "" for nothing.
+        left_out: parameters that the model does not take.
+    """
+
+    model: str
+    reachable: bool = False
+    answers: bool = False
+    structured: bool = False
+    seconds: float | None = None
+    problem: str = ""
+    left_out: list[str] = []
+
+    @property
+    def good(self) -> bool:
+        """Tells whether the model can be used for everything."""
+        return self.answers and self.structured
+
+
+async def check_model(model: OpenModel, *, rounds: int = 3) -> Check:
+    """Asks a model a few short questions.
+
+    Args:
+        model: not yet open; opened with few attempts, so that a broken one is found out soon.
+        rounds: short answers that are timed.
+    """
+    check = Check(model.name)
+    try:
+        async with model:
+            for number in range(rounds):
+                reply = await model.ask(f"Say in one word which organ coughs. ({number})", purpose="check")
+                check.reachable = check.answers = True
+                check.seconds = statistics.median([s for s in (check.seconds, reply.seconds) if s is not None])
+            reply = await model.ask("Give one symptom of a common cold.", answer=_Sample, purpose="check")
+            check.structured = True
+            if isinstance(model, Direct):
+                check.left_out = model.left_out
+    except (EndpointError, ModelError, ScriptError, UserError) as failure:
+        check.reachable = check.reachable or isinstance(failure, ModelError)
+        check.problem = f"{type(failure).__name__}: {failure}"
+    return check
+
+
+def extras() -> dict[str, bool]:
+    """Returns which extras are installed, by name."""
+    return {name: all(map(importlib.util.find_spec, modules)) for name, modules in EXTRAS.items()}

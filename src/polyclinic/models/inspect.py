@@ -1,0 +1,178 @@
+"""The Inspect door: every provider that Inspect has, as a model of ours. Needs the extra `evals`."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any, Self
+
+from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, UserError, WrongKey
+from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import Answer, Image, Messages, Price, Reply, Usage
+from polyclinic.models.schema import Form
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+_FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+
+
+class Inspect:
+    """A model that Inspect opens. Use it with `async with`.
+
+    Args:
+        model: as Inspect names it, such as "openai/gpt-4o".
+        base_url: the endpoint's address, where the provider takes one.
+        concurrency: questions at a time, or a `Limit` that models of one endpoint share.
+        timeout: seconds that one answer may take, Inspect's own retries included.
+        repairs: how often an answer that cannot be read is asked for again.
+        price: what tokens cost; what Inspect knows of the cost, unless given.
+        arguments: what else the provider takes.
+
+    Raises:
+        MissingExtra: Inspect is not installed.
+        UserError: Inspect cannot open the model, and says why.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        concurrency: int | Limit = 64,
+        timeout: float = 300.0,
+        repairs: int = 1,
+        price: Price | None = None,
+        **arguments: Any,
+    ) -> None:
+        if importlib.util.find_spec("inspect_ai") is None:
+            raise MissingExtra("Inspect is not installed: pip install 'polyclinic[evals]'")
+        from inspect_ai.model import GenerateConfig, get_model  # noqa: PLC0415
+
+        self.name = f"inspect/{model}"
+        self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
+        self._timeout, self._repairs, self._price = timeout, repairs, price
+        # Inspect has a limit of its own; ours is the one that counts.
+        config = GenerateConfig(max_connections=self.limit.most)
+        try:
+            self._model = get_model(model, base_url=base_url, config=config, memoize=False, **arguments)
+        except Exception as error:
+            # Missing packages, keys and names are all told in Inspect's words, under several classes.
+            raise UserError(f"{self.name} cannot be opened: {str(error).strip() or type(error).__name__}") from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._model.api.aclose()
+
+    async def ask(
+        self,
+        messages: Messages,
+        *,
+        answer: Answer = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        reasoning: str | None = None,
+        seed: int | None = None,
+        purpose: str = "",
+    ) -> Reply:
+        """Asks through Inspect; see `Model.ask`."""
+        del purpose
+        options = {
+            "temperature": temperature,
+            "top_p": top_p,
+            "max_tokens": max_tokens,
+            "reasoning_effort": reasoning,
+            "seed": seed,
+        }
+        options = {name: value for name, value in options.items() if value is not None}
+
+        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
+            return await self._complete(said, form, options)
+
+        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
+
+    async def _complete(self, said: list[tuple[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
+        from inspect_ai.model import GenerateConfig, ResponseSchema  # noqa: PLC0415
+        from inspect_ai.util import JSONSchema  # noqa: PLC0415
+
+        messages = [_message(role, part) for role, part in said]
+        if form is not None:
+            # Not every provider passes a schema on, and Inspect does not tell which: the words are for those.
+            wish = f"Answer with nothing but JSON that follows this schema: {form.text}"
+            messages.append(_message("user", wish))
+            schema = ResponseSchema(
+                name="answer", json_schema=JSONSchema.model_validate(form.schema), strict=form.strict
+            )
+            options = {**options, "response_schema": schema}
+        config = GenerateConfig(**options, timeout=max(1, round(self._timeout)))
+        failure: Exception | None = None
+        async with self.limit:
+            try:
+                output = await self._model.generate(messages, config=config)
+            except Exception as error:
+                # Told outside: what a provider raises can hold the request, and with it the key.
+                failure = error
+        if failure is not None:
+            raise self._named(failure)
+        if output.error:
+            raise Broken(f"{self.name}: the provider reports an error")
+        return self._completion(output)
+
+    def _named(self, error: Exception) -> Exception:
+        """Returns our name for what a provider raised, without its text."""
+        status = getattr(error, "status_code", None) or getattr(error, "status", None)
+        told = f"{self.name}: {type(error).__name__}{f' (status {status})' if status else ''}"
+        if status == 401:
+            return WrongKey(
+                f"{told}: the provider refuses the key, or wants one; it is read from the provider's variable"
+            )
+        if status == 429:
+            return RateLimited(told)
+        if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
+            return TimedOut(told)
+        if isinstance(status, int) and 400 <= status < 500:
+            return Rejected(told)
+        return Broken(told)
+
+    def _completion(self, output: ModelOutput) -> Completion:
+        usage = Usage()
+        if (used := output.usage) is not None:
+            cached = used.input_tokens_cache_read or 0
+            usage = Usage(
+                # Inspect counts cached tokens apart.
+                tokens_in=used.input_tokens + cached + (used.input_tokens_cache_write or 0),
+                cached=cached,
+                tokens_out=used.output_tokens,
+                reasoning=used.reasoning_tokens or 0,
+                cost=used.total_cost,
+            )
+        if self._price is not None:
+            usage = self._price.of(usage)
+        if not output.choices:
+            return Completion("", usage=usage)
+        return Completion(output.completion, _FINISH.get(output.stop_reason, "stop"), usage=usage)
+
+
+def _message(role: str, said: Any) -> Any:
+    from inspect_ai.model import (  # noqa: PLC0415
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        ContentImage,
+        ContentText,
+    )
+
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    if isinstance(said, str):
+        return kinds[role](content=said)
+    return kinds[role](
+        content=[
+            ContentImage(image=part.url)
+            if isinstance(part, Image)
+            else ContentText(text=part if isinstance(part, str) else part.text)
+            for part in said
+        ]
+    )

@@ -1,0 +1,179 @@
+"""The fast door as a provider of Inspect: `inspect eval … --model direct/NAME --model-base-url URL`.
+
+Inspect finds this file by the entry point group `inspect_ai`. Arguments (`-M`): `api_key_env`, `timeout`, `attempts`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageTool,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    StopReason,
+    modelapi,
+)
+from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo
+
+from polyclinic.errors import Rejected
+from polyclinic.models.answers import Completion
+from polyclinic.models.direct import Direct
+from polyclinic.models.schema import Form, form_of_schema
+
+CONNECTIONS = 256
+
+_STOP: dict[str, StopReason] = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+
+_SAME = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "reasoning_effort")
+
+
+@modelapi(name="direct")
+class DirectAPI(ModelAPI):
+    """Any OpenAI-compatible endpoint, at a fraction of the usual cost of a call."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        api_key_env: str = "OPENAI_API_KEY",
+        timeout: float = 300.0,
+        attempts: int = 6,
+        **model_args: Any,
+    ) -> None:
+        if api_key is not None:
+            raise ValueError(f"direct reads its key from the environment variable {api_key_env} only")
+        if model_args:
+            raise ValueError(f"direct takes api_key_env, timeout and attempts, not {', '.join(model_args)}")
+        super().__init__(model_name, base_url, None, [api_key_env], config or GenerateConfig())
+        self._most = (config.max_connections if config is not None else None) or CONNECTIONS
+        self._open = {"base_url": base_url, "api_key_env": api_key_env, "timeout": timeout, "attempts": attempts}
+        # One for each event loop: Inspect may run several evaluations, each in a loop of its own.
+        self._doors: dict[asyncio.AbstractEventLoop, Direct] = {}
+        self._door()
+
+    def _door(self) -> Direct:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # Nobody asks yet; this only finds out whether the address and the key can be used.
+            return Direct(self.model_name, concurrency=self._most, **self._open)  # type: ignore[arg-type]
+        for other in [other for other in self._doors if other.is_closed()]:
+            del self._doors[other]
+        if loop not in self._doors:
+            self._doors[loop] = Direct(self.model_name, concurrency=self._most, **self._open)  # type: ignore[arg-type]
+        return self._doors[loop]
+
+    async def aclose(self) -> None:
+        """Closes the connections of this loop."""
+        door = self._doors.pop(asyncio.get_running_loop(), None)
+        if door is not None:
+            await door.close()
+
+    def max_connections(self) -> int:
+        """Returns how many calls run at a time, unless the user says otherwise."""
+        return CONNECTIONS
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """Asks the endpoint once; see `inspect_ai.model.ModelAPI.generate`."""
+        options = {name: value for name in _SAME if (value := getattr(config, name)) is not None}
+        if config.stop_seqs is not None:
+            options["stop"] = config.stop_seqs
+        options |= config.extra_body or {}
+        if tools:
+            options["tools"] = [_tool(tool) for tool in tools]
+            options["tool_choice"] = _choice(tool_choice)
+        form: Form | None = None
+        if (wanted := config.response_schema) is not None:
+            form = form_of_schema(wanted.json_schema.model_dump(exclude_none=True))
+        said = await self._door().complete([_message(message) for message in input], form, options)
+        return self._output(said)
+
+    def _output(self, said: Completion) -> ModelOutput:
+        calls = [_call(call.id, call.function.name, call.function.arguments) for call in said.calls]
+        message = ChatMessageAssistant(
+            content=said.text or said.refusal, tool_calls=calls or None, model=self.model_name, source="generate"
+        )
+        stop: StopReason = "content_filter" if said.refusal else _STOP.get(said.finish, "unknown")
+        usage = ModelUsage(
+            # Inspect counts cached tokens apart.
+            input_tokens=said.usage.tokens_in - said.usage.cached,
+            input_tokens_cache_read=said.usage.cached,
+            output_tokens=said.usage.tokens_out,
+            total_tokens=said.usage.tokens_in + said.usage.tokens_out,
+            reasoning_tokens=said.usage.reasoning,
+            total_cost=said.usage.cost,
+        )
+        choice = ChatCompletionChoice(message=message, stop_reason=stop)
+        return ModelOutput(model=self.model_name, choices=[choice], usage=usage)
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    if isinstance(message, ChatMessageTool):
+        told = message.error.message if message.error is not None else message.text
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": told}
+    said: dict[str, Any] = {"role": message.role, "content": message.text}
+    if not isinstance(message.content, str) and message.role == "user":
+        said["content"] = [_part(part) for part in message.content]
+    if isinstance(message, ChatMessageAssistant) and message.tool_calls:
+        said["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.function, "arguments": msgspec.json.encode(call.arguments).decode()},
+            }
+            for call in message.tool_calls
+        ]
+    return said
+
+
+def _part(part: Any) -> dict[str, Any]:
+    if isinstance(part, ContentText):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, ContentImage) and part.image.startswith(("http://", "https://", "data:")):
+        return {"type": "image_url", "image_url": {"url": part.image, "detail": part.detail}}
+    raise Rejected(f"direct sends text, and pictures as an address or a data: URL, not {type(part).__name__}")
+
+
+def _tool(tool: ToolInfo) -> dict[str, Any]:
+    parameters = tool.parameters.model_dump(exclude_none=True)
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
+    }
+
+
+def _choice(choice: ToolChoice) -> Any:
+    if isinstance(choice, ToolFunction):
+        return {"type": "function", "function": {"name": choice.name}}
+    return "required" if choice == "any" else choice
+
+
+def _call(name_id: str, function: str, arguments: str) -> ToolCall:
+    try:
+        given = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        return ToolCall(id=name_id, function=function, arguments={}, parse_error=f"{error}: {arguments[:200]}")
+    return ToolCall(id=name_id, function=function, arguments=given)

@@ -1,0 +1,109 @@
+"""What a run costs: usage summed for each role and purpose, and the limits that end a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import BudgetSpent, ModelError, UserError
+from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
+
+
+class Line(msgspec.Struct):
+    """One line of a ledger.
+
+    Attributes:
+        calls: questions asked, those that failed included.
+        failures: questions whose answer could not be used, or that got none.
+        attempts: requests made for them.
+        usage: what they cost.
+    """
+
+    calls: int = 0
+    failures: int = 0
+    attempts: int = 0
+    usage: Usage = Usage()
+
+
+class Ledger:
+    """Sums what the models of a run cost, and ends the run when a limit is reached.
+
+    What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. Answers from
+    a journal count as they did when they were asked for: a run that is taken up again keeps its sums.
+
+    Args:
+        max_cost: in the currency of the prices.
+        max_tokens: in and out together.
+    """
+
+    def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
+        self.max_cost, self.max_tokens = max_cost, max_tokens
+        self.lines: dict[tuple[str, str], Line] = {}
+        self.total = Line()
+
+    def meter(self, model: Model, role: str = "") -> Metered:
+        """Returns the model, with what it costs written down under the role."""
+        return Metered(model, self, role)
+
+    def check(self) -> None:
+        """Asks whether another question may be asked.
+
+        Raises:
+            BudgetSpent: no.
+        """
+        usage = self.total.usage
+        spent = usage.tokens_in + usage.tokens_out
+        if self.max_tokens is not None and spent >= self.max_tokens:
+            raise BudgetSpent(f"{spent:,} tokens are used, and --max-tokens allows {self.max_tokens:,}")
+        if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
+            raise BudgetSpent(f"{usage.cost or 0.0:.4f} is spent, and --max-cost allows {self.max_cost:g}")
+
+    def add(self, role: str, purpose: str, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
+        """Writes down one question.
+
+        Raises:
+            UserError: there is a limit on the cost, and the answer has none.
+        """
+        line = self.lines.get((role, purpose))
+        if line is None:
+            line = self.lines[role, purpose] = Line()
+        for sums in (line, self.total):
+            sums.calls += 1
+            sums.failures += failed
+            sums.attempts += attempts
+            if usage is not None:
+                sums.usage = sums.usage + usage
+        if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
+            raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
+
+
+class Metered:
+    """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
+
+    def __init__(self, model: Model, ledger: Ledger, role: str) -> None:
+        self._model, self._ledger, self._role = model, ledger, role
+
+    @property
+    def name(self) -> str:
+        """Names the model behind."""
+        return self._model.name
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, purpose: str = "", **options: Any) -> Reply:
+        """Asks the model behind, and writes down what that cost; see `Model.ask`.
+
+        Raises:
+            BudgetSpent: a limit is reached; nothing was asked.
+        """
+        self._ledger.check()
+        try:
+            reply = await self._model.ask(messages, answer=answer, purpose=purpose, **options)
+        except ModelError as failure:
+            usage = failure.usage if isinstance(failure.usage, Usage) else None
+            self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True)
+            raise
+        except Exception:
+            self._ledger.add(self._role, purpose, None, failed=True)
+            raise
+        self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts)
+        return reply

@@ -1,0 +1,174 @@
+"""The local door: a small model in this process, offline. Real plumbing, not a clinician.
+
+It runs any GGUF file with llama.cpp, and holds it to the JSON Schema of a typed question while it writes: an answer
+whose strings and arrays have a greatest length is valid JSON, or it was cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.util
+import os
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from polyclinic.errors import BadInput, MissingExtra, Rejected
+from polyclinic.files import check_file
+from polyclinic.models import wire
+from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import Answer, Messages, Reply
+from polyclinic.models.schema import Form
+from polyclinic.models.weights import find_smollm2
+
+LARGEST_INTEGER = 2**53
+"""The largest integer that all readers of JSON agree on."""
+
+LONGEST = 512
+"""Tokens of an answer, where the question says nothing else: a small model may never stop by itself."""
+
+
+class Local:
+    """A model in this process. Use it with `async with`: the weights are loaded there, and freed at its end.
+
+    Args:
+        model: "smollm2", or the path of a GGUF file.
+        concurrency: questions at a time; one for each core, at most 4, unless given. The cores are shared among them.
+        context: tokens of a question and its answer together.
+        repairs: how often an answer that cannot be read is asked for again.
+        seed: gives the draws, for questions that bring no seed of their own.
+
+    Raises:
+        MissingExtra: the runtime, or the weights of the small model, are not installed.
+        BadInput: the file cannot be read, or is no GGUF file.
+    """
+
+    def __init__(
+        self,
+        model: str = "smollm2",
+        *,
+        concurrency: int | Limit | None = None,
+        context: int = 8192,
+        repairs: int = 1,
+        seed: int = 0,
+    ) -> None:
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise MissingExtra("the runtime for local models is not installed: pip install 'polyclinic[local]'")
+        self._path = find_smollm2() if model == "smollm2" else Path(model)
+        check_file(self._path)
+        with self._path.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise BadInput("no GGUF file; local models are read from those", path=self._path)
+        self.name = f"local/{'smollm2' if model == 'smollm2' else self._path.name}"
+        self.slots = concurrency.most if isinstance(concurrency, Limit) else concurrency or min(4, os.cpu_count() or 1)
+        self._context, self._repairs, self._seed = context, repairs, seed
+        self._server: Any = None
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def __aenter__(self) -> Self:
+        self._threads = ThreadPoolExecutor(self.slots, thread_name_prefix="polyclinic-local")
+        self._server = await asyncio.get_running_loop().run_in_executor(self._threads, self._load)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        server, threads, self._server, self._threads = self._server, self._threads, None, None
+        if threads is not None:
+            # Answers that are still being written hold the server; it can only be freed after them.
+            await asyncio.to_thread(threads.shutdown)
+        del server
+
+    def _load(self) -> Any:
+        import xllamacpp  # noqa: PLC0415
+
+        params = xllamacpp.CommonParams()
+        params.model.path = str(self._path)
+        params.n_parallel = self.slots
+        params.n_ctx = self._context * self.slots
+        params.verbosity = -1
+        params.ui = False
+        params.warmup = False
+        params.cache_prompt = True
+        # The runtime listens on loopback too; nobody but us has the key.
+        params.api_keys = [secrets.token_hex(16)]
+        try:
+            return xllamacpp.Server(params)
+        except RuntimeError as error:
+            raise BadInput(
+                f"cannot be loaded as a model ({str(error).split(',', maxsplit=1)[0]})", path=self._path
+            ) from None
+
+    async def ask(
+        self,
+        messages: Messages,
+        *,
+        answer: Answer = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        reasoning: str | None = None,
+        seed: int | None = None,
+        purpose: str = "",
+    ) -> Reply:
+        """Asks the model in a thread of its own; see `Model.ask`. `reasoning` is not taken.
+
+        Raises:
+            Rejected: the question is longer than the context, or holds a picture.
+        """
+        del reasoning, purpose
+        options = {"temperature": temperature, "top_p": top_p, "seed": self._seed if seed is None else seed}
+        request = {name: value for name, value in options.items() if value is not None}
+        request["max_tokens"] = LONGEST if max_tokens is None else max_tokens
+
+        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
+            body: dict[str, Any] = {
+                **request,
+                "messages": [{"role": role, "content": wire.content(part)} for role, part in said],
+            }
+            if form is not None:
+                body["grammar"] = _grammar(form.text)
+            return await self._complete(body)
+
+        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
+
+    async def _complete(self, body: dict[str, Any]) -> Completion:
+        if self._threads is None:
+            raise RuntimeError("the model is not open; use it with 'async with'")
+        result = await asyncio.get_running_loop().run_in_executor(self._threads, self._run, body)
+        if isinstance(result, str):
+            raise Rejected(f"{self.name}: {result}")
+        return result
+
+    def _run(self, body: dict[str, Any]) -> Completion | str:
+        try:
+            said = self._server.handle_chat_completions(body)
+        except RuntimeError as error:
+            return str(error)
+        if "error" in said:
+            return str(said["error"].get("message", said["error"]))
+        result = wire.completion(msgspec.json.encode(said))
+        return result if isinstance(result, Completion) else result.problem
+
+
+@functools.lru_cache(maxsize=512)
+def _grammar(schema: str) -> str:
+    """Returns the grammar of the answers that the schema allows, without white space between their parts."""
+    import xllamacpp  # noqa: PLC0415
+
+    # With it, a small model may go on with white space until it is cut off.
+    compact = {**_bounded(msgspec.json.decode(schema)), "x-guidance": {"whitespace_flexible": False}}
+    return str(xllamacpp.json_schema_to_grammar(msgspec.json.encode(compact).decode()))
+
+
+def _bounded(node: Any) -> Any:
+    """Returns the schema with bounds for every integer: a small model may never stop writing digits."""
+    if isinstance(node, list):
+        return [_bounded(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    bounds = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER} if node.get("type") == "integer" else {}
+    return {**bounds, **{name: _bounded(part) for name, part in node.items()}}

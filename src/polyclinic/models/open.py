@@ -1,0 +1,104 @@
+"""Opening a model by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from polyclinic.errors import UnknownModel
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import OpenModel, Price
+
+DOORS = {
+    "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
+    "local": "the small model on this machine",
+    "local/FILE.gguf": "another one",
+    "inspect/PROVIDER/NAME": "any provider of Inspect",
+    "scripted/FILE.json": "answers from a file",
+}
+"""The names that `open_model` takes, and what is behind each."""
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key_env: str = "OPENAI_API_KEY",
+    concurrency: int | Limit | Literal["adaptive"] | None = None,
+    timeout: float = 300.0,
+    attempts: int = 6,
+    patience: float = 600.0,
+    pause: float = 0.5,
+    repairs: int = 1,
+    price: Price | None = None,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> OpenModel:
+    """Returns the model of that name; `async with` opens it.
+
+        async with open_model("direct/qwen3-8b", base_url="http://127.0.0.1:8000/v1") as model:
+            reply = await model.ask("Is a cough of three weeks chronic?", answer=("yes", "no"))
+
+    Args:
+        name: a door, a stroke, and what is behind it: `direct/NAME`, `local`, `local/FILE.gguf`,
+            `inspect/PROVIDER/NAME`, `scripted/FILE.json`.
+        base_url: the endpoint's address, up to `/v1` (direct, inspect).
+        api_key_env: the environment variable that holds the key (direct).
+        concurrency: questions at a time, "adaptive" for as many as the endpoint bears, or a `Limit` that several models
+            of one endpoint share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
+        timeout: seconds that one request may take (direct, inspect).
+        attempts: requests for one answer, where the endpoint fails (direct).
+        patience: seconds for one answer, pauses included, before it is given up (direct).
+        pause: seconds before the second request at most; doubled for each further one (direct).
+        repairs: how often an answer that cannot be read is asked for again.
+        price: what tokens cost, for the sums.
+        seed: gives the pauses, and the draws of a local model.
+        report: told, once each, which parameters the model does not take; the log unless given (direct).
+
+    Raises:
+        UnknownModel: there is no such door.
+        MissingExtra: the door needs a part that is not installed.
+        BadInput: the address or the file cannot be used.
+    """
+    door, _, rest = name.partition("/")
+    limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency
+    # A door is imported when it is opened: what one needs, the others do without.
+    if door == "direct" and rest:
+        from polyclinic.models.direct import Direct  # noqa: PLC0415
+
+        return Direct(
+            rest,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            concurrency=256 if limit is None else limit,
+            timeout=timeout,
+            attempts=attempts,
+            patience=patience,
+            pause=pause,
+            repairs=repairs,
+            price=price,
+            seed=seed,
+            report=report,
+        )
+    if door == "local":
+        from polyclinic.models.local import Local  # noqa: PLC0415
+
+        return Local(rest or "smollm2", concurrency=limit, repairs=repairs, seed=seed)
+    if door == "inspect" and rest:
+        from polyclinic.models.inspect import Inspect  # noqa: PLC0415
+
+        return Inspect(
+            rest,
+            base_url=base_url,
+            concurrency=64 if limit is None else limit,
+            timeout=timeout,
+            repairs=repairs,
+            price=price,
+        )
+    if door == "scripted" and rest:
+        from polyclinic.models.scripted import Scripted  # noqa: PLC0415
+
+        return Scripted.read(Path(rest))
+    doors = ", ".join(f"{pattern} ({what})" for pattern, what in DOORS.items())
+    raise UnknownModel(f"no model {name!r}; there are: {doors}")

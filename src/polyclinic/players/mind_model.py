@@ -1,0 +1,178 @@
+"""The language-model mind: one for every role, whatever door the model stands behind.
+
+What a role is told depends on what the role knows, and on nothing else: the prompts of a doctor are made from
+`Doctor`, which holds no truth; those of a patient from `Patient`, which has been told what not to say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from polyclinic.cases.presentation import Language, Presentation
+from polyclinic.cases.record import Finding, History
+from polyclinic.events import Examined, Role, Said
+from polyclinic.models.model import Message, Model
+from polyclinic.players.doctor import Doctor
+from polyclinic.players.examiner import Examiner
+from polyclinic.players.patient import Patient
+from polyclinic.players.player import Ask, Purpose
+from polyclinic.prompts import Prompts, read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+
+class ModelMind:
+    """A mind for `Doctor`, `Patient` and `Examiner` that asks a language model.
+
+    Args:
+        model: any door.
+        name: how the command line calls it.
+        temperature: as `Model.ask`; None leaves it to the server.
+    """
+
+    def __init__(self, model: Model, *, name: str, temperature: float | None = None) -> None:
+        self._model = model
+        self._name = name
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+        return self._name
+
+    async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner) -> object:
+        """Asks the model for an answer of the type that is wanted.
+
+        Raises:
+            ModelError: the answer cannot be used.
+            EndpointError: no answer came.
+        """
+        prompts = read_prompts(PROMPTS)[role.presentation.language]
+        if isinstance(role, Doctor):
+            messages = doctor_messages(ask, role, prompts)
+        elif isinstance(role, Patient):
+            messages = patient_messages(ask, role, prompts)
+        else:
+            messages = examiner_messages(role, prompts)
+        reply = await self._model.ask(
+            messages, answer=ask.answer, temperature=self._temperature, purpose=f"{_role(role)}: {ask.purpose}"
+        )
+        return reply.value
+
+
+def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
+    """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
+    presentation = describe(doctor.presentation)
+    if doctor.record is not None:
+        language = doctor.presentation.language
+        record = "\n".join([*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings)])
+        told = prompts("doctor_record", presentation=presentation, record=record)
+        return [("system", told), ("user", prompts("doctor_report"))]
+    messages: list[Message] = [
+        ("system", prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)),
+        ("user", prompts("doctor_first")),
+    ]
+    for event in doctor.seen:
+        if isinstance(event, Said) and event.who is Role.DOCTOR:
+            messages.append(("assistant", event.text))
+        elif isinstance(event, Said | Examined) and not (isinstance(event, Said) and event.to is Role.EXAMINER):
+            messages.append(("user", event.text))
+    if ask.purpose is Purpose.REPORT:
+        messages.append(("user", prompts("doctor_report")))
+    else:
+        messages.append(("user", prompts("doctor_turns_left", left=doctor.turns_left())))
+    return joined(messages)
+
+
+def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:
+    """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
+    history = [
+        *history_lines(patient.history, patient.presentation.language),
+        *finding_lines(patient.findings),
+    ]
+    told = prompts(
+        f"patient_{patient.setting}", presentation=describe(patient.presentation), history="\n".join(history)
+    )
+    messages: list[Message] = [("system", told), ("user", prompts("patient_open"))]
+    for event in patient.seen:
+        if isinstance(event, Said) and event.who is Role.PATIENT:
+            messages.append(("assistant", event.text))
+        elif isinstance(event, Said | Examined):
+            messages.append(("user", event.text))
+    return joined(messages)
+
+
+def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
+    """Returns what an examiner is told: the request, and nothing of what the record holds."""
+    return [("system", prompts("examiner")), ("user", prompts("examiner_request", request=examiner.request()))]
+
+
+def joined(messages: list[Message]) -> list[Message]:
+    """Returns the messages with neighbours of the same role made one; many servers take only alternating roles."""
+    merged: list[Message] = []
+    for role, text in messages:
+        if merged and merged[-1][0] == role:
+            merged[-1] = (role, f"{merged[-1][1]}\n\n{text}")
+        else:
+            merged.append((role, text))
+    return merged
+
+
+def describe(presentation: Presentation) -> str:
+    """Returns a presentation in one line."""
+    words = _WORDS[presentation.language]
+    parts = [presentation.complaint]
+    if presentation.age is not None:
+        parts.append(words["age"].format(age=presentation.age))
+    if presentation.sex is not None:
+        parts.append(words[presentation.sex])
+    return "; ".join([*parts, *([presentation.about] if presentation.about else [])])
+
+
+def history_lines(history: History, language: Language) -> list[str]:
+    """Returns a history line by line, each with the name of its section."""
+    return [f"- {_WORDS[language][section]}: {text}" for section, text in history.sections()]
+
+
+def finding_lines(findings: tuple[Finding, ...]) -> list[str]:
+    """Returns findings line by line."""
+    return [f"- {finding.text()}" for finding in findings]
+
+
+def _role(role: Doctor | Patient | Examiner) -> Role:
+    if isinstance(role, Doctor):
+        return Role.DOCTOR
+    return Role.PATIENT if isinstance(role, Patient) else Role.EXAMINER
+
+
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "age": "age in years: {age:g}",
+        "female": "female",
+        "male": "male",
+        "symptoms": "symptom",
+        "present": "present illness",
+        "past": "past illnesses",
+        "medications": "medicines",
+        "allergies": "allergies",
+        "personal": "life",
+        "family": "family",
+        "review": "review of systems",
+        "other": "other",
+    },
+    "zh": {
+        "age": "{age:g}岁",
+        "female": "女",
+        "male": "男",
+        "symptoms": "症状",
+        "present": "现病史",
+        "past": "既往史",
+        "medications": "用药",
+        "allergies": "过敏史",
+        "personal": "个人史",
+        "family": "家族史",
+        "review": "系统回顾",
+        "other": "其他",
+    },
+}

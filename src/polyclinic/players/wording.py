@@ -1,0 +1,241 @@
+"""From the words of a record to the words of a patient: third person to first, clinical style to speech.
+
+Where the patient is a small child, a parent speaks for it: "My child has had ...".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from polyclinic.cases.presentation import Language
+
+Voice = Literal["self", "parent"]
+
+_UNIT = r"(?:second|minute|hour|day|week|month|year)s?"
+_COUNT = r"(?:\d+(?:[-–.]\d+)?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|several|few)"
+_PERSON = (
+    r"(?:the |this |an? )?(?:otherwise |previously )?(?:healthy )?(?:\d+[- ](?:year|month|week|day)[- ]old )?(?:\w+ )?"
+    r"(?:patient|man|woman|male|female|boy|girl|child|infant|newborn|baby|neonate|gentleman|lady|student)"
+)
+_SUBJECT = rf"(?:{_PERSON}|he|she|patient)"
+_START = re.compile(rf"^{_SUBJECT}\b(?:,? (?:who|and) )?", re.IGNORECASE)
+_ADVERB = r"(?:also |additionally |further |currently |recently |otherwise |occasionally |usually |then )*"
+_REPORT = re.compile(
+    rf"^{_ADVERB}(?:reports?|reported|notes|noted|states|stated|mentions|mentioned|describes|described|endorses|admits to"
+    r"|admits|recalls|recounts|reveals|complains of|complained of|presents with|presented with|presents because of"
+    r"|comes in with|is experiencing|experiences|experienced|has been experiencing|has experienced|says|cites)\s+",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(r"^(?:complaints? of|an? chief complaint of|symptoms of|presence of)\s+", re.IGNORECASE)
+_HISTORY = re.compile(
+    rf"^an? ({_COUNT})[- ]({_UNIT})[- ]history of (?:experiencing |having )?(.+)$", re.IGNORECASE | re.S
+)
+_DENIES = re.compile(
+    rf"^{_ADVERB}(?:denies|denied|reports no|reported no)\s+(?:any |having |experiencing )*", re.IGNORECASE
+)
+_GERUNDS = {"having": "have", "noticing": "noticed", "feeling": "feel", "experiencing": "have", "being": "am",
+            "developing": "developed", "taking": "take", "smoking": "smoke", "drinking": "drink", "using": "use"}  # fmt: skip
+_VERBS = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was", "hasn't": "haven't", "isn't": "am not",
+          "doesn't": "don't", "denies": "deny", "tries": "try", "worries": "worry", "studies": "study"}  # fmt: skip
+_NOUNS_WITH_ARTICLE = re.compile(
+    r"\b(?:mass|lesion|rash|cough|fever|headache|lump|murmur|episode|wound|ulcer|swelling|nodule|discharge|feeling|sensation"
+    r"|loss of \w+|history|ache|injury|fall|seizure|nosebleed|sore throat|fracture|cold)$",
+    re.IGNORECASE,
+)
+_NO_ARTICLE = re.compile(
+    r"^(?:an?|the|my|some|no|difficulty|pain|weakness|multiple|several|increas\w+)\b", re.IGNORECASE
+)
+
+
+def first_person(text: str, language: Language, voice: Voice = "self") -> str:
+    """Returns a clause or sentence of a record as the patient, or its parent, would say it; no final stop."""
+    text = text.strip().rstrip(".。;；,，、 ")
+    if not text:
+        return ""
+    return _chinese(text, voice) if language == "zh" else _english(text, voice)
+
+
+def _english(text: str, voice: Voice) -> str:
+    if text[:1] in '"“' and text[-1:] in '"”':
+        text = text.strip('"“”. ')
+    if re.match(r"(?:I|My|I'm|I've|We)\b", text) and voice == "self":
+        return text
+    if re.match(r"(?:no|not|none)\b", text, re.IGNORECASE):
+        return _denied_sentence(text, voice)
+    begun = _START.match(text)
+    rest = text[begun.end() :].strip() if begun else text
+    denied = _DENIES.match(rest)
+    if denied:
+        return deny(_pronouns(rest[denied.end() :], voice), "en", voice)
+    reported = _REPORT.match(rest)
+    if reported and (begun or not re.match(r"(?:notes?|describes?|states?|experiences?)\b", rest, re.IGNORECASE)):
+        return _reported(_COMPLAINT.sub("", rest[reported.end() :]), voice)
+    if begun:
+        return _verb(rest, voice)
+    return _phrase(text, voice)
+
+
+def _reported(rest: str, voice: Voice) -> str:
+    have, had = ("I have", "I have had") if voice == "self" else ("My child has", "My child has had")
+    if rest.casefold().startswith("that "):
+        said = _pronouns(rest[5:], voice)
+        return said[0].upper() + said[1:]
+    spell = _HISTORY.match(rest)
+    if spell:
+        number, unit, what = spell[1], spell[2].rstrip("s"), _pronouns(spell[3], voice)
+        return f"{had} {what} for {number} {unit}{'' if number in ('1', 'one') else 's'}"
+    first, _, after = rest.partition(" ")
+    gerund = _GERUNDS.get(first.casefold())
+    if gerund and voice == "self":
+        after = _pronouns(after, voice)
+        return f"I {gerund} {after}"
+    if first.casefold() in ("experiencing", "having"):
+        rest = after
+    elif re.fullmatch(r"[a-z]{3,}ing", first) and after and not _NOUNISH.match(first):
+        been = "I have been" if voice == "self" else "My child has been"
+        return f"{been} {_pronouns(rest, voice)}"
+    return f"{have} {_pronouns(rest, voice)}"
+
+
+_NOUNISH = re.compile(
+    r"(?:bleeding|swelling|vomiting|itching|burning|coughing|wheezing|worsening|increasing|tingling|cramping|bruising|pressing"
+    r"|throbbing|stabbing|shooting|aching|persisting|sneezing|bloating|severe|ongoing|morning|evening|spotting)",
+    re.IGNORECASE,
+)
+
+
+def _verb(rest: str, voice: Voice) -> str:
+    if voice == "parent":
+        return f"My child {_pronouns(rest, voice)}"
+    match = re.match(r"((?:\w+ly |also |then |just |never )*)([\w']+)(.*)$", rest, re.S)
+    if match is None:
+        return f"I {_pronouns(rest, voice)}"
+    adverb, verb, after = match.groups()
+    return f"I {adverb}{_base(verb)}{_pronouns(after, voice)}"
+
+
+def _base(verb: str) -> str:
+    lower = verb.casefold()
+    if lower in _VERBS:
+        return _VERBS[lower]
+    if lower.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return lower[:-2]
+    return lower[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "was")) else verb
+
+
+_HE = re.compile(
+    rf"\b(?:he|she|{_PERSON.replace('an? ', '')}(?='|\s(?:has|is|was|had|felt|feels|does|did)))\b", re.IGNORECASE
+)
+_HE_VERB = re.compile(r"\b(?:he|she|the patient)( (?:also |then |now |often |usually )*)([a-z']+)", re.IGNORECASE)
+
+
+def _pronouns(text: str, voice: Voice) -> str:
+    if voice == "parent":
+        return text
+    text = re.sub(r"\b(?:the patient|patient|she|he)'s\b", "my", text, flags=re.IGNORECASE)
+    text = _HE_VERB.sub(lambda m: f"I{m[1]}{_base(m[2])}", text)
+    text = re.sub(r"\b(?:he|she)\b", "I", text)
+    text = re.sub(r"\b(?:himself|herself)\b", "myself", text)
+    text = re.sub(
+        r"\bhis\b|\bher(?= (?!for\b|to\b|by\b|with\b|and\b|in\b|on\b|at\b|after\b|from\b|during\b)\w)", "my", text
+    )
+    return re.sub(r"\b(?:him|her|the patient)\b", "me", text)
+
+
+def _phrase(text: str, voice: Voice) -> str:
+    have = "I have" if voice == "self" else "My child has"
+    text = _pronouns(_COMPLAINT.sub("", text), voice)
+    first = text.split(" ")[0].rstrip(",")
+    if re.fullmatch(r"[A-Z][a-z]+s", first) and _base(first) in _HABITS:
+        return _verb(text[0].lower() + text[1:], voice)
+    if re.match(rf"(?:takes|does|has|is|was|had|needs|\w+ly (?!{_UNIT})\w+s)\b", text, re.IGNORECASE):
+        return _verb(text[0].lower() + text[1:], voice)
+    if re.match(r"(?:crying|grunting|limping|losing|gaining|drooling|feeling|sleeping|waking)\b", text, re.IGNORECASE):
+        return f"{have} been {text[0].lower()}{text[1:]}"
+    if re.match(r"Non-?smoker", text, re.IGNORECASE):
+        return ("I am a " if voice == "self" else "My child is a ") + text[0].lower() + text[1:]
+    if re.search(r"\b(?:is|are|was|were|has|have|had|began|started|occurs?|does|did|took|takes|appears?)\b", text):
+        return re.sub(r"^(?:My|The)\b", lambda m: m[0].capitalize(), text[0].upper() + text[1:])
+    # A capital that begins a phrase goes; an abbreviation or a name keeps it.
+    if re.match(r"[A-Z][a-z]", text) and not re.match(r"(?:Crohn|Kaposi|Parkinson|Graves|Hodgkin|Type)\b", text):
+        text = text[0].lower() + text[1:]
+    head = re.split(r",|\b(?:for|with|on|in|of|over|after|and|that|which|lasting|since)\b", text)[0].strip()
+    if _NOUNS_WITH_ARTICLE.search(head) and not _NO_ARTICLE.match(text):
+        text = f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
+    if re.match(r"(?:an? )?(?:unable|short of breath|tired|dizzy|afraid|nauseous)", text):
+        return ("I am " if voice == "self" else "My child is ") + text
+    lasting = re.search(rf"\bfor (?:the )?(?:past |last |about )?(?:an? )?{_COUNT}? ?{_UNIT}", text)
+    return f"{have} had {text}" if lasting else f"{have} {text}"
+
+
+_HABITS = frozenset("smoke drink work live take use play attend enjoy eat exercise deny travel study help run".split())
+
+
+def _denied_sentence(text: str, voice: Voice) -> str:
+    match = re.match(r"(?:no|none|not)\b\s*(.*)$", text, re.IGNORECASE | re.S)
+    rest = match[1] if match else ""
+    if text[:3].casefold() == "not":
+        return ("I am not " if voice == "self" else "My child is not ") + _pronouns(rest, voice)
+    return deny(_pronouns(rest, voice), "en", voice) if rest else "No"
+
+
+def deny(what: str, language: Language, voice: Voice = "self") -> str:
+    """Returns that there is none of it: "I have no chest pain"."""
+    what = what.strip(" .。,，")
+    if language == "zh":
+        return f"{'孩子' if voice == 'parent' else '我'}没有{what}"
+    what = re.sub(r"^(?:any|an?)\s+", "", what)
+    return f"{'My child has' if voice == 'parent' else 'I have'} no {what}"
+
+
+_ZH = (
+    (r"^(?:男|女)(?:性)?，?\s*\d+\s*岁?，?\s*", ""),
+    (r"^职业[:：]\s*无$", "我没有工作"), (r"^职业[:：]\s*", "我是"), (r"^(?:患者|患儿)?因(?=.{1,14}[天日月年周时])", ""),
+    (r"^于(?=\d)", ""), (r"患者(?:自述|自诉|诉|自觉|报告)?|病人|患儿|本患", "我"),
+    (r"否认(?:有)?", "没有"), (r"(?:自述|自诉|主诉|自觉)", "觉得"), (r"^既往", "以前"), (r"既往", "以前"),
+    (r"无明显诱因(?:下)?(?:开始)?(?:出现)?", "没什么原因就出现"), (r"(?<=我)于(?=\d|一|两|半)", ""), (r"遂至", "就去"), (r"遂", "就"),
+    (r"伴有|并伴|伴随", "还有"), (r"(?<!陪)伴", "还有"), (r"纳差", "胃口不好"), (r"乏力", "没力气"), (r"高热", "高烧"), (r"(?<!出现)发热", "发烧"),
+    (r"就诊于", "去了"), (r"(?:来|至|在)我院", "来医院"), (r"我院", "医院"), (r"外院", "别的医院"), (r"我科", "科里"),
+    (r"(\d+)\s*余(年|月|天|日|周|小时)", r"\1多\2"), (r"(\d+(?:\.\d+)?)\s*月(?=余|前|来|$|，|。|左右)", r"\1个月"),
+    (r"(\d+)\s*(个月|年|天|日|周|小时)余", r"\1\2多"), (r"(\d)多月", r"\1个多月"),
+    (r"未予(?:特殊)?(?:处理|治疗|重视)", "没去管它"), (r"未(?=出现|发现|接受|服|就|做|用|注意|感)", "没有"), (r"^无(?!力|痛|法|意)(?:明显)?", "没有"),
+    (r"(?<=，)无(?!力|痛|法|意)(?:明显)?", "没有"), (r"予以?(?=\S{1,12}治疗)", "用了"), (r"口服", "吃"), (r"双下肢", "两条腿"),
+)  # fmt: skip
+_ZH_RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in _ZH)
+
+
+def _chinese(text: str, voice: Voice) -> str:
+    for pattern, replacement in _ZH_RULES:
+        text = pattern.sub(replacement, text)
+    text = re.sub(r"我(?:我)+", "我", text).strip(" ，、；")
+    if voice == "parent":
+        text = text.replace("我", "孩子")
+    who = "孩子" if voice == "parent" else "我"
+    begun = re.match(rf"(?:{who}|\d|一|两|半|近|之后|后来|以前|现在|昨|今|这|最近|医生)", text)
+    return text if begun else who + text
+
+
+_ZH_LASTS = re.compile(
+    r"((?:\d+(?:\.\d+)?|[一二两三四五六七八九十半数几]+)个?(?:多|余)?(?:分钟|小时|天|日|周|月|年)多?)(?=$|[，。；])"
+)
+
+
+def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
+    """Returns the chief complaint as the patient's first words to the doctor."""
+    text = complaint.strip()
+    if language == "zh":
+        if re.match(r"(?:医生|大夫|您好|你好)", text) or text.startswith("我"):
+            return text if text.endswith(("。", "！", "？")) else text + "。"
+        text = re.sub(r"^(?:患者|患儿)?(?:主诉)?[:：]?\s*因?[“\"”]?", "", text)
+        text = re.sub(r"[，,]?\s*(?:为求|为进一步|前来就诊|需就诊|要求治疗|求进一步|遂前来).*$", "", text.rstrip("。 "))
+        text = re.sub(r"(?:[，,。]?\s*(?:入院|就诊|来诊))$", "", text)
+        told = _ZH_LASTS.sub(r"\1了", first_person(text, "zh", voice)) or "我不舒服"
+        return f"医生，{told.replace('孩子', '我家孩子', 1)}。"
+    if re.match(r"(?:Doctor|Hello|Hi|Good)\b", text):
+        return text
+    sentences = [first_person(s, "en", voice) for s in re.split(r"(?<=[.!?])\s+", text)[:2] if s.strip(" .")]
+    said = ". ".join(s for s in sentences if s) or "I do not feel well"
+    if not re.match(r"I\b", said):
+        said = said[0].lower() + said[1:]
+    return f"Doctor, {said}."

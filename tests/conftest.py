@@ -1,0 +1,50 @@
+"""What every test has: no way off the machine, and the real data where it lies beside the checkout."""
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Two cores that others use too: a slow example is not a wrong one.
+settings.register_profile("polyclinic", deadline=None, max_examples=60)
+settings.load_profile("polyclinic")
+
+
+@pytest.fixture(autouse=True)
+def _stay_on_this_machine(monkeypatch):
+    """Any test that would leave the machine fails, and says where to it would have gone."""
+    connect, resolve = socket.socket.connect, socket.getaddrinfo
+
+    def is_here(host: str) -> bool:
+        if host in ("localhost", ""):
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    def checked_connect(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not is_here(address[0]):
+            pytest.fail(f"this test would connect to {address[0]}:{address[1]}")
+        return connect(self, address)
+
+    def checked_resolve(host, *args, **kwargs):
+        if host is not None and not is_here(host if isinstance(host, str) else host.decode()):
+            pytest.fail(f"this test would look up {host}")
+        return resolve(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", checked_connect)
+    monkeypatch.setattr(socket, "getaddrinfo", checked_resolve)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data that is not part of the project; tests on it skip where it is not there."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("POLYCLINIC_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set POLYCLINIC_DATA to its folder")
+    return folder

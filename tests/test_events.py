@@ -1,0 +1,101 @@
+"""Traces: what is written is what is read; what was tampered with is named."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import BadInput
+from polyclinic.events import End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
+
+text = st.text(max_size=40)
+texts = st.lists(text, max_size=3).map(tuple)
+diagnoses = st.lists(
+    st.builds(Diagnosis, text, icd10=st.none() | text, probability=st.none() | st.floats(0, 1)), max_size=3
+).map(tuple)
+findings = st.lists(
+    st.builds(Finding, examination=text, item=text, value=text | st.floats(allow_nan=False, allow_infinity=False)),
+    max_size=3,
+).map(tuple)
+reports = st.builds(Report, symptoms=texts, examinations=texts, diagnoses=diagnoses, rationale=texts, treatment=texts)
+turn = st.integers(0, 50)
+bodies = st.one_of(
+    st.tuples(
+        st.just(Said),
+        st.fixed_dictionaries(
+            {
+                "turn": turn,
+                "who": st.sampled_from(Role),
+                "to": st.sampled_from(Role),
+                "text": text,
+                "state": st.none() | st.sampled_from(State),
+            }
+        ),
+    ),
+    st.tuples(
+        st.just(Examined),
+        st.fixed_dictionaries({"turn": turn, "findings": findings, "not_recorded": texts, "text": text}),
+    ),
+    st.tuples(st.just(Reported), st.fixed_dictionaries({"report": reports})),
+    st.tuples(st.just(Failed), st.fixed_dictionaries({"who": st.sampled_from(Role), "error": text, "problem": text})),
+    st.tuples(st.just(Ended), st.fixed_dictionaries({"reason": st.sampled_from(End), "turns": turn})),
+    st.tuples(st.just(Revealed), st.fixed_dictionaries({"diagnoses": diagnoses, "rationale": texts})),
+)
+
+
+def opened(**more) -> Opened:
+    fields = {
+        "seq": 0,
+        "format": 1,
+        "case": "c1",
+        "presentation": Presentation(complaint="cough"),
+        "minds": {Role.DOCTOR: "rules"},
+        "seed": 3,
+        "max_turns": 10,
+    }
+    return Opened(**(fields | more))
+
+
+def make_trace(events) -> Trace:
+    trace = Trace([opened()])
+    for kind, fields in events:
+        trace.add(kind(seq=trace.next, **fields))
+    return trace
+
+
+@given(st.lists(st.lists(bodies, max_size=6), min_size=1, max_size=3))
+def test_round_trip(tmp_path_factory, visits):
+    traces = [make_trace(events) for events in visits]
+    path = tmp_path_factory.mktemp("traces") / "trace.jsonl"
+    path.write_text("".join(t.lines() for t in traces), encoding="utf-8", newline="")
+    read = Trace.read(path)
+    assert read == traces
+    assert [t.lines() for t in read] == [t.lines() for t in traces]
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (['{"event":"said","seq":0,"turn":1,"who":"doctor","to":"patient","text":"x"}'], "begins with"),
+        (['{"event":"sung","seq":0}'], "not an event"),
+        (["nonsense"], "not an event"),
+        ([opened(format=99)], "format 99"),
+        ([opened(), opened(), Ended(seq=2, reason=End.CONCLUDED, turns=1)], "event 2 where event 1 was due"),
+        ([opened(), '{"event":"ended","seq":1,"reason":"bored","turns":1}'], "bored"),
+    ],
+)
+def test_what_is_no_trace_is_named_with_its_line(tmp_path, lines, says):
+    path = tmp_path / "trace.jsonl"
+    raw = [line if isinstance(line, str) else msgspec.json.encode(line).decode() for line in lines]
+    path.write_text("\n".join(raw))
+    with pytest.raises(BadInput, match=rf"line {len(lines)}.*{says}"):
+        Trace.read(path)
+
+
+def test_events_are_numbered_in_order():
+    trace = Trace([opened()])
+    with pytest.raises(ValueError, match="event 5 where event 1 was due"):
+        trace.add(Ended(seq=5, reason=End.CONCLUDED, turns=1))

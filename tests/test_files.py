@@ -1,0 +1,73 @@
+"""Every way a file can be wrong has one clear line, and nothing is half-written."""
+
+import pytest
+
+from polyclinic import files
+from polyclinic.errors import BadInput
+
+
+def problem(call) -> str:
+    with pytest.raises(BadInput) as caught:
+        call()
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_lines_are_numbered_and_blank_ones_left_out(tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes("\ufeffeins\n\n  \nzwei\r\ndrei".encode())
+    assert list(files.read_lines(path)) == [(1, "eins\n"), (4, "zwei\r\n"), (5, "drei")]
+
+
+def test_missing_directory_empty_and_blank(tmp_path):
+    assert "no such file" in problem(lambda: list(files.read_lines(tmp_path / "none")))
+    assert "directory" in problem(lambda: list(files.read_lines(tmp_path)))
+    (tmp_path / "empty").touch()
+    assert "empty" in problem(lambda: list(files.read_lines(tmp_path / "empty")))
+    (tmp_path / "blank").write_text("\n \n")
+    assert "blank lines only" in problem(lambda: list(files.read_lines(tmp_path / "blank")))
+
+
+def test_not_utf8_names_line_and_byte(tmp_path):
+    path = tmp_path / "latin"
+    path.write_bytes(b"fine\ncaf\xe9\n")
+    text = problem(lambda: list(files.read_lines(path)))
+    assert "line 2" in text and "byte 4" in text and "0xe9" in text
+
+
+def test_a_line_that_is_too_long_is_not_read_into_memory(tmp_path):
+    path = tmp_path / "long"
+    with path.open("wb") as file:
+        file.write(b"short\n")
+        file.truncate(50 * 2**20)
+    text = problem(lambda: list(files.read_lines(path)))
+    assert "line 2" in text and "16 MiB" in text
+
+
+def test_write_is_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "out"
+    path.write_text("before")
+
+    def broken(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.Path, "replace", broken)
+    assert "No space left" in problem(lambda: files.write_text(path, "after"))
+    assert path.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_written_files_have_the_rights_of_any_new_file(tmp_path):
+    files.write_text(tmp_path / "ours", "x")
+    (tmp_path / "theirs").write_text("x")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "theirs").stat().st_mode
+
+
+def test_where_a_run_will_write_is_checked_first(tmp_path):
+    source = tmp_path / "in"
+    source.write_text("x")
+    files.check_writable(tmp_path / "new", unlike=source)
+    assert "no folder" in problem(lambda: files.check_writable(tmp_path / "no" / "out", unlike=source))
+    assert "directory" in problem(lambda: files.check_writable(tmp_path, unlike=source))
+    assert "file that is read" in problem(lambda: files.check_writable(source, unlike=source))
