@@ -44,16 +44,23 @@ class BadInput(UserError):
     Args:
         problem: what came and what was allowed, in one line.
         path: the file.
-        line: the line in the file, from 1; for a JSON array, the number of the element.
+        line: the line in the file, from 1; where `part` says so, the element of its array.
+        part: what `line` counts, "line" or "element".
         field: where in the record, as a JSON path such as `$.presentation.complaint`.
     """
 
     def __init__(
-        self, problem: str, *, path: Path | str | None = None, line: int | None = None, field: str = ""
+        self,
+        problem: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        part: str = "line",
+        field: str = "",
     ) -> None:
-        self.problem, self.path, self.line, self.field = problem, path, line, field
+        self.problem, self.path, self.line, self.part, self.field = problem, path, line, part, field
         where = [str(path)] if path is not None else []
-        where += [f"line {line}"] if line is not None else []
+        where += [f"{part} {line}"] if line is not None else []
         where += [field] if field else []
         super().__init__(f"{', '.join(where)}: {problem}" if where else problem)
 
@@ -114,7 +121,17 @@ class Refused(ModelError):
 
 
 class EndpointError(PlayFailure):
-    """The endpoint gave no answer."""
+    """The endpoint gave no answer.
+
+    Args:
+        problem: what happened, in one line.
+        attempts: requests that were made.
+        usage: what earlier answers to the same question cost, where it was asked again.
+    """
+
+    def __init__(self, problem: str, *, attempts: int = 1, usage: object = None) -> None:
+        self.problem, self.attempts, self.usage = problem, attempts, usage
+        super().__init__(problem)
 
 
 class Unreachable(EndpointError):

@@ -5,12 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import Leak, find_leaks, finding_terms, stands_in, truth_terms, withhold
+from polyclinic.cases.leaks import Leak, find_leaks, finding_terms, truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.terms import stands_in
 from polyclinic.cases.truth import Truth
+from polyclinic.cases.withhold import withhold
 
 
 def case_of(*names: str, complaint: str = "pain", values: tuple[str | float, ...] = (), unit: str = "") -> Case:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Record
 from polyclinic.cases.truth import Truth
-
-Setting = Literal["ward", "online"]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import stands_in, truth_terms
+from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.loaders import check_layout, load_element, recognise_element
 from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.terms import stands_in
 from polyclinic.errors import BadInput
 
 Level = Literal["error", "warning"]

@@ -8,6 +8,8 @@ import msgspec
 
 Language = Literal["en", "zh"]
 Sex = Literal["female", "male"]
+Setting = Literal["ward", "online"]
+"""`ward`: an examiner holds the findings (AI Hospital); `online`: the patient does (AIE)."""
 
 
 class Presentation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

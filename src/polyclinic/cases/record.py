@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Language, Presentation
+
+
+_PRINTED = {
+    "Cel": "°C",
+    "10*9/L": "×10⁹/L",
+    "10*12/L": "×10¹²/L",
+    "mm[Hg]": "mmHg",
+    "mg/L{FEU}": "mg/L FEU",
+    "[IU]/mL": "IU/mL",
+    "{ratio}": "",
+}
+"""UCUM units that people do not write as UCUM does."""
 
 
 class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,12 +85,27 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The value as it is read out."""
         return self.value if isinstance(self.value, str) else f"{self.value:g}"
 
-    def text(self) -> str:
-        """Returns the finding in one line: `complete blood count, hemoglobin: 9.1 g/dL (reference 13.5-17.5)`."""
-        name = f"{self.examination}, {self.item}" if self.item else self.examination
-        unit = f" {self.unit}" if self.unit else ""
-        reference = f" (reference {self.reference})" if self.reference else ""
-        return f"{name}: {self.value_text}{unit}{reference}"
+    def result(self, language: Language) -> str:
+        """Returns item and value in one line: `hemoglobin 9.1 g/dL (reference 13.5-17.5)`."""
+        item = self.item and f"{self.item} "
+        unit = self.unit and f" {_PRINTED.get(self.unit, self.unit)}"
+        reference = ""
+        if self.reference:
+            reference = f"（参考值{self.reference}）" if language == "zh" else f" (reference {self.reference})"
+        return f"{item}{self.value_text}{unit}{reference}"
+
+    def text(self, language: Language = "en") -> str:
+        """Returns the finding in one line: `complete blood count: hemoglobin 9.1 g/dL (reference 13.5-17.5)`."""
+        return f"{self.examination}{'：' if language == 'zh' else ': '}{self.result(language)}"
+
+
+def read_out(findings: Iterable[Finding], language: Language) -> list[str]:
+    """Returns findings as they are read out: one text an examination, its items in order."""
+    colon, semicolon = ("：", "；") if language == "zh" else (": ", "; ")
+    by_examination: dict[str, list[str]] = {}
+    for finding in findings:
+        by_examination.setdefault(finding.examination, []).append(finding.result(language))
+    return [f"{examination}{colon}{semicolon.join(items)}" for examination, items in by_examination.items()]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

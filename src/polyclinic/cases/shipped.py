@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 SHIPPED = {
-    "shipped": Path(__file__).parent / "shipped" / "respiratory.jsonl",
-    "shipped-zh": Path(__file__).parent / "shipped" / "respiratory.zh.jsonl",
+    "shipped": Path(__file__).parent / "data" / "respiratory.jsonl",
+    "shipped-zh": Path(__file__).parent / "data" / "respiratory.zh.jsonl",
 }
 """Their names on the command line, and their files."""
 

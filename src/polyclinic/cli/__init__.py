@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from polyclinic.cli import cases, consult, demo
 from polyclinic.errors import PolyclinicError, UserError
 
 # Typer carries its own copy of click, and exports of its errors this one only.
-_UsageError = typer.BadParameter.__mro__[1]
+_UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="polyclinic",

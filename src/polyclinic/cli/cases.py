@@ -13,6 +13,7 @@ from polyclinic.errors import BadInput, UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from polyclinic.cases.check import CheckResult
     from polyclinic.ceiling import Ceiling
 
 app = typer.Typer(help="List, check and generate cases.", no_args_is_help=True)
@@ -135,12 +136,24 @@ def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
         for name, result in results.items():
             for found in result.problems:
                 style = "red" if found.level == "error" else "yellow"
-                screen.print(plain(f"{found.level}: {name}: {found.text()}"), style=style, soft_wrap=True)
-            screen.print(plain(result.summary(name)), soft_wrap=True)
+                place = f"{name}, {found.line}" + (f" ({found.id})" if found.id else "")
+                field = f", {found.field}" if found.field else ""
+                text = plain(f"{found.level}: {place}{field}: {found.problem}")
+                screen.print(text, style=style, soft_wrap=True)
+            screen.print(plain(f"{name}: {_summary(result)}"), soft_wrap=True)
     if errors:
         raise UserError(
             f"{errors} error{'s' if errors != 1 else ''} in {file or 'what is shipped'}; see the lines above"
         )
+
+
+def _summary(result: CheckResult) -> str:
+    languages = ", ".join(f"{n} {language}" for language, n in result.languages.items())
+    warnings = len(result.problems) - result.errors
+    return (
+        f"{result.n} cases in layout {result.layout or 'unknown'} ({languages or 'none'}), {result.unreadable} unreadable, "
+        f"{result.findings} findings, {result.with_question} with a question; {result.errors} errors, {warnings} warnings"
+    )
 
 
 def _show_ceiling(ceiling: Ceiling, *, json: bool) -> None:
@@ -163,14 +176,13 @@ def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
     for step in ceiling.steps:
         table.add_row(step.read, f"{step.percent:.1f} %", f"{step.low:.1f}-{step.high:.1f}")
     screen.print(table)
-    confused = Table(
-        show_edge=False, pad_edge=False, title="\nall findings: truth by row, reading by column", title_justify="left"
-    )
+    confused = Table(show_edge=False, pad_edge=False, title="\nall findings: truth by row, reading by column")
+    confused.title_justify = "left"
     confused.add_column("")
-    for name in ceiling.diseases:
-        confused.add_column(name, justify="right", overflow="fold")
-    for name, row in zip(ceiling.diseases, ceiling.confusion, strict=True):
-        confused.add_row(name, *(str(count) if count else "·" for count in row))
+    for number in range(1, len(ceiling.diseases) + 1):
+        confused.add_column(str(number), justify="right")
+    for number, (name, row) in enumerate(zip(ceiling.diseases, ceiling.confusion, strict=True), start=1):
+        confused.add_row(f"{number} {name}", *(str(count) if count else "·" for count in row))
     screen.print(confused)
     left_out = f"; {ceiling.left_out} of other diseases left out" if ceiling.left_out else ""
     screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {ceiling.n} cases{left_out}", style="bold")

@@ -40,6 +40,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _LOINC = re.compile(r"(\d{1,7})-(\d)")
 _ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
 _ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
+_MARKS = re.compile(r"[,.;:!?，。；：、！？]")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _LEAST_SOURCES = 2
 _LEAST_PLAN = 2
@@ -82,9 +83,11 @@ def loinc_check_digit(number: str) -> int:
 
 def _holds(text: str, word: str, language: Language) -> bool:
     """Whether a text holds a word: between word boundaries in English, anywhere in Chinese."""
-    if language == "zh":
-        return word.casefold() in text.casefold()
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
+    word, text = word.casefold(), text.casefold()
+    # Most words are not there at all, and a pattern takes long to compile.
+    if language == "zh" or word not in text:
+        return word in text
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def _words(name: Name, texts: Iterable[Texts], language: Language) -> list[str]:
@@ -160,6 +163,8 @@ def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, lan
                 for word in _words(other.name, (other.synonyms,), language):
                     if word and _holds(phrase, word, language):
                         yield Problem(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other.id})")
+        if _MARKS.search(phrase):
+            yield Problem(f"{where}.phrases", f"{phrase!r} holds a mark that divides; answers are cut there")
         # A complaint is searched for how long the illness has lasted.
         if symptom.section == "symptoms" and read_days(phrase, language) is not None:
             yield Problem(f"{where}.phrases", f"{phrase!r} names a duration, which would be read as the illness's")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from polyclinic.cases.presentation import Language
 from polyclinic.knowledge.knowledge import Symptom
 
-_CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|，?不过", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 
 _DENIAL = {
     "en": re.compile(
@@ -31,6 +31,7 @@ class Lexicon:
     def __init__(self, symptoms: Iterable[Symptom], language: Language) -> None:
         self.language = language
         self.symptoms = {s.id: s for s in symptoms}
+        self._questions = {_bare(s.question.get(language)): s.id for s in self.symptoms.values()}
         self._owner = {
             word.casefold(): symptom.id
             for symptom in self.symptoms.values()
@@ -61,6 +62,10 @@ class Lexicon:
                     seen[parent] = True
         return seen
 
+    def question(self, text: str) -> str | None:
+        """Returns the symptom that a question asks for in the knowledge's own words, or None."""
+        return self._questions.get(_bare(text))
+
     def ancestors(self, symptom: str) -> list[str]:
         """Returns a symptom's parent, the parent's parent, and so on."""
         chain = []
@@ -73,3 +78,7 @@ class Lexicon:
     def unread(self, text: str) -> str:
         """Returns the text without the words of the lexicon."""
         return self._words.sub(" ", text)
+
+
+def _bare(question: str) -> str:
+    return question.strip(" ?？.。!！").casefold()

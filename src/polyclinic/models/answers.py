@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.errors import CutOff, ModelError, Refused, UnreadableReply
+from polyclinic.errors import CutOff, EndpointError, ModelError, Refused, UnreadableReply
 from polyclinic.models.model import Answer, Messages, Reply, Usage
 from polyclinic.models.schema import Form, form_of
 
@@ -89,7 +89,13 @@ async def ask_until_read(complete: Complete, messages: Messages, answer: Answer,
     said: list[tuple[str, Any]] = [("user", messages)] if isinstance(messages, str) else list(messages)
     usage, attempts = Usage(), 0
     while True:
-        completion = await complete(said, form)
+        try:
+            completion = await complete(said, form)
+        except EndpointError as failure:
+            # It was asked again, and now nothing comes: what went before was paid for all the same.
+            failure.attempts += attempts
+            failure.usage = usage if attempts else None
+            raise
         usage = completion.usage if not attempts else usage + completion.usage
         attempts += completion.attempts
         try:

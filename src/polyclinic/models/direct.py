@@ -12,7 +12,7 @@ from typing import Any, Self
 import aiohttp
 import yarl
 
-from polyclinic.errors import BadInput, Broken, TimedOut, TooLarge, Unreachable
+from polyclinic.errors import BadInput, Broken, EndpointError, TimedOut, TooLarge, Unreachable, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion, ask_until_read
 from polyclinic.models.limits import Limit
@@ -24,6 +24,9 @@ from polyclinic.seeds import derive
 
 LARGEST = 4 * 2**20
 """Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
+
+SHORTEST_KEY = 16
+"""Characters of a key that is worth keeping secret."""
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -77,6 +80,8 @@ class Direct:
         self._repairs, self._price = repairs, price
         self._parameters = Parameters(model, name=self.name, report=report or _log.warning)
         self._key = _key(api_key_env)
+        # Looked for in all that comes back. Short keys are none ("EMPTY"), and stand in answers as words.
+        self._secret = self._key.encode() if len(self._key) >= SHORTEST_KEY else b""
         self._rng: random.Random = derive(seed, "pauses", model)
         self._session: aiohttp.ClientSession | None = None
         self._stop: Fault | None = None
@@ -166,16 +171,14 @@ class Direct:
             if isinstance(result, Fault):
                 wait = patience.wait(result)
                 if wait is None:
-                    raise result.error(self._told(result, patience.made))
+                    raise self._named(result, patience.made)
                 await asyncio.sleep(wait)
-        raise self._stop.error(self._told(self._stop, 1))
+        raise self._named(self._stop, patience.made)
 
-    def _told(self, fault: Fault, attempts: int) -> str:
+    def _named(self, fault: Fault, attempts: int) -> EndpointError | UserError:
+        problem = fault.problem.replace(self._key, "[key]") if self._key else fault.problem
         tries = f", {attempts} attempts" if attempts > 1 else ""
-        return f"{self.name} at {self._shown}: {self._without_key(fault.problem)}{tries}"
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
+        return fault.named(f"{self.name} at {self._shown}: {problem}{tries}", attempts)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -198,6 +201,8 @@ class Direct:
         try:
             async with self._open().post(self._url, data=wire.encode(body), allow_redirects=False) as response:
                 raw = await _read(response)
+                if self._secret and raw is not None and self._secret in raw:
+                    raw = raw.replace(self._secret, b"[key]")
                 if response.status == 200 and raw is not None:
                     result = wire.completion(raw)
                     if isinstance(result, Completion):

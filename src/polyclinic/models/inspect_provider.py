@@ -3,9 +3,13 @@
 Inspect finds this file by the entry point group `inspect_ai`. Arguments (`-M`): `api_key_env`, `timeout`, `attempts`.
 """
 
+# Inspect is an extra: without it, its classes are Any to the type checker.
+# mypy: allow-subclassing-any, allow-untyped-decorators
+
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 import msgspec
@@ -52,6 +56,7 @@ class DirectAPI(ModelAPI):
         base_url: str | None = None,
         api_key: str | None = None,
         config: GenerateConfig | None = None,
+        *,
         api_key_env: str = "OPENAI_API_KEY",
         timeout: float = 300.0,
         attempts: int = 6,
@@ -62,8 +67,15 @@ class DirectAPI(ModelAPI):
         if model_args:
             raise ValueError(f"direct takes api_key_env, timeout and attempts, not {', '.join(model_args)}")
         super().__init__(model_name, base_url, None, [api_key_env], config or GenerateConfig())
-        self._most = (config.max_connections if config is not None else None) or CONNECTIONS
-        self._open = {"base_url": base_url, "api_key_env": api_key_env, "timeout": timeout, "attempts": attempts}
+        self._open = functools.partial(
+            Direct,
+            model_name,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            concurrency=(config.max_connections if config is not None else None) or CONNECTIONS,
+            timeout=timeout,
+            attempts=attempts,
+        )
         # One for each event loop: Inspect may run several evaluations, each in a loop of its own.
         self._doors: dict[asyncio.AbstractEventLoop, Direct] = {}
         self._door()
@@ -73,11 +85,11 @@ class DirectAPI(ModelAPI):
             loop = asyncio.get_running_loop()
         except RuntimeError:
             # Nobody asks yet; this only finds out whether the address and the key can be used.
-            return Direct(self.model_name, concurrency=self._most, **self._open)  # type: ignore[arg-type]
+            return self._open()
         for other in [other for other in self._doors if other.is_closed()]:
             del self._doors[other]
         if loop not in self._doors:
-            self._doors[loop] = Direct(self.model_name, concurrency=self._most, **self._open)  # type: ignore[arg-type]
+            self._doors[loop] = self._open()
         return self._doors[loop]
 
     async def aclose(self) -> None:
@@ -92,7 +104,7 @@ class DirectAPI(ModelAPI):
 
     async def generate(
         self,
-        input: list[ChatMessage],  # noqa: A002
+        input: list[ChatMessage],
         tools: list[ToolInfo],
         tool_choice: ToolChoice,
         config: GenerateConfig,

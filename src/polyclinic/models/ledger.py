@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.errors import BudgetSpent, ModelError, UserError
+from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
 from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
 
 
@@ -98,12 +98,9 @@ class Metered:
         self._ledger.check()
         try:
             reply = await self._model.ask(messages, answer=answer, purpose=purpose, **options)
-        except ModelError as failure:
+        except (ModelError, EndpointError) as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else None
             self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True)
-            raise
-        except Exception:
-            self._ledger.add(self._role, purpose, None, failed=True)
             raise
         self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts)
         return reply

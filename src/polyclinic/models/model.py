@@ -55,7 +55,7 @@ Messages = str | Sequence[Message]
 """A string is what the user says."""
 
 Answer = tuple[str, ...] | Any
-"""What is wanted: None for text, a tuple for one of these strings, a type that msgspec knows for a value of that type."""
+"""What is wanted: None for text, a tuple for one of these strings, a type that msgspec knows for a value of it."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from polyclinic.errors import EndpointError, UserError
+
 MOST_PAUSE = 60.0
 """Seconds; no pause of our own is longer."""
 
@@ -23,10 +25,21 @@ class Fault(msgspec.Struct, frozen=True):
         after: seconds that the endpoint asks us to wait, None where it does not say.
     """
 
-    error: type[Exception]
+    error: type[EndpointError] | type[UserError]
     problem: str
     again: bool = True
     after: float | None = None
+
+    def named(self, told: str, attempts: int) -> EndpointError | UserError:
+        """Returns the error that it ends in.
+
+        Args:
+            told: what is told about it.
+            attempts: requests that were made.
+        """
+        if issubclass(self.error, EndpointError):
+            return self.error(told, attempts=attempts)
+        return self.error(told)
 
 
 class Patience:

@@ -154,7 +154,7 @@ class Belief:
         read = self._reader.finding(finding)
         if read is not None:
             self._ordered.add(read[0].id)
-            self._add(finding.text(), read[2])
+            self._add(finding.text(self._language), read[2])
 
     def _read_whole_record(self) -> None:
         record = self._role.record

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from polyclinic.cases.presentation import Language
-from polyclinic.knowledge.names import EXAMINATION
+from polyclinic.knowledge.examination_words import EXAMINATION
 
 Kind = Literal["inquiry", "advice", "demand", "other topic", "conclusion"]
 
@@ -34,7 +34,8 @@ _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=\.)(?=\s)")
 
 _QUESTION = {
     "en": re.compile(
-        r"\?|^\W*(?:(?:and|so|now|also|okay|ok|first|next)\W+)*(?:do|does|did|have|has|are|is|was|were|can|could|would|any|what|when|where"
+        r"\?|^\W*(?:(?:and|so|now|also|okay|ok|first|next)\W+)*(?:do|does|did|have|has|are|is"
+        r"|was|were|can|could|would|any|what|when|where"
         r"|which|who|why|how|tell|describe|please (?:tell|describe|explain)|walk me)\b",
         re.IGNORECASE,
     ),
@@ -44,12 +45,18 @@ _QUESTION = {
 }
 _ADVICE = {
     "en": re.compile(
-        r"\b(?:recommend\w*|suggest\w*|advi[sc]e\w*|i(?:'d| would) like (?:you )?to (?:get|have|order|do|run|perform|check|start|refer"
-        r"|obtain|arrange|send|schedule|undergo)|i(?:'d| would) like an?|(?:you|we) (?:should|need to|must|ought to|will need|'ll need)"
-        r"|let(?:'s| us) (?:get|do|order|check|run|perform|start|have|arrange|obtain)|i(?:'ll| will| am going to|'m going to) "
-        r"(?:order|prescribe|get|start|arrange|refer|send|do|run|check|perform|schedule)|please (?:do|get|take|have|go|schedule|undergo"
-        r"|order|perform|check|run|start|stop|avoid|rest|drink|use|see|arrange|be admitted)|order(?:ing)? (?:an?|some|the)|prescrib\w+"
-        r"|we(?:'ll| will) (?:do|get|order|run|start|need|perform|check|arrange)|it (?:would be|is) (?:best|good|important|advisable)"
+        r"\b(?:recommend\w*|suggest\w*|advi[sc]e\w*|i(?:'d| would) like (?:you )?to (?:get"
+        r"|have|order|do|run|perform|check|start|refer"
+        r"|obtain|arrange|send|schedule|undergo)|i(?:'d| would) like an?|(?:you|we) (?:should"
+        r"|need to|must|ought to|will need|'ll need)"
+        r"|let(?:'s| us) (?:get|do|order|check|run|perform|start|have|arrange|obtain)|i(?:'ll"
+        r"| will| am going to|'m going to) "
+        r"(?:order|prescribe|get|start|arrange|refer|send|do|run|check|perform|schedule)"
+        r"|please (?:do|get|take|have|go|schedule|undergo"
+        r"|order|perform|check|run|start|stop|avoid|rest|drink|use|see|arrange|be admitted)"
+        r"|order(?:ing)? (?:an?|some|the)|prescrib\w+"
+        r"|we(?:'ll| will) (?:do|get|order|run|start|need|perform|check|arrange)"
+        r"|it (?:would be|is) (?:best|good|important|advisable)"
         r" (?:to|that)|consider (?:\w+ing|an?)|go (?:to|for) (?:a|the|an))",
         re.IGNORECASE,
     ),
@@ -63,46 +70,61 @@ _ADVICE = {
 }
 _DEMAND = {
     "en": re.compile(
-        r"\b(?:lie (?:down|back|on)|stand (?:up|on)|sit (?:up|down|on)|(?:raise|lift|bend|straighten|move|extend|flex|turn|rotate|squeeze"
-        r"|show me|hold (?:out|up)|touch) (?:your|my|the (?:arm|leg|knee|affected))|open your (?:mouth|eyes)|close your eyes"
-        r"|(?:take|breathe) (?:a |in )?deep(?:ly| breaths?)?|stick out your|follow my finger|walk (?:a few|across|for me|in a)|hold your breath"
-        r"|press (?:on|here|your)|roll (?:over|up|onto)|take off your|cough for me|look (?:up|at my|straight)|push against|say ah+)\b",
+        r"\b(?:lie (?:down|back|on)|stand (?:up|on)|sit (?:up|down|on)|(?:raise|lift|bend"
+        r"|straighten|move|extend|flex|turn|rotate|squeeze"
+        r"|show me|hold (?:out|up)|touch) (?:your|my|the (?:arm|leg|knee|affected))"
+        r"|open your (?:mouth|eyes)|close your eyes"
+        r"|(?:take|breathe) (?:a |in )?deep(?:ly| breaths?)?|stick out your|follow my finger"
+        r"|walk (?:a few|across|for me|in a)|hold your breath"
+        r"|press (?:on|here|your)|roll (?:over|up|onto)|take off your|cough for me|look (?:up"
+        r"|at my|straight)|push against|say ah+)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
         r"(?:请|需要您|需要你|麻烦|现在|试着|尝试|让我|来，|您先|你先|配合)[^。？]{0,24}?(?:站起来|站立|站好|躺下|平躺|躺好|侧卧|侧身|张(?:开|大)?(?:一下)?嘴"
-        r"|张大?口(?!受限|困难|度)|伸出?(?:一下)?舌|抬(?:起|高|一下)|举(?:起|高)|转动|弯(?:腰|曲|下)|转(?:头|身|过)|深(?:深)?(?:地)?(?:吸|呼)|屏住|屏气|按(?:压|一下|住)"
+        r"|张大?口(?!受限|困难|度)|伸出?(?:一下)?舌|抬(?:起|高|一下)|举(?:起|高)|转动|弯(?:腰|曲|下)|转(?:头|身|过)"
+        r"|深(?:深)?(?:地)?(?:吸|呼)|屏住|屏气|按(?:压|一下|住)"
         r"|走(?:几步|两步|一下)|蹲下|闭(?:上)?眼|睁开|握(?:紧|拳|住)|活动一下|咳(?:一|两|几)声|脱(?:下|掉|去)|翻(?:个)?身|坐(?:起来|下|好)|跟着我|看着我|低(?:下)?头"
         r"|抬头|仰头|鼓腮|皱眉|露齿|摸一?下|触摸)"
     ),
 }
 _OTHER = {
     "en": re.compile(
-        r"\b(?:book|novel|movie|film|tv show|television|wristwatch|(?:your|nice|that|lovely) watch|music|song|hobb(?:y|ies)|football|soccer"
-        r"|basketball|baseball|team|weather|favou?rite|last name|surname|celebrity|video games?|restaurant|vacation plans|politics"
+        r"\b(?:book|novel|movie|film|tv show|television|wristwatch|(?:your|nice|that"
+        r"|lovely) watch|music|song|hobb(?:y|ies)|football|soccer"
+        r"|basketball|baseball|team|weather|favou?rite|last name|surname|celebrity"
+        r"|video games?|restaurant|vacation plans|politics"
         r"|concert|stock market|holiday plans|author|singer)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"(?:本|这|什么)[^，。？]{0,10}书|书(?:中|籍|里|虫)|小说|作者|电影|电视剧|综艺|手表|姓氏|(?:名字|衣服|发型|帽子|眼镜|包)[^，。？]{0,4}(?:有趣|特别|好看|漂亮|独特)|音乐|唱歌"
+        r"(?:本|这|什么)[^，。？]{0,10}书|书(?:中|籍|里|虫)|小说|作者|电影|电视剧|综艺|手表|姓氏|(?:名字|衣服|发型|帽子|眼镜"
+        r"|包)[^，。？]{0,4}(?:有趣|特别|好看|漂亮|独特)|音乐|唱歌"
         r"|爱好|球(?:赛|队|星)|足球|篮球|天气(?:真|很|不错|怎么样|如何)|游戏|明星|偶像|股票|新闻|政治|最喜欢|喜欢(?:看|听|读|玩|吃什么|什么)|周末(?:去|有什么)|家乡|美食|度假|粉丝"
     ),
 }
 _END = {
     "en": re.compile(
-        r"\b(?:good ?bye|bye|take care(?! of)|get well soon|wish you (?:a|all|well|good)|see you (?:soon|next|again)|have a (?:good|nice)"
-        r"|thank you for (?:coming|your (?:time|cooperation|visit|trust))|that (?:is|'s) all for (?:today|now)|this concludes"
+        r"\b(?:good ?bye|bye|take care(?! of)|get well soon|wish you (?:a|all|well|good)"
+        r"|see you (?:soon|next|again)|have a (?:good|nice)"
+        r"|thank you for (?:coming|your (?:time|cooperation|visit|trust))|that (?:is"
+        r"|'s) all for (?:today|now)|this concludes"
         r"|(?:final|my|the) diagnosis (?:is|:)|speedy recovery)",
         re.IGNORECASE,
     ),
-    "zh": re.compile(r"再见|祝(?:您|你)|早日康复|保重|(?:问诊|咨询|就诊)(?:就)?(?:到此|到这里)?结束|到此(?:结束|为止)|(?:感谢|谢谢)您?的?(?:配合|信任|咨询|来访)|不客气|慢走"
-                     r"|(?:最终|最后)?(?:的)?诊断(?:结果)?(?:是|为|：)"),
-}  # fmt: skip
+    "zh": re.compile(
+        r"再见|祝(?:您|你)|早日康复|保重|(?:问诊|咨询|就诊)(?:就)?(?:到此|到这里)?结束|到此(?:结束|为止)|(?:感谢|谢谢)您?的?(?:配合|信任|咨询|来访)|不客气|慢走"
+        r"|(?:最终|最后)?(?:的)?诊断(?:结果)?(?:是|为|：)"
+    ),
+}
 _TREATMENT = {
     "en": re.compile(
-        r"\b(?:take|tablets?|pills?|mg|dose|antibiotic\w*|prescri\w+|medicin\w+|medication\w*|drugs?|inhaler|paracetamol|acetaminophen"
-        r"|ibuprofen|aspirin|amoxicillin|insulin|steroid\w*|rest|fluids?|water|diet|exercis\w+|surgery|operat\w+|admi\w+|hospitali[sz]\w+|quit|stop"
-        r"|avoid|therapy|treatment|physiotherap\w+|physical therapy|vaccin\w+|chemotherapy|radiotherapy|cream|ointment|oxygen|sleep)\b",
+        r"\b(?:take|tablets?|pills?|mg|dose|antibiotic\w*|prescri\w+|medicin\w+|medication\w*"
+        r"|drugs?|inhaler|paracetamol|acetaminophen"
+        r"|ibuprofen|aspirin|amoxicillin|insulin|steroid\w*|rest|fluids?|water|diet|exercis\w+"
+        r"|surgery|operat\w+|admi\w+|hospitali[sz]\w+|quit|stop"
+        r"|avoid|therapy|treatment|physiotherap\w+|physical therapy|vaccin\w+|chemotherapy"
+        r"|radiotherapy|cream|ointment|oxygen|sleep)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
@@ -111,17 +133,24 @@ _TREATMENT = {
 }
 _VAGUE_ADVICE = {
     "en": re.compile(
-        r"\b(?:please|i|you|we|should|would|like|recommend\w*|suggest\w*|advi[sc]e\w*|need|must|let's|let|us|to|do|get|have|go|some|a|an|few|more|further"
-        r"|additional|the|and|or|for|tests?|testing|examinations?|evaluations?|work-?up|investigations?|treatments?|treated|hospital|doctor|clinic"
-        r"|see|visit|that|so|can|it|be|of|your|take|care|yourself|good|proper|appropriate|necessary|relevant|other|undergo|start|as|soon|possible"
-        r"|medical|attention|seek|check|checked|run|order|perform|out|with|is|best|important|will|in|on|order|diagnostic|complete|full|this|what"
-        r"|wrong|why|find|based|current|symptoms|help|better|understand|make|sure|condition|plan|right|then|now|first|i'd|i'll|we'll|any|all)\b",
+        r"\b(?:please|i|you|we|should|would|like|recommend\w*|suggest\w*|advi[sc]e\w*|need"
+        r"|must|let's|let|us|to|do|get|have|go|some|a|an|few|more|further"
+        r"|additional|the|and|or|for|tests?|testing|examinations?|evaluations?|work-?up"
+        r"|investigations?|treatments?|treated|hospital|doctor|clinic"
+        r"|see|visit|that|so|can|it|be|of|your|take|care|yourself|good|proper|appropriate"
+        r"|necessary|relevant|other|undergo|start|as|soon|possible"
+        r"|medical|attention|seek|check|checked|run|order|perform|out|with|is|best|important"
+        r"|will|in|on|order|diagnostic|complete|full|this|what"
+        r"|wrong|why|find|based|current|symptoms|help|better|understand|make|sure|condition"
+        r"|plan|right|then|now|first|i'd|i'll|we'll|any|all)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"(?:这样|以便|以|有助于|才能|从而|帮助|让)[^。]*|根据[^，。]*[，。]|考虑到[^，。]*[，。]|您好|你好|先生|女士|我们|我|您|你|建议|推荐|尽快|尽早|及时|到|去|来|正规|专业|当地|大?医院"
+        r"(?:这样|以便|以|有助于|才能|从而|帮助|让)[^。]*|根据[^，。]*[，。]|考虑到[^，。]*[，。]|您好|你好|先生|女士|我们|我|您|你|建议"
+        r"|推荐|尽快|尽早|及时|到|去|来|正规|专业|当地|大?医院"
         r"|医生|门诊|进一步|进行|接受|做|一些|一下|一个|一次|必要|相关|详细|全面|各项|适当|合适|检查|治疗|评估|诊治|就诊|就医|看看|看病|的|和|与|及|或|等|需要|应该|可以|最好|考虑|还"
-        r"|再|先|请|要|更|多|其他|针对性|处理|方案|为|下|注意|身体|照顾好?自己|保重|情况|目前|症状|明确|诊断|安排|给|对|于|能|会|就|有|是|情|了解|清晰|因此|所以|继续|观察|随访|定期|复查|[，。；、！？\s]"
+        r"|再|先|请|要|更|多|其他|针对性|处理|方案|为|下|注意|身体|照顾好?自己|保重|情况|目前|症状|明确|诊断|安排|给|对|于|能|会|就|有|是|情|了解"
+        r"|清晰|因此|所以|继续|观察|随访|定期|复查|[，。；、！？\s]"
     ),
 }
 

@@ -48,7 +48,8 @@ class ModelMind:
             ModelError: the answer cannot be used.
             EndpointError: no answer came.
         """
-        prompts = read_prompts(PROMPTS)[role.presentation.language]
+        language = role.language if isinstance(role, Examiner) else role.presentation.language
+        prompts = read_prompts(PROMPTS)[language]
         if isinstance(role, Doctor):
             messages = doctor_messages(ask, role, prompts)
         elif isinstance(role, Patient):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyclinic.cases.presentation import Language
+from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader, Vector
 from polyclinic.knowledge.knowledge import SEVERITIES
@@ -25,6 +26,12 @@ CONFIDENT = 0.95
 
 LEAST_INFORMATION = 0.01
 """Concludes when no question or examination is expected to say more than this, in nats."""
+
+HISTORY_FIRST = 3
+"""A doctor talks before ordering: so many questions come first, as long as they are worth asking."""
+
+COMMITS = 0.4
+"""Names no diagnosis where the likeliest disease is less probable than this."""
 
 LEAST_PROBABILITY = 0.02
 """Diagnoses less probable than this do not stand in the report."""
@@ -57,28 +64,34 @@ class RulesDoctor:
         return self._turn(role, self._belief)
 
     def _turn(self, role: Doctor, belief: Belief) -> DoctorTurn:
-        say = SAYINGS[role.presentation.language]
+        if role.turns_left() <= 1:
+            return self._conclusion(role, belief)
         posterior = belief.posterior()
         by_disease = self._reader.members @ posterior
         outside = int(by_disease.argmax()) == len(self._reader.diseases)
-        if role.turns_left() <= 1:
-            return self._conclusion(role, belief)
-        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
-            if self._asked_generally == len(say.general):
-                return self._conclusion(role, belief)
-            self._asked_generally += 1
-            belief.expect()
-            return DoctorTurn(say.general[self._asked_generally - 1])
         if not outside and by_disease.max() >= CONFIDENT:
             return self._conclusion(role, belief)
-        return self._most_informative(role, belief, posterior) or self._conclusion(role, belief)
+        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
+            turn = self._general(role, belief)
+        else:
+            turn = self._most_informative(role, belief, posterior) or (self._general(role, belief) if outside else None)
+        return turn or self._conclusion(role, belief)
+
+    def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
+        """Returns the next question or order of a general history; None where it has been taken."""
+        general = SAYINGS[role.presentation.language].general
+        if self._asked_generally == len(general):
+            return None
+        self._asked_generally += 1
+        belief.expect()
+        return DoctorTurn(general[self._asked_generally - 1])
 
     def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
         """Returns the question or order with the most information for its effort; None where nothing says enough."""
         language = role.presentation.language
-        # Planning looks at what is known: "something else" is never what a question is asked for.
+        # However likely something else has become, the candidates are what a question can separate.
         known = posterior.copy()
-        known[-1] *= 0.5
+        known[-1] = min(known[-1], 0.5 * known[:-1].sum())
         known /= known.sum()
         knowledge = self._reader.knowledge
         questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
@@ -89,7 +102,8 @@ class RulesDoctor:
             questions.max() < LEAST_INFORMATION and (best_order is None or orders[best_order] < LEAST_INFORMATION)
         ):
             return None
-        if best_order is not None and worth >= questions.max():
+        history_first = belief.asked < HISTORY_FIRST and questions.max() >= LEAST_INFORMATION
+        if best_order is not None and worth >= questions.max() and not history_first:
             belief.expect(examination=best_order)
             name = knowledge.examinations[best_order].name.get(language)
             return DoctorTurn(SAYINGS[language].order.format(examination=name))
@@ -109,7 +123,7 @@ class RulesDoctor:
     def _diagnoses(self, belief: Belief, language: Language) -> tuple[Diagnosis, ...]:
         by_disease = self._reader.members @ belief.posterior()
         order = np.argsort(-by_disease)
-        if order[0] == len(self._reader.diseases):
+        if order[0] == len(self._reader.diseases) or by_disease[order[0]] < COMMITS:
             return ()
         return tuple(
             Diagnosis(
@@ -131,7 +145,8 @@ class RulesDoctor:
         outside = 100 * float(by_disease[-1])
         if not diagnoses:
             known = say.comma.join(d.name.get(language) for d in self._reader.diseases)
-            rationale: tuple[str, ...] = (say.outside.format(percent=outside), say.known.format(diseases=known))
+            undecided = say.outside if by_disease.argmax() == len(self._reader.diseases) else say.undecided
+            rationale: tuple[str, ...] = (undecided.format(percent=outside), say.known.format(diseases=known))
             treatment: tuple[str, ...] = (say.refer,)
         else:
             best = int(by_disease[:-1].argmax())
@@ -148,7 +163,7 @@ class RulesDoctor:
             treatment = disease.plan(severity).get(language)
         return Report(
             symptoms=belief.symptoms_found(),
-            examinations=tuple(finding.text() for finding in belief.findings),
+            examinations=tuple(read_out(belief.findings, language)),
             diagnoses=diagnoses,
             rationale=rationale,
             treatment=treatment,

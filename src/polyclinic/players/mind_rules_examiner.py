@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from polyclinic.errors import ScriptError
-from polyclinic.knowledge.names import EXAMINATION, FISHING
+from polyclinic.knowledge.examination_words import EXAMINATION, FISHING
 from polyclinic.players.examiner import Examiner
 from polyclinic.players.player import Ask, Purpose, Request
 
@@ -17,7 +17,8 @@ _LEAD = re.compile(
 _PARTS = re.compile(r"[;；。\n]|\.(?=\s|$)")
 _SMALLER = re.compile(r"[,，、]|\band\b|和|以及|及")
 _POLITE = re.compile(
-    r"\b(?:please|do|perform|check|order|run|get|give|show|tell|me|us|the|an?|some|of|for|results?|also|would|like|to|i)\b"
+    r"\b(?:please|do|perform|check|order|run|get|give|show|tell|me|us|the|an?|some|of|for"
+    r"|results?|also|would|like|to|i)\b"
     r"|请|做|查|一下|一个|一次|给我|告诉我|结果|的",
     re.IGNORECASE,
 )

@@ -1,27 +1,31 @@
 """The rules patient: answers out of its record, without a model, and says for each turn which of the ten states it is.
 
-State tracker, memory and answer as in AIE's patient (§4.2), by rules: `hearing.py` reads how the turn is put, `story.py`
-finds what answers it, `wording.py` says it in the first person. The same record, turns and generator give the same
-answers; the generator varies only how sentences begin.
+State tracker, memory and answer as in AIE's patient (§4.2), by rules: `hearing.py` reads how the turn is put,
+`questions.py` and `topics.py` what it asks for, `story.py` finds what answers it, `wording.py` says it in the first
+person. The same record, turns and generator give the same answers; the generator varies only set phrases.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from polyclinic.cases.presentation import Language
 from polyclinic.errors import ScriptError
 from polyclinic.events import State
+from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.names import EXAMINATION, Names, RecordNames
+from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.players import phrases
 from polyclinic.players.hearing import Heard, hear, is_vague
 from polyclinic.players.patient import Patient
 from polyclinic.players.player import Ask, PatientTurn, Purpose
-from polyclinic.players.questions import Part, core, parts, topics_of
-from polyclinic.players.story import Fact, Story, terms
+from polyclinic.players.questions import Part, core, parts
+from polyclinic.players.story import Fact, Story
+from polyclinic.players.terms import terms
+from polyclinic.players.topics import topics_of
 from polyclinic.players.wording import Voice, deny, first_person, opening
 
 AT_MOST = 3
@@ -114,7 +118,7 @@ class RulesPatient:
         language = role.presentation.language
         if self._findings is None:
             self._findings = self._names.of(role.findings)
-        findings, _ = self._findings.look_up(named)
+        findings = self._findings.look_up(named)[0] if role.findings else []
         if findings:
             return ("；" if language == "zh" else "; ").join(f.text() for f in findings)
         told = [f for f in story.facts if not f.denied and not phrases.PLANNED[language].search(f.text)]
@@ -125,8 +129,9 @@ class RulesPatient:
             within = direct.union(*(self._names.items.get(key, frozenset()) for key in direct))
             held = [f for f in told if within & self._keys(f)]
         if not held:
-            wanted = frozenset(terms(" ".join(phrases.examinations(named, language)) or named, language))
-            held = story.best(wanted, [f for f in told if f.of_examination], enough=0.6)
+            reported = [f for f in told if f.of_examination]
+            for examination in phrases.examinations(named, language) or [named]:
+                held += story.best(frozenset(terms(examination, language)), reported, enough=0.6)
         sentences = [self._result(f, story) for f in held]
         return ("；" if language == "zh" else "; ").join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
 
@@ -138,7 +143,9 @@ class RulesPatient:
         return ("，" if story.language == "zh" else ", ").join(told[:AT_MOST])
 
     def _keys(self, fact: Fact) -> frozenset[str]:
-        return frozenset(key for named in self._names.find(fact.text) for key in named.keys)
+        if fact.named is None:
+            fact.named = frozenset(key for named in self._names.find(fact.text) for key in named.keys)
+        return fact.named
 
     # Inquiry.
 
@@ -169,7 +176,7 @@ class RulesPatient:
                 told = phrases.who(topic.name, role.presentation)
                 state = State.EFFECTIVE_INQUIRY if told else State.INEFFECTIVE_INQUIRY
                 return PatientTurn(say=told or say("unknown"), state=state)
-            held = [fact for one in topics for fact in one.answers(story, asked)]
+            held = [fact for one in topics for fact in one.answers(story, asked, asking)]
             if held:
                 return PatientTurn(say=self._tell(held, [], language, voice), state=State.EFFECTIVE_INQUIRY)
             if topic.only or not asked:
@@ -190,10 +197,7 @@ class RulesPatient:
                 held += affirmed[:1]
             elif part.name or facts:
                 absent.append(part.name or facts[0].text)
-        if held or absent:
-            told = self._tell(held, absent, language, voice)
-        else:
-            told = say("nothing like that")
+        told = self._tell(held, absent, language, voice) if held or absent else say("nothing like that")
         if not effective and not held and absent:
             told = say("denial", told if told.startswith("I ") else told[0].lower() + told[1:])
         return PatientTurn(say=told, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
@@ -208,6 +212,8 @@ class RulesPatient:
     def _tell(self, facts: list[Fact], absent: list[str], language: Language, voice: Voice) -> str:
         ordered = sorted(dict.fromkeys(facts), key=lambda f: f.number)[:AT_MOST]
         denied = [f.text for f in ordered if f.denied] + absent
+        if voice == "parent":
+            denied = [re.sub(r"\bmy\b", "the", d) for d in denied]
         told = [first_person(f.text, language, voice) for f in ordered if not f.denied]
         if language == "zh":
             told = [t if i == 0 else t.removeprefix("我") for i, t in enumerate(told)]

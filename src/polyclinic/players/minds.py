@@ -24,12 +24,12 @@ from polyclinic.players.examiner import Examiner
 from polyclinic.players.mind_rules_doctor import RulesDoctor
 from polyclinic.players.mind_rules_examiner import RulesExaminer
 from polyclinic.players.mind_rules_patient import RulesPatient
-from polyclinic.players.mind_scripted import Scripted
+from polyclinic.players.mind_scripted import Script, Scripted
 from polyclinic.players.patient import Patient
 from polyclinic.players.player import Mind
 from polyclinic.seeds import derive
 
-SOMETHING_ELSE = 0.15
+SOMETHING_ELSE = 0.2
 """Prior of the rules doctor that a patient has none of the diseases it knows."""
 
 
@@ -37,9 +37,9 @@ class Minds:
     """Makes a mind for each role of each visit; what is heavy (tables, scripts) is made once.
 
     Args:
-        doctor: the doctor's mind, by name.
-        patient: the patient's mind, by name.
-        examiner: the examiner's mind, by name.
+        doctor: the doctor's mind, by name; or a script for it (see `Scripted`).
+        patient: the patient's, likewise.
+        examiner: the examiner's, by name.
         knowledge: what the built-in minds know.
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
 
@@ -48,10 +48,19 @@ class Minds:
         BadInput: a script cannot be read.
     """
 
-    def __init__(self, *, doctor: str, patient: str, examiner: str = "rules", knowledge: Knowledge, seed: int) -> None:
+    def __init__(
+        self,
+        *,
+        doctor: str | Script = "rules",
+        patient: str | Script = "rules",
+        examiner: str = "rules",
+        knowledge: Knowledge,
+        seed: int,
+    ) -> None:
         self.seed = seed
-        self.names = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
-        self._scripts = {role: _script(role, name) for role, name in self.names.items()}
+        minds: dict[Role, str | Script] = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
+        self.names = {role: mind if isinstance(mind, str) else "scripted" for role, mind in minds.items()}
+        self._scripts = {role: _script(role, mind) if isinstance(mind, str) else mind for role, mind in minds.items()}
         self._reader = Reader(knowledge, something_else=SOMETHING_ELSE)
         self.examination_names = Names(knowledge)
 
@@ -73,7 +82,7 @@ class Minds:
         return RulesExaminer()
 
 
-def _script(role: Role, name: str) -> Any | None:
+def _script(role: Role, name: str) -> Script | None:
     """Returns the script of a scripted mind, or None for `rules`."""
     kind, _, file = name.partition(":")
     if kind == "rules" and not file:
@@ -87,10 +96,10 @@ def _script(role: Role, name: str) -> Any | None:
     check_file(path)
     problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
     try:
-        script = msgspec.json.decode(decode(path.read_bytes(), path=path))
+        script: Any = msgspec.json.decode(decode(path.read_bytes(), path=path))
     except msgspec.DecodeError as error:
         raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None
     lists = script.values() if isinstance(script, dict) else [script]
-    if not all(isinstance(answers, list) for answers in lists):
+    if not isinstance(script, dict | list) or not all(isinstance(answers, list) for answers in lists):
         raise BadInput(problem, path=path)
     return script

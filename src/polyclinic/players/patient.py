@@ -10,12 +10,11 @@ import re
 
 import msgspec
 
-from polyclinic.cases.case import Setting
-from polyclinic.cases.leaks import withhold
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Presentation, Setting
 from polyclinic.cases.record import Finding, History, Record
+from polyclinic.cases.withhold import withhold
 from polyclinic.events import Event, Role, Said
-from polyclinic.knowledge.names import EXAMINATION, LABORATORY_VALUE
+from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.players.player import Ask, Mind, T
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
@@ -25,8 +24,6 @@ _RESUMED = re.compile(
     r"|\d+\s*[个余多]*(?:分钟|小时|天|日|周|月|年)|(?:and |but |so )?(?:she|he|they|the patient|the pain|i)\b)",
     re.IGNORECASE,
 )
-DISTINCTIVE = 6
-"""Characters from which on a result that stands verbatim in the history is taken for that result."""
 
 
 class Patient:
@@ -48,7 +45,7 @@ class Patient:
         self, mind: Mind[Patient], record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()
     ) -> None:
         self.setting: Setting = setting
-        values = tuple(f.value for f in record.findings if isinstance(f.value, str) and len(f.value) >= DISTINCTIVE)
+        values = tuple(f.value for f in record.findings if isinstance(f.value, str) and is_distinctive(f.value))
 
         def tellable(text: str) -> str:
             told = withhold(text, withheld)
@@ -56,8 +53,8 @@ class Patient:
 
         self.presentation: Presentation = msgspec.structs.replace(
             record.presentation,
-            complaint=tellable(record.presentation.complaint),
-            about=tellable(record.presentation.about),
+            complaint=withhold(record.presentation.complaint, withheld),
+            about=withhold(record.presentation.about, withheld),
         )
         history = record.history
         sections = {f: tellable(getattr(history, f)) for f in History.__struct_fields__ if f != "symptoms"}
@@ -116,6 +113,12 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     told = "".join(kept).strip()
     # A value may hold commas, and so stand across clauses that each look harmless.
     return "" if any(value in told for value in values) else told
+
+
+def is_distinctive(value: str) -> bool:
+    """Whether a result, where it stands word for word in a history, can only be that result."""
+    chinese = len(re.findall(r"[\u3400-\u9fff]", value))
+    return chinese >= 8 or (chinese == 0 and len(value) >= 20)
 
 
 def reports_result(clause: str, values: tuple[str, ...] = ()) -> bool:

@@ -6,7 +6,7 @@ import random
 import re
 
 from polyclinic.cases.presentation import Language, Presentation
-from polyclinic.knowledge.names import EXAMINATION
+from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.players.wording import Voice
 
 _SETS: dict[Language, dict[str, tuple[str, ...]]] = {
@@ -91,7 +91,8 @@ class Sayer:
 
 ASKS_RESULT: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
-        r"\b(?:results?|show(?:s|ed|n)?|levels?|readings?|values?|findings?|reports?|reveal\w*|what (?:is|was|are|were) (?:your|the)|numbers?|tests?|done)\b",
+        r"\b(?:results?|show(?:s|ed|n)?|levels?|readings?|values?|findings?|reports?|reveal\w*"
+        r"|what (?:is|was|are|were) (?:your|the)|numbers?|tests?|done)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"结果|数值|提示|显示|多少|查过|做过|报告|检查|化验|具体"),
@@ -104,23 +105,29 @@ PLANNED: dict[Language, re.Pattern[str]] = {
 }
 _PURPOSE: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
-        r",?\s+(?:so (?:that )?(?:we|i)|(?:in order )?to (?:rule|look|see|check for|assess|evaluate|help|confirm|exclude|determine|get a better|further|better|find|make)"
+        r",?\s+(?:so (?:that )?(?:we|i)|(?:in order )?to (?:rule|look|see|check for|assess"
+        r"|evaluate|help|confirm|exclude|determine|get a better|further|better|find|make)"
         r"|because|which (?:will|would|can)|as (?:this|it)|since)\b[^.;?!]*",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"[，,]?\s*(?:这样|以便|以(?=更|进一步|明确|排除|评估|确定|了解|确认|检查是否)|有助于|这(?:项|个|有|将|可以|对|是|种)|从而|帮助|来(?=确|明|评|排|了解)|是否|看看?(?=有|是)|以排除|用于|对(?:于)?(?:我们)?制定)[^。；？]*"
+        r"[，,]?\s*(?:这样|以便|以(?=更|进一步|明确|排除|评估|确定|了解|确认|检查是否)|有助于|这(?:项|个|有|将|可以|对|是|种)|从而|帮助"
+        r"|来(?=确|明|评|排|了解)|是否|看看?(?=有|是)|以排除|用于|对(?:于)?(?:我们)?制定)[^。；？]*"
     ),
 }
 _LEAD: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
-        r"^.*?\b(?:(?:recommend|suggest|advise|order|get|have|undergo|do|perform|run|check|obtain|arrange|schedule|need|request|go for|see|like|results? (?:of|from)"
-        r"|what (?:is|was|are|were|do|does|did))(?:ing|ed|s)?)\b(?: (?:that )?you)?(?: (?:to |should )?(?:have|get|undergo|do|take|perform|order|run|check))?\s*:?\s*"
+        r"^.*?\b(?:(?:recommend|suggest|advise|order|get|have|undergo|do|perform|run|check"
+        r"|obtain|arrange|schedule|need|request|go for|see|like|results? (?:of|from)"
+        r"|what (?:is|was|are|were|do|does|did))(?:ing|ed|s)?)\b(?: (?:that )?you)?(?: (?:to "
+        r"|should )?(?:have|get|undergo|do|take|perform|order|run|check))?\s*:?\s*"
         r"(?:the |an? |some |your |my |a few )?",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"^.*?(?:建议|推荐|需要|应该|安排|最好|可以|考虑|请|先|麻烦|帮|给|去|做|查|完善|告诉我)(?:您|你)?(?:先|再|尽快|及时|去|来|可以|考虑|到医院|在当地)*(?:做|进行|完善|接受|查|拍|检查|安排)?(?:过)?(?:一?[个次下张项]|一下|以下|一些)?(?:的)?(?:检查)?[:：]?"
+        r"^.*?(?:建议|推荐|需要|应该|安排|最好|可以|考虑|请|先|麻烦|帮|给|去|做|查|完善|告诉我)(?:您|你)?(?:先|再|尽快|及时|去|来|可以"
+        r"|考虑|到医院|在当地)*(?:做|进行|完善|接受|查|拍|检查|安排)?(?:过)?(?:一?[个次下张项]|一下|以下"
+        r"|一些)?(?:的)?(?:检查)?[:：]?"
     ),
 }
 
@@ -148,14 +155,17 @@ def ordered(text: str, language: Language) -> str:
     return ("；" if language == "zh" else "; ").join(wanted) or text.strip(" .。?？")
 
 
+_EXAMINATION_EN = re.compile(rf"(?:[\w-]+ ){{0,2}}(?:{EXAMINATION.pattern})(?: of the \w+)?", re.IGNORECASE)
+_EXAMINATION_ZH = re.compile(rf"[\u3400-\u9fff]{{0,6}}(?:{EXAMINATION.pattern})", re.IGNORECASE)
+
+
 def examinations(text: str, language: Language) -> list[str]:
     """Returns the examinations in a text, each with the words before it that say of what ("CT of the head")."""
     if language == "en":
-        return [
-            m[0]
-            for m in re.finditer(rf"(?:[\w-]+ ){{0,2}}(?:{EXAMINATION.pattern})(?: of the \w+)?", text, re.IGNORECASE)
-        ]
-    return [m[0] for m in re.finditer(rf"[\u3400-\u9fff]{{0,6}}(?:{EXAMINATION.pattern})", text, re.IGNORECASE)]
+        return [m[0] for m in _EXAMINATION_EN.finditer(text)]
+    found = (m[0] for m in _EXAMINATION_ZH.finditer(text))
+    # What stands before the last verb or particle is no part of the name.
+    return [re.sub(r"^.*[做过了的行个次查在名为项对和及与您](?=.{2})", "", name) for name in found]
 
 
 def who(topic: str, presentation: Presentation) -> str:

@@ -22,6 +22,7 @@ class Sayings(msgspec.Struct, frozen=True, kw_only=True):
         duration: how long it has lasted.
         doubt: rationale: how likely something else is.
         outside: rationale: nothing known fits.
+        undecided: rationale: no known disease fits well enough.
         known: rationale: what is known.
         refer: the plan where no disease is named.
         severity: rationale: how severe it is.
@@ -39,6 +40,7 @@ class Sayings(msgspec.Struct, frozen=True, kw_only=True):
     duration: str
     doubt: str
     outside: str
+    undecided: str
     known: str
     refer: str
     severity: str
@@ -48,7 +50,7 @@ class Sayings(msgspec.Struct, frozen=True, kw_only=True):
 
 SAYINGS: dict[Language, Sayings] = {
     "en": Sayings(
-        order="I would like you to have a {examination}, please.",
+        order="I would like one examination to be done: {examination}.",
         conclusion="Thank you. I think this is {disease}. I will write my report and the plan.",
         no_conclusion="Thank you. I cannot put a name to this; I will write down what I found and refer you.",
         general=(
@@ -63,11 +65,12 @@ SAYINGS: dict[Language, Sayings] = {
             "I would like you to have an X-ray, please.",
         ),
         probable="{disease} is the likeliest of the diseases I know ({percent:.0f} %)",
-        reason="{what}: {ratio:.1f} times as likely with it as with the other candidates",
+        reason="{what} ({ratio:.2g} to 1 for it against the other candidates)",
         absent="no {symptom}",
         duration="ill for {days} days",
         doubt="something that I do not know remains possible ({percent:.0f} %)",
         outside="Outside my knowledge: something else fits better than any disease I know ({percent:.0f} %)",
+        undecided="Outside my knowledge: no disease that I know fits well enough, and something else may ({percent:.0f} %)",
         known="I know only these: {diseases}",
         refer="Refer to a doctor of the field; no treatment without a diagnosis",
         severity="Severity: {severity}",
@@ -90,11 +93,12 @@ SAYINGS: dict[Language, Sayings] = {
             "请您做一下X线检查。",
         ),
         probable="在我所知的疾病中，{disease}的可能性最大（{percent:.0f} %）",
-        reason="{what}：其可能性是其他候选疾病的{ratio:.1f}倍",
+        reason="{what}（相对其他候选疾病，支持度{ratio:.2g}比1）",
         absent="无{symptom}",
         duration="病程{days}天",
         doubt="仍有可能是我所不了解的疾病（{percent:.0f} %）",
         outside="超出我的知识范围：其他疾病比我所知的任何一种都更符合（{percent:.0f} %）",
+        undecided="超出我的知识范围：我所知的疾病都不够符合，也可能是其他疾病（{percent:.0f} %）",
         known="我只了解这些疾病：{diseases}",
         refer="转相应专科医生诊治；诊断未明，不予治疗",
         severity="病情程度：{severity}",

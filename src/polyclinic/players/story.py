@@ -12,26 +12,31 @@ from collections import Counter
 from collections.abc import Iterable
 
 from polyclinic.cases.presentation import Language
+from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.names import EXAMINATION
 from polyclinic.players.patient import Patient
+from polyclinic.players.terms import terms
 
 ENOUGH = 0.55
 """The share of a question's weight that a clause must cover to answer it."""
 
 _EN_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9'\"])|[;\n]+\s*")
 _EN_CLAUSE = re.compile(
-    r",? (?:and|but) (?=(?:she|he|they|the patient|denies|reports|has|had|is|was|does|did|takes|smokes|drinks|works|lives|notes)\b)"
+    r",? (?:and|but) (?=(?:she|he|they|the patient|denies|reports|has|had|is|was|does|did"
+    r"|takes|smokes|drinks|works|lives|notes)\b)"
     r"|, (?=(?:which|but|though|although|accompanied|described|during which|no)\b)"
     r"|, (?=(?:lives|works|drinks|smokes|retired|does|takes|occasional|moderate|frequently|regularly|usually)\b)",
     re.IGNORECASE,
 )
 _EN_DENIAL = re.compile(
-    r"^(?:(?:the )?(?:patient|child|mother|infant|parents?)s? |he |she |overall, |otherwise, )?(?:also |further |currently )*"
-    r"(?:denies|denied|deny|reports no|has no|had no|have no|no|without|does not have|did not have|has not had|negative for|not)\b\s*"
+    r"^(?:(?:the )?(?:patient|child|mother|infant|parents?)s? |he |she |overall, "
+    r"|otherwise, )?(?:also |further |currently )*"
+    r"(?:denies|denied|deny|reports no|has no|had no|have no|no|without|does not have"
+    r"|did not have|has not had|negative for)\b\s*"
     r"(?:any |having |experiencing |recent (?=\w+ ?\w*,)|associated )*",
     re.IGNORECASE,
 )
+_EN_LABEL = re.compile(r"^[A-Z][\w/ -]{1,25}:\s+(?=[A-Z])")
 _EN_LIST = re.compile(r",\s*(?:or |and )?|\s+or\s+|\s+nor\s+|\s+and\s+")
 _ZH_SENTENCE = re.compile(r"[。；;！？!?\n]+")
 _ZH_CLAUSE = re.compile(r"[，,]")
@@ -40,48 +45,25 @@ _ZH_DENIAL = re.compile(
 )
 _ZH_LIST = re.compile(r"[、或及与]|以及|和")
 _NOT_TOLD = re.compile(
-    r"^(?:information )?(?:not|none|no|n/?a|unknown|unremarkable|not applicable)\W*(?:specified|provided|available|reported|given|mentioned"
-    r"|additional (?:symptoms?|information).*|relevant social history.*|pertinent.*)?[.\s]*$|information not|not (?:specified|provided)|no (?:additional|other)"
+    r"^(?:information )?(?:not|none|no|n/?a|unknown|unremarkable"
+    r"|not applicable)\W*(?:specified|provided|available|reported|given|mentioned"
+    r"|additional (?:symptoms?|information).*|relevant social history.*|pertinent.*)?[.\s]*$"
+    r"|information not|not (?:specified|provided)|no (?:additional|other)"
     r" .*(?:provided|mentioned|noted|reported)|不详$|未提供|暂无",
     re.IGNORECASE,
-)  # fmt: skip
+)
 TIME = {
     "en": re.compile(
-        r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|few|several|couple of)[- ](?:second|minute|hour|day|week|month|year)s?\b(?![- ]old)"
-        r"|\b(?:yesterday|today|tonight|this morning|last (?:night|week|month|year)|since|ago|suddenly|sudden|gradual\w*|acute onset)\b",
+        r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|few|several"
+        r"|couple of)[- ](?:second|minute|hour|day|week|month|year)s?\b(?![- ]old)"
+        r"|\b(?:yesterday|today|tonight|this morning|last (?:night|week|month|year)|since|ago"
+        r"|suddenly|sudden|gradual\w*|acute onset)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
         r"(?:\d|[一二两三四五六七八九十半数几多])\s*余?\s*个?\s*(?:多|余)?(?:分钟|小时|天|日|周|月|年)|昨天|今天|今晨|当日|前天|上周|近日|突然|逐渐"
     ),
 }
-
-_EN_STOP = frozenset(
-    "a an the i you he she it we they my your his her its our their me him us them this that these those is are was were be been being am"
-    " do does did doing have has had having can could would will shall should may might must of in on at to for with from by about as"
-    " and or but if then so than too very just any some all no not there here what when where which who whom whose why how also other"
-    " else more most such only own same into over under again once please tell doctor patient feel feeling felt notice noticed"
-    " experience experiencing experienced report reports symptom symptoms problem problems anything something everything thing things"
-    " like know let see get got ever lately recently currently now today since during before after had sort kind type describe"
-    " associated related specific history medical condition conditions issue issues been going lot many much long often day bit"
-    " well good sure okay right thank thanks hello hi understand sorry hear help bring brings brought currently still first present"
-    " presents complain complaints significant particular certain area feels seem seems getting whether either tell say explain"
-    " detail details discuss share elaborate concern concerns concerned may us up down out discomfort notable additionally additional"
-    " change changes changed recent similar previous past prior episode episodes associated start started begin began".split()
-)
-_ZH_STOP = re.compile(
-    r"您好|你好|请问|请|医生|先生|女士|小朋友|我(?:们)?|您|你|他|她|它|这(?:个|种|些|样|次|段)?|那(?:个|种|些)?|最近|近期|现在|目前|平时|当时|之前|以前|曾经?|有没有|有无|是否|是不是|会不会"
-    r"|能不能|能否|可以|可不可以|告诉|描述|说说|介绍|讲讲|了解|知道|注意到|注意|发现|感觉到?|感到|觉得|出现过?|经历过?|伴随|伴有|还有|其他|其它|别的|任何|一些|一下|哪里|哪些|哪儿|哪方面|什么"
-    r"|怎么样|怎样|怎么|如何|多少|几|吗|呢|吧|啊|的|了|着|过|是|有|在|和|与|及|或者?|以及|还是|等|时候|期间|时间|情况|症状|问题|具体|详细|身体|不舒服|不适|不太对劲|异常|特别|比如|例如|方面|更多"
-    r"|想|需要|关于|对于|对|上|里|中|把|被|给|让|就|都|也|很|比较|当|从|到|自从|以来|第一次|开始|结果|显示|看到|部位|地方|状况|表现|进一步|主要|相关|之外|除了|变化|开始|持续|多久|多长|疾病|病史|过去|患过|得过|曾"
-    r"|[，。？！、；：“”\"',.?!;:\s（）()]"
-)
-_ZH_SAME = (
-    ("疼", "痛"), ("发烧", "发热"), ("肿块", "肿物"), ("包块", "肿物"), ("核磁共振", "MRI"), ("磁共振", "MRI"), ("核磁", "MRI"), ("彩超", "超声"),
-    ("B超", "超声"), ("b超", "超声"), ("活组织检查", "活检"), ("鼻涕", "流涕"), ("胃口", "食欲"), ("拉肚子", "腹泻"), ("肚子", "腹"), ("麻痹", "麻木"),
-    ("没力气", "乏力"), ("大小便", "二便"), ("浮肿", "水肿"), ("气喘", "喘"), ("喝酒", "饮酒"), ("抽烟", "吸烟"), ("出汗", "汗"), ("心慌", "心悸"),
-)  # fmt: skip
-_ZH_ALONE = frozenset("痛痒咳热吐泻渴烧麻晕痰喘肿汗")
 
 
 class Fact:
@@ -92,7 +74,8 @@ class Fact:
         self.text, self.denied, self.whole = text, denied, whole
         self.terms: frozenset[str] = frozenset()
         self.symptoms: frozenset[str] = frozenset()
-        self.named: frozenset[str] = frozenset()
+        self.direct: frozenset[str] = frozenset()
+        self.named: frozenset[str] | None = None
 
     @property
     def of_examination(self) -> bool:
@@ -126,8 +109,8 @@ class Story:
                     fact.terms = frozenset(terms(clause, self.language))
                     self.facts.append(fact)
         for fact in self.facts:
-            read = lexicon.read(fact.text)
-            fact.symptoms = frozenset(read)
+            fact.symptoms = frozenset(lexicon.read(fact.text))
+            fact.direct = frozenset(symptom for symptom, _ in lexicon.mentions(fact.text))
         counts = Counter(term for fact in self.facts for term in fact.terms)
         total = len(self.facts) + 1
         self._rare = math.log(total / 0.5 + 1)
@@ -146,7 +129,7 @@ class Story:
         return sum(self.weight(t) for t in wanted if t in fact.terms) / total if total else 0.0
 
     def best(self, wanted: frozenset[str], among: Iterable[Fact] | None = None, enough: float = ENOUGH) -> list[Fact]:
-        """Returns the facts that cover the wanted terms best, shorter ones first among equals; none if none is enough."""
+        """Returns the facts that cover the wanted terms best, shorter ones first among equals."""
         if not wanted:
             return []
         scored = [
@@ -161,7 +144,7 @@ class Story:
     def with_symptom(self, symptom: str) -> list[Fact]:
         """Returns the facts that speak of a symptom: those that affirm it first, single symptoms before sentences."""
         facts = [f for f in self.facts if symptom in f.symptoms and not f.of_examination]
-        return sorted(facts, key=lambda f: (f.denied, len(f.text)))
+        return sorted(facts, key=lambda f: (f.denied, symptom not in f.direct, len(f.text)))
 
     def section(self, *names: str) -> list[Fact]:
         """Returns the facts of some sections."""
@@ -176,16 +159,17 @@ def _clauses(whole: str, language: Language) -> list[tuple[str, bool]]:
             text = clause.strip()
             begun = _ZH_DENIAL.match(text)
             if begun and len(text) - begun.end() > 0:
-                found += [
-                    (re.sub(r"(?:病史|史|等.*)$", "", item), True)
-                    for item in _ZH_LIST.split(text[begun.end() :])
-                    if item
-                ]
+                items = [re.sub(r"(?:病史|史|等.*)$", "", item) for item in _ZH_LIST.split(text[begun.end() :])]
+                for tail in ("过敏", "接触"):
+                    # "无药物、食物过敏史" denies both allergies.
+                    if items[-1].endswith(tail):
+                        items = [item if item.endswith(tail) else item + tail for item in items]
+                found += [(item, True) for item in items if item]
             elif text:
                 found.append((text, False))
         return found
     for clause in _EN_CLAUSE.split(whole):
-        text = clause.strip(" .,")
+        text = _EN_LABEL.sub("", clause.strip(" .,"))
         begun = _EN_DENIAL.match(text)
         rest = text[begun.end() :] if begun else ""
         if (
@@ -195,69 +179,9 @@ def _clauses(whole: str, language: Language) -> list[tuple[str, bool]]:
                 r"(?:significant|notable|pertinent|known|relevant|history of similar)", rest, re.IGNORECASE
             )
         ):
-            for item in _EN_LIST.split(rest):
-                item = item.strip(" .")
+            for item in (part.strip(" .") for part in _EN_LIST.split(rest)):
                 if item and not re.match(r"(?:does|did|has|is|was|reports|other .*symptoms?|any other)\b", item):
                     found.append((item, True))
         elif text:
             found.append((text, False))
     return found
-
-
-def terms(text: str, language: Language) -> list[str]:
-    """Returns the content terms of a text: stems, or bigrams and the words in Latin letters."""
-    if language == "en":
-        found = (
-            stem(w) for w in re.findall(r"[a-z]+(?:'[a-z]+)?|\d+", text.casefold()) if w not in _EN_STOP and len(w) > 1
-        )
-        return [w for w in found if w not in _EN_STOP]
-    for word, same in _ZH_SAME:
-        text = text.replace(word, same)
-    bigrams = []
-    for run in _ZH_STOP.sub(" ", text).split():
-        for part in re.findall(r"[\u3400-\u9fff]+|[A-Za-z]+(?:-[A-Za-z]+)?|\d+(?:\.\d+)?", run):
-            if part[0].isascii():
-                bigrams.append(part.upper())
-            elif len(part) == 1:
-                bigrams += [part] if part in _ZH_ALONE else []
-            else:
-                bigrams += [part[i : i + 2] for i in range(len(part) - 1)]
-                bigrams += [c for c in part if c in _ZH_ALONE]
-    return bigrams
-
-
-_SAME_EN = {
-    "diarrheal": "diarrhea", "vomit": "vomit", "vomiting": "vomit", "nauseous": "nausea", "feverish": "fever", "febrile": "fever",
-    "breathless": "breath", "tired": "fatigu", "tiredness": "fatigu", "exhausted": "fatigu", "weak": "weak", "weakness": "weak",
-    "dizzy": "dizz", "dizziness": "dizz", "itchy": "itch", "pruritus": "itch", "itching": "itch", "swollen": "swell", "urinate": "urin",
-    "urination": "urin", "urinary": "urin", "pee": "urin", "bled": "bleed", "painful": "pain", "ache": "pain", "hurt": "pain",
-    "sore": "pain", "tender": "pain", "ate": "eat", "appetite": "appetit", "worse": "wors", "worsen": "wors", "aggravate": "wors",
-    "numbness": "numb", "stomach": "abdomen", "abdominal": "abdomen", "belly": "abdomen", "tummy": "abdomen", "throwing": "vomit",
-    "lump": "mass", "smoker": "smok", "smoke": "smok", "cigarette": "smok", "tobacco": "smok", "drink": "alcohol", "wine": "alcohol",
-    "beer": "alcohol", "breathing": "breath", "dyspnea": "breath", "intercourse": "sexual", "sex": "sexual", "poop": "stool",
-    "bowel": "stool", "thirst": "thirst", "thirsty": "thirst", "eyesight": "vision", "sight": "vision", "visual": "vision",
-    "walking": "walk", "lose": "loss", "lost": "loss", "losing": "loss", "gained": "gain", "gaining": "gain", "trips": "travel",
-}  # fmt: skip
-
-
-def stem(word: str) -> str:
-    """Returns an English word without its ending."""
-    if word in _SAME_EN:
-        return _SAME_EN[word]
-    for ending, least in (
-        ("ingly", 4),
-        ("edly", 4),
-        ("ness", 4),
-        ("ing", 3),
-        ("ies", 3),
-        ("ed", 3),
-        ("ly", 4),
-        ("es", 4),
-        ("s", 3),
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= least and not word.endswith("ss"):
-            word = word[: -len(ending)] + ("y" if ending == "ies" else "")
-            break
-    if word in _SAME_EN:
-        return _SAME_EN[word]
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word

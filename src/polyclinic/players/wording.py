@@ -19,10 +19,11 @@ _PERSON = (
     r"(?:patient|man|woman|male|female|boy|girl|child|infant|newborn|baby|neonate|gentleman|lady|student)"
 )
 _SUBJECT = rf"(?:{_PERSON}|he|she|patient)"
-_START = re.compile(rf"^{_SUBJECT}\b(?:,? (?:who|and) )?", re.IGNORECASE)
+_START = re.compile(rf"^{_SUBJECT}\b(?!['’])(?:,? (?:who|and) )?", re.IGNORECASE)
 _ADVERB = r"(?:also |additionally |further |currently |recently |otherwise |occasionally |usually |then )*"
 _REPORT = re.compile(
-    rf"^{_ADVERB}(?:reports?|reported|notes|noted|states|stated|mentions|mentioned|describes|described|endorses|admits to"
+    rf"^{_ADVERB}(?:reports?|reported|notes|noted|states|stated|mentions|mentioned|describes"
+    rf"|described|endorses|admits to"
     r"|admits|recalls|recounts|reveals|complains of|complained of|presents with|presented with|presents because of"
     r"|comes in with|is experiencing|experiences|experienced|has been experiencing|has experienced|says|cites)\s+",
     re.IGNORECASE,
@@ -34,12 +35,35 @@ _HISTORY = re.compile(
 _DENIES = re.compile(
     rf"^{_ADVERB}(?:denies|denied|reports no|reported no)\s+(?:any |having |experiencing )*", re.IGNORECASE
 )
-_GERUNDS = {"having": "have", "noticing": "noticed", "feeling": "feel", "experiencing": "have", "being": "am",
-            "developing": "developed", "taking": "take", "smoking": "smoke", "drinking": "drink", "using": "use"}  # fmt: skip
-_VERBS = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was", "hasn't": "haven't", "isn't": "am not",
-          "doesn't": "don't", "denies": "deny", "tries": "try", "worries": "worry", "studies": "study"}  # fmt: skip
+_GERUNDS = {
+    "having": "have",
+    "noticing": "noticed",
+    "feeling": "feel",
+    "experiencing": "have",
+    "being": "am",
+    "developing": "developed",
+    "taking": "take",
+    "smoking": "smoke",
+    "drinking": "drink",
+    "using": "use",
+}
+_VERBS = {
+    "has": "have",
+    "is": "am",
+    "does": "do",
+    "goes": "go",
+    "was": "was",
+    "hasn't": "haven't",
+    "isn't": "am not",
+    "doesn't": "don't",
+    "denies": "deny",
+    "tries": "try",
+    "worries": "worry",
+    "studies": "study",
+}
 _NOUNS_WITH_ARTICLE = re.compile(
-    r"\b(?:mass|lesion|rash|cough|fever|headache|lump|murmur|episode|wound|ulcer|swelling|nodule|discharge|feeling|sensation"
+    r"\b(?:mass|lesion|rash|cough|fever|headache|lump|murmur|episode|wound|ulcer|swelling"
+    r"|nodule|discharge|feeling|sensation"
     r"|loss of \w+|history|ache|injury|fall|seizure|nosebleed|sore throat|fracture|cold)$",
     re.IGNORECASE,
 )
@@ -72,7 +96,7 @@ def _english(text: str, voice: Voice) -> str:
     if reported and (begun or not re.match(r"(?:notes?|describes?|states?|experiences?)\b", rest, re.IGNORECASE)):
         return _reported(_COMPLAINT.sub("", rest[reported.end() :]), voice)
     if begun:
-        return _verb(rest, voice)
+        return _verb(rest, voice) if re.match(r"\w", rest) else ""
     return _phrase(text, voice)
 
 
@@ -99,7 +123,8 @@ def _reported(rest: str, voice: Voice) -> str:
 
 
 _NOUNISH = re.compile(
-    r"(?:bleeding|swelling|vomiting|itching|burning|coughing|wheezing|worsening|increasing|tingling|cramping|bruising|pressing"
+    r"(?:bleeding|swelling|vomiting|itching|burning|coughing|wheezing|worsening|increasing"
+    r"|tingling|cramping|bruising|pressing"
     r"|throbbing|stabbing|shooting|aching|persisting|sneezing|bloating|severe|ongoing|morning|evening|spotting)",
     re.IGNORECASE,
 )
@@ -124,21 +149,21 @@ def _base(verb: str) -> str:
     return lower[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "was")) else verb
 
 
-_HE = re.compile(
-    rf"\b(?:he|she|{_PERSON.replace('an? ', '')}(?='|\s(?:has|is|was|had|felt|feels|does|did)))\b", re.IGNORECASE
-)
 _HE_VERB = re.compile(r"\b(?:he|she|the patient)( (?:also |then |now |often |usually )*)([a-z']+)", re.IGNORECASE)
 
 
 def _pronouns(text: str, voice: Voice) -> str:
     if voice == "parent":
-        return text
+        return re.sub(r"\b[Tt]he (?:patient|child|infant|newborn|baby)\b", "my child", text)
     text = re.sub(r"\b(?:the patient|patient|she|he)'s\b", "my", text, flags=re.IGNORECASE)
     text = _HE_VERB.sub(lambda m: f"I{m[1]}{_base(m[2])}", text)
     text = re.sub(r"\b(?:he|she)\b", "I", text)
     text = re.sub(r"\b(?:himself|herself)\b", "myself", text)
     text = re.sub(
-        r"\bhis\b|\bher(?= (?!for\b|to\b|by\b|with\b|and\b|in\b|on\b|at\b|after\b|from\b|during\b)\w)", "my", text
+        r"\bhis\b|\bher(?= (?!for\b|to\b|by\b|with\b|and\b|in\b|on\b|at\b|after\b|from\b|during\b)\w)",
+        "my",
+        text,
+        flags=re.IGNORECASE,
     )
     return re.sub(r"\b(?:him|her|the patient)\b", "me", text)
 
@@ -146,8 +171,18 @@ def _pronouns(text: str, voice: Voice) -> str:
 def _phrase(text: str, voice: Voice) -> str:
     have = "I have" if voice == "self" else "My child has"
     text = _pronouns(_COMPLAINT.sub("", text), voice)
+    if re.match(
+        r"(?:currently |presently |now )?(?:being |taking |on (?!exam)|using |up.to.date)", text, re.IGNORECASE
+    ):
+        return f"{'My child is' if voice == 'parent' else 'I am'} {text[0].lower()}{text[1:]}"
+    if re.match(r"(?:worse|better|worst|relieved|aggravated)\b", text, re.IGNORECASE):
+        return f"It is {text[0].lower()}{text[1:]}"
+    if re.match(
+        r"(?:underwent|had|went|took|received|developed|started|began|noticed|became|lost|fell)\b", text, re.IGNORECASE
+    ):
+        return f"{'My child' if voice == 'parent' else 'I'} {text[0].lower()}{text[1:]}"
     first = text.split(" ")[0].rstrip(",")
-    if re.fullmatch(r"[A-Z][a-z]+s", first) and _base(first) in _HABITS:
+    if re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in _HABITS:
         return _verb(text[0].lower() + text[1:], voice)
     if re.match(rf"(?:takes|does|has|is|was|had|needs|\w+ly (?!{_UNIT})\w+s)\b", text, re.IGNORECASE):
         return _verb(text[0].lower() + text[1:], voice)
@@ -176,7 +211,7 @@ def _denied_sentence(text: str, voice: Voice) -> str:
     match = re.match(r"(?:no|none|not)\b\s*(.*)$", text, re.IGNORECASE | re.S)
     rest = match[1] if match else ""
     if text[:3].casefold() == "not":
-        return ("I am not " if voice == "self" else "My child is not ") + _pronouns(rest, voice)
+        return f"It is not {_pronouns(rest, voice)}"
     return deny(_pronouns(rest, voice), "en", voice) if rest else "No"
 
 
@@ -191,17 +226,42 @@ def deny(what: str, language: Language, voice: Voice = "self") -> str:
 
 _ZH = (
     (r"^(?:男|女)(?:性)?，?\s*\d+\s*岁?，?\s*", ""),
-    (r"^职业[:：]\s*无$", "我没有工作"), (r"^职业[:：]\s*", "我是"), (r"^(?:患者|患儿)?因(?=.{1,14}[天日月年周时])", ""),
-    (r"^于(?=\d)", ""), (r"患者(?:自述|自诉|诉|自觉|报告)?|病人|患儿|本患", "我"),
-    (r"否认(?:有)?", "没有"), (r"(?:自述|自诉|主诉|自觉)", "觉得"), (r"^既往", "以前"), (r"既往", "以前"),
-    (r"无明显诱因(?:下)?(?:开始)?(?:出现)?", "没什么原因就出现"), (r"(?<=我)于(?=\d|一|两|半)", ""), (r"遂至", "就去"), (r"遂", "就"),
-    (r"伴有|并伴|伴随", "还有"), (r"(?<!陪)伴", "还有"), (r"纳差", "胃口不好"), (r"乏力", "没力气"), (r"高热", "高烧"), (r"(?<!出现)发热", "发烧"),
-    (r"就诊于", "去了"), (r"(?:来|至|在)我院", "来医院"), (r"我院", "医院"), (r"外院", "别的医院"), (r"我科", "科里"),
-    (r"(\d+)\s*余(年|月|天|日|周|小时)", r"\1多\2"), (r"(\d+(?:\.\d+)?)\s*月(?=余|前|来|$|，|。|左右)", r"\1个月"),
-    (r"(\d+)\s*(个月|年|天|日|周|小时)余", r"\1\2多"), (r"(\d)多月", r"\1个多月"),
-    (r"未予(?:特殊)?(?:处理|治疗|重视)", "没去管它"), (r"未(?=出现|发现|接受|服|就|做|用|注意|感)", "没有"), (r"^无(?!力|痛|法|意)(?:明显)?", "没有"),
-    (r"(?<=，)无(?!力|痛|法|意)(?:明显)?", "没有"), (r"予以?(?=\S{1,12}治疗)", "用了"), (r"口服", "吃"), (r"双下肢", "两条腿"),
-)  # fmt: skip
+    (r"^职业[:：]\s*无$", "我没有工作"),
+    (r"^职业[:：]\s*", "我是"),
+    (r"^(?:患者|患儿)?因(?=.{1,14}[天日月年周时])", ""),
+    (r"^于(?=\d)", ""),
+    (r"患者(?:自述|自诉|诉|自觉|报告)?|病人|患儿|本患", "我"),
+    (r"否认(?:有)?", "没有"),
+    (r"(?:自述|自诉|主诉|自觉)", "觉得"),
+    (r"^既往", "以前"),
+    (r"既往", "以前"),
+    (r"无明显诱因(?:下)?(?:开始)?(?:出现)?", "没什么原因就出现"),
+    (r"(?<=我)于(?=\d|一|两|半)", ""),
+    (r"遂至", "就去"),
+    (r"遂", "就"),
+    (r"伴有|并伴|伴随", "还有"),
+    (r"(?<!陪)伴", "还有"),
+    (r"纳差", "胃口不好"),
+    (r"乏力", "没力气"),
+    (r"高热", "高烧"),
+    (r"(?<!出现)发热", "发烧"),
+    (r"就诊于", "去了"),
+    (r"(?:来|至|在)我院", "来医院"),
+    (r"我院", "医院"),
+    (r"外院", "别的医院"),
+    (r"我科", "科里"),
+    (r"(\d+)\s*余(年|月|天|日|周|小时)", r"\1多\2"),
+    (r"(\d+(?:\.\d+)?)\s*月(?=余|前|来|$|，|。|左右)", r"\1个月"),
+    (r"(\d+)\s*(个月|年|天|日|周|小时)余", r"\1\2多"),
+    (r"(\d)多月", r"\1个多月"),
+    (r"未予(?:特殊)?(?:处理|治疗|重视)", "没去管它"),
+    (r"未(?=出现|发现|接受|服|就|做|用|注意|感)", "没有"),
+    (r"^无(?!力|痛|法|意)(?:明显)?", "没有"),
+    (r"(?<=，)无(?!力|痛|法|意)(?:明显)?", "没有"),
+    (r"予以?(?=\S{1,12}治疗)", "用了"),
+    (r"口服", "吃"),
+    (r"双下肢", "两条腿"),
+)
 _ZH_RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in _ZH)
 
 

@@ -76,6 +76,7 @@ class Endpoint:
         self.met: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.keep = 1000
+        self.hints: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2**26)
@@ -139,7 +140,8 @@ class Endpoint:
             return failure(404, f"The model `{body['model']}` does not exist.", code="model_not_found")
         for name in self._lacks:
             if name in body:
-                return failure(400, f"Unsupported parameter: '{name}' is not supported with this model.", param=name)
+                told = f"Unsupported parameter: '{name}' is not supported with this model. {self.hints.get(name, '')}"
+                return failure(400, told, param=name)
         if self._capacity is not None and self.in_flight > self._capacity:
             self.met["capacity"] += 1
             return failure(429, "too many requests at once")

@@ -40,56 +40,59 @@ async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value
         body: its decoded body.
         value: the text or JSON value that a right answer would hold.
     """
+    if kind in MODEL_FAULTS:
+        return reply(_wrong(kind, body, value))
     right = completion(body, value)
     match kind:
         case "429" | "500" | "502" | "503":
             return failure(int(kind), f"{kind} on purpose")
-        case "429-after":
-            return failure(429, "slow down", headers={"Retry-After": "1"})
-        case "429-date":
-            # The header has whole seconds; two are at least one from now.
-            return failure(
-                429, "slow down", headers={"Retry-After": email.utils.formatdate(time.time() + 2, usegmt=True)}
-            )
-        case "reset":
-            await half(request, right, length=len(right))
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response()
-        case "close":
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response()
+        case "429-after" | "429-date":
+            # A date has whole seconds; two from now are at least one.
+            date = email.utils.formatdate(time.time() + 2, usegmt=True)
+            return failure(429, "slow down", headers={"Retry-After": "1" if kind == "429-after" else date})
+        case "reset" | "close":
+            if kind == "reset":
+                await half(request, right)
+            return gone(request)
         case "hang":
             await asyncio.sleep(3600)
-            return web.Response()
+            return gone(request)
         case "empty":
-            return web.Response(body=b"", content_type="application/json")
+            return reply(b"")
         case "html":
             return web.Response(text="<html><body><h1>Welcome to nginx!</h1></body></html>", content_type="text/html")
         case "cut":
-            return web.Response(body=right[: len(right) // 2], content_type="application/json")
+            return reply(right[: len(right) // 2])
         case "huge":
             return reply(completion(body, "a" * HUGE))
         case "not-utf8":
             return reply(right.replace(b'"content":"', b'"content":"\xff\xfe\xe9', 1))
-        case "length":
-            text = plain(value)
-            return reply(completion(body, text[: len(text) // 2], finish="length"))
-        case "refusal":
-            return reply(completion(body, None, refusal="I'm sorry, I can't help with that."))
-        case "silent":
-            return reply(completion(body, ""))
-        case "wrong-type" | "missing-field" | "no-option":
-            return reply(completion(body, damage(value, kind)))
-        case "prose":
-            return reply(
-                completion(body, f"Certainly! Here is my answer:\n\n{plain(value)}\n\nLet me know if {{it}} helps.")
-            )
-        case "fenced":
-            return reply(completion(body, f"```json\n{plain(value)}\n```"))
         case _:
             raise ValueError(f"no such fault: {kind}")
+
+
+def _wrong(kind: str, body: dict[str, Any], value: Any) -> bytes:
+    text = plain(value)
+    match kind:
+        case "length":
+            return completion(body, text[: len(text) // 2], finish="length")
+        case "refusal":
+            return completion(body, None, refusal="I'm sorry, I can't help with that.")
+        case "silent":
+            return completion(body, "")
+        case "prose":
+            return completion(body, f"Certainly! Here is my answer:\n\n{text}\n\nLet me know if {{it}} helps.")
+        case "fenced":
+            return completion(body, f"```json\n{text}\n```")
+        case _:
+            return completion(body, damage(value, kind))
+
+
+def gone(request: web.Request) -> web.Response:
+    """Breaks the connection off."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
 
 
 def completion(body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None) -> bytes:
@@ -140,11 +143,11 @@ def failure(
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
-async def half(request: web.Request, body: bytes, *, length: int) -> None:
+async def half(request: web.Request, body: bytes) -> None:
     """Sends the head and the first half of the body, and stops."""
-    response = web.StreamResponse(headers={"Content-Length": str(length), "Content-Type": "application/json"})
+    response = web.StreamResponse(headers={"Content-Length": str(len(body)), "Content-Type": "application/json"})
     await response.prepare(request)
-    await response.write(body[: length // 2])
+    await response.write(body[: len(body) // 2])
 
 
 def draw(rng: random.Random, share: float, kinds: tuple[str, ...]) -> str | None:

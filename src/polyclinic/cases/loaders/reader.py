@@ -43,7 +43,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
 
     def bad(self, problem: str, field: str = "") -> BadInput:
         """Returns the error that names this record's place."""
-        return _bad(problem, path=self.path, number=self.number, part=self.part, field=field)
+        part = "element" if self.part == "element" else "line"
+        return BadInput(problem, path=self.path, line=self.number, part=part, field=field)
 
     def fields(self) -> dict[str, Any]:
         """Decodes the record.
@@ -99,14 +100,6 @@ def read_elements(path: Path) -> Iterator[Element]:
         )
 
 
-def _bad(problem: str, *, path: Path, number: int, part: str, field: str = "") -> BadInput:
-    error = BadInput(problem, path=path, line=number, field=field)
-    if part == "element":
-        # The error speaks of lines; in an array its number counts elements, and the message has to say so.
-        error.args = (f"{path}, element {number}{f', {field}' if field else ''}: {problem}",)
-    return error
-
-
 def _first_byte(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
@@ -157,7 +150,7 @@ def _array(path: Path, chunks: Iterable[bytes]) -> Iterator[Element]:
         try:
             text = decode(raw, path=path).strip()
         except BadInput as error:
-            raise _bad(error.problem, path=path, number=number, part="element") from None
+            raise BadInput(error.problem, path=path, line=number, part="element") from None
         yield Element(path=path, number=number, order=number, text=text, part="element")
     if not number:
         raise BadInput("the array is empty; at least one record is needed", path=path)
@@ -193,8 +186,8 @@ def _split_array(path: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
                 number += 1
         element += chunk[start:]
         if len(element) > MAX_RECORD_BYTES:
-            raise _bad(too_large(), path=path, number=number, part="element")
+            raise BadInput(too_large(), path=path, line=number, part="element")
     if not closed:
-        raise _bad("the file ends inside it; the array is not closed", path=path, number=number, part="element")
+        raise BadInput("the file ends inside it; the array is not closed", path=path, line=number, part="element")
     if element.strip():
         raise BadInput("something follows the end of the array; a case file holds one array", path=path)

@@ -1,0 +1,107 @@
+"""A key never shows: not in an error, a log, a journal, a report or the output of a command."""
+
+import json
+import logging
+import traceback
+
+import pytest
+import typer
+from aiohttp import web
+from typer.testing import CliRunner
+
+from polyclinic.cli.check import check
+from polyclinic.errors import BadInput, PolyclinicError
+from polyclinic.models.journal import Journal
+from polyclinic.testing.endpoint import Endpoint
+from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
+
+KEY = "sk-proj-THIS-IS-THE-SECRET-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch, caplog):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+
+
+def shown(error, caplog):
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    chain = [repr(error), str(error), repr(vars(error)), *trace.format()]
+    while error is not None:
+        chain.append(repr(error))
+        error = error.__cause__ or error.__context__
+    return "\n".join(chain) + caplog.text
+
+
+@pytest.mark.parametrize("fault", sorted(set(ENDPOINT_FAULTS + MODEL_FAULTS) - {"hang", "429-after", "429-date"}))
+async def test_not_in_any_error(fault, opened, echo, caplog):
+    kind, answer = echo
+    said = []
+    async with (
+        Endpoint(answers=answer, faults=1.0, kinds=[fault], key=KEY) as endpoint,
+        opened(endpoint.url, attempts=2, report=said.append) as model,
+    ):
+        try:
+            await model.ask("number 1", answer=kind, temperature=0.1)
+        except PolyclinicError as error:
+            assert KEY not in shown(error, caplog)
+        assert KEY not in "".join(said) + repr(model)
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429, 500])
+async def test_not_where_the_endpoint_says_it_back(status, opened, caplog, tmp_path):
+    async def telltale(request):
+        said = request.headers["Authorization"]
+        error = {"error": {"message": f"no {said}", "code": said, "param": "temperature" if status == 422 else None}}
+        good = {"choices": [{"message": {"content": f"You sent {said}"}}]}
+        return web.json_response(good if status == 200 else error, status=status)
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", telltale)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    said = []
+    path = tmp_path / "run.journal"
+    try:
+        async with opened(url, attempts=2, report=said.append) as model, Journal(path) as journal:
+            try:
+                reply = await journal.wrap(model).ask("x", temperature=0.5)
+                assert reply.text == "You sent Bearer [key]"
+            except PolyclinicError as error:
+                assert status != 200
+                assert KEY not in shown(error, caplog)
+    finally:
+        await runner.cleanup()
+    assert KEY not in "".join(said) + caplog.text
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+async def test_not_when_the_connection_fails(opened, caplog):
+    async with opened("http://127.0.0.1:9/v1", attempts=1) as model:
+        with pytest.raises(PolyclinicError) as caught:
+            await model.ask("x")
+        assert KEY not in shown(caught.value, caplog)
+
+
+def test_not_in_the_address(opened):
+    with pytest.raises(BadInput, match="keys come from the environment only") as caught:
+        opened(f"http://user:{KEY}@127.0.0.1/v1")
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_with_white_space_in_it_is_refused_unseen(opened, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY + "\nX-Other: 1")
+    with pytest.raises(BadInput, match="OPENAI_API_KEY") as caught:
+        opened("http://127.0.0.1/v1")
+    assert KEY not in str(caught.value)
+
+
+def test_not_in_the_output_of_a_command(tmp_path):
+    app = typer.Typer()
+    app.command()(check)
+    result = CliRunner().invoke(app, ["--model", "direct/x", "--base-url", "http://127.0.0.1:9/v1", "--json"])
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["models"][0]["reachable"] is False
+    assert KEY not in result.output
