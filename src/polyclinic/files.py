@@ -82,7 +82,7 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
         raise BadInput(problem, path=path, line=line) from None
 
 
-def check_writable(path: Path, *, unlike: Path) -> None:
+def check_writable(path: Path, *, unlike: Path | None = None) -> None:
     """Checks, before a long run, that its result can be written in the end.
 
     Args:
@@ -98,7 +98,7 @@ def check_writable(path: Path, *, unlike: Path) -> None:
         raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput("may not be written to", path=path)
-    if path.exists() and unlike.exists() and path.samefile(unlike):
+    if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
         raise BadInput("this is the file that is read; name another one to write to", path=path)
 
 
@@ -108,8 +108,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         BadInput: the folder is missing or may not be written to, or the path is a directory.
     """
-    if path.is_dir():
-        raise BadInput("this is a directory; name a file in it", path=path)
+    check_writable(path)
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(

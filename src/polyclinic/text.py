@@ -11,9 +11,15 @@ _CLAUSES = {
 
 _NO = {
     "en": re.compile(
-        r"^\W*(?:no\b|not\b|none\b|never\b|i (?:do not|don't|have no|haven't|have not|did not|didn't)\b)", re.I
+        r"^\W*(?:no\b|not\b|none\b|never\b|nothing\b|could you\b"
+        r"|i (?:do not|don't|have no|haven't|have not|did not|didn't|cannot|can't)\b)",
+        re.IGNORECASE,
     ),
-    "zh": re.compile(r"^\W*(?:没|不|无|从来没|我没|我不|我从来没|医生，?(?:我)?(?:没|不))"),
+    "zh": re.compile(
+        r"^\W*(?:医生，?)?(?:我家孩子|我|孩子|家里人)?(?:从来|都|也)?(?:没|不|无|记不|说不)"
+        r"|^\W*(?:医生，?)?(?:您|你)?(?:能|可以)(?:不能|否)?|^\W*医生，(?:这个|这项)检查我?没"
+        r"|^\W*这个没什么"
+    ),
 }
 _YES = {
     "en": re.compile(r"^\W*(?:yes|yeah|yep|indeed|i do\b|i have\b(?! no\b| not\b| never\b)|that's right)", re.I),

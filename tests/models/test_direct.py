@@ -16,7 +16,10 @@ DOT = bytes.fromhex("89504e470d0a1a0a")
 
 async def test_text_a_choice_and_a_value(opened, echo):
     kind, _ = echo
-    async with Endpoint(answers=["Hello.", "no", {"number": 1, "word": "w1"}]) as endpoint, opened(endpoint.url) as model:
+    async with (
+        Endpoint(answers=["Hello.", "no", {"number": 1, "word": "w1"}]) as endpoint,
+        opened(endpoint.url) as model,
+    ):
         assert (await model.ask("Say hello")).value == "Hello."
         assert (await model.ask("Yes?", answer=("yes", "no"))).value == "no"
         reply = await model.ask([("system", "Be brief."), ("user", "One")], answer=kind)
@@ -82,7 +85,10 @@ async def test_a_parameter_that_has_another_name_is_sent_under_that(opened):
     def answer(body):
         return "ok" if "max_completion_tokens" in body else "?"
 
-    async with Endpoint(answers=answer, lacks=["max_tokens"]) as endpoint, opened(endpoint.url, report=said.append) as model:
+    async with (
+        Endpoint(answers=answer, lacks=["max_tokens"]) as endpoint,
+        opened(endpoint.url, report=said.append) as model,
+    ):
         endpoint.hints["max_tokens"] = "Use 'max_completion_tokens' instead."
         assert (await model.ask("x", max_tokens=5)).text == "ok"
         assert endpoint.bodies[-1]["max_completion_tokens"] == 5
@@ -93,7 +99,10 @@ async def test_a_schema_that_is_not_taken_goes_into_the_prompt(opened, echo):
     kind, _ = echo
     said = []
     good = {"number": 2, "word": "w2"}
-    async with Endpoint(answers=[good], lacks=["response_format"]) as endpoint, opened(endpoint.url, report=said.append) as model:
+    async with (
+        Endpoint(answers=[good], lacks=["response_format"]) as endpoint,
+        opened(endpoint.url, report=said.append) as model,
+    ):
         asked = [model.ask([("system", "s"), ("user", f"u{n}")], answer=kind) for n in range(10)]
         assert [reply.value for reply in await asyncio.gather(*asked)] == [kind(2, "w2")] * 10
         last = endpoint.bodies[-1]
@@ -143,8 +152,7 @@ async def test_the_address_may_come_from_the_environment(monkeypatch):
 async def test_one_who_is_cancelled_leaves_its_place(opened):
     async with Endpoint(plan=["hang"]) as endpoint, opened(endpoint.url, concurrency=1) as model:
         task = asyncio.create_task(model.ask("never"))
-        while endpoint.in_flight == 0:
-            await asyncio.sleep(0)
+        await endpoint.until(requests=1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -147,11 +147,19 @@ async def test_an_unreadable_answer_is_asked_for_again_with_the_error(fault, ope
 
 @pytest.mark.parametrize(
     ("fault", "name"),
-    [("wrong-type", UnreadableReply), ("missing-field", UnreadableReply), ("silent", UnreadableReply), ("length", CutOff)],
+    [
+        ("wrong-type", UnreadableReply),
+        ("missing-field", UnreadableReply),
+        ("silent", UnreadableReply),
+        ("length", CutOff),
+    ],
 )
 async def test_an_answer_that_stays_unreadable_is_named(fault, name, opened, echo):
     kind, answer = echo
-    async with Endpoint(answers=answer, faults=1.0, kinds=[fault]) as endpoint, opened(endpoint.url, repairs=2) as model:
+    async with (
+        Endpoint(answers=answer, faults=1.0, kinds=[fault]) as endpoint,
+        opened(endpoint.url, repairs=2) as model,
+    ):
         with pytest.raises(ModelError) as caught:
             await model.ask("number 3", answer=kind)
         assert type(caught.value) is name
@@ -161,7 +169,7 @@ async def test_an_answer_that_stays_unreadable_is_named(fault, name, opened, ech
 
 async def test_an_option_that_does_not_exist(opened):
     async with Endpoint(faults=1.0, kinds=["no-option"]) as endpoint, opened(endpoint.url) as model:
-        with pytest.raises(UnreadableReply, match="none of the options: yes | no"):
+        with pytest.raises(UnreadableReply, match=r"none of the options: yes \| no"):
             await model.ask("Is it so?", answer=("yes", "no"))
         assert endpoint.requests == 2
 

@@ -87,7 +87,8 @@ VAGUE_EN = (
 )  # fmt: skip
 VAGUE_ZH = (
     "把所有检查结果告诉我", "最新的检查结果", "所有检查", "有什么异常吗", "全部结果", "请把结果都给我",
-    "做一下全面检查", "相关检查", "有没有异常发现", "检查结果怎么样", "把报告都念一遍", "还有哪些结果", "完善相关检查", "进一步检查",
+    "做一下全面检查", "相关检查", "有没有异常发现", "检查结果怎么样",
+    "把报告都念一遍", "还有哪些结果", "完善相关检查", "进一步检查",
     "做个检查",
     "化验结果都告诉我", "各项检查结果", "请提供完整的检查报告", "有哪些阳性结果", "所有的化验单", "其他检查结果",
     "告诉我你知道的一切", "医生要求做：必要的检查。", "医生要求做：一些检查。",
@@ -144,7 +145,7 @@ async def test_what_is_named_in_chinese_is_found(request_text, found):
 
 async def test_results_are_read_out_word_for_word():
     results = await examine("complete blood count: hemoglobin; chest CT")
-    assert HB.text() in results.text
+    assert "complete blood count: hemoglobin 9.1 g/dL (reference 13.5-17.5)" in results.text
     assert results.not_recorded == ("chest CT",)
     assert "not recorded: chest CT" in results.text
     assert "未记录：胸片" in (await examine("胸片", ZH)).text

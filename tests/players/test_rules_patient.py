@@ -31,13 +31,14 @@ ZH = {
     "breathless": ("气短", ("气促",)),
     "chest_pain": ("胸痛", ()),
 }
+QUESTION = {"breathless": "Do you run out of air?"}
 SYMPTOMS = [
     Symptom(
         id=key,
         name=Name(en=en, zh=ZH[key][0]),
         synonyms=Texts(en=more, zh=ZH[key][1]),
         phrases=Texts(),
-        question=Name(en="", zh=""),
+        question=Name(en=QUESTION.get(key, ""), zh=""),
         base=0.1,
     )
     for key, (en, more) in EN.items()
@@ -87,6 +88,7 @@ async def reply(text: str, record: Record = WARD, patient: Patient | None = None
     [
         ("Do you have a cough?", State.EFFECTIVE_INQUIRY, "I have had a dry cough for three days."),
         ("Any trouble breathing?", State.EFFECTIVE_INQUIRY, "I have shortness of breath on stairs."),
+        ("Do you run out of air?", State.EFFECTIVE_INQUIRY, "I have shortness of breath on stairs."),
         ("Do you have chest pain?", State.EFFECTIVE_INQUIRY, "I have no chest pain."),
         ("Do you have a headache?", State.INEFFECTIVE_INQUIRY, "No, I have no headache."),
         ("Do you have allergies?", State.EFFECTIVE_INQUIRY, "penicillin"),
@@ -147,7 +149,15 @@ async def test_compound_questions_are_answered_part_by_part():
     assert "没有皮疹、头痛" in turn.say
 
 
-@pytest.mark.parametrize("order", ["I recommend a chest X-ray.", "Please do: chest X-ray.", "Let's get a chest X-ray."])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "I recommend a chest X-ray.",
+        "Please do: chest X-ray.",
+        "Let's get a chest X-ray.",
+        "I would like one examination to be done: chest X-ray.",
+    ],
+)
 async def test_a_ward_patient_turns_to_the_examiner(order):
     turn = await reply(order)
     assert (turn.to, turn.state) == ("examiner", State.EFFECTIVE_ADVICE)
@@ -270,7 +280,8 @@ def test_a_parent_speaks_for_a_small_child():
 
 QUESTIONS = {
     "en": ("How long?", "Any fever, cough or rash?", "Past illnesses?", "Which medications do you take?",
-           "Do you smoke?", "Please describe the pain.", "What did the tests show?", "Any family history?", "Does anything make it worse?"),
+    "Do you smoke?", "Please describe the pain.",
+    "What did the tests show?", "Any family history?", "Does anything make it worse?"),
     "zh": ("多久了？", "有没有发热、咳嗽？", "以前得过什么病？", "在吃什么药？", "吸烟吗？",
            "疼痛什么性质？", "检查结果是什么？", "饮食睡眠怎么样？"),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ from polyclinic.cases.terms import stands_in
 from polyclinic.errors import BadInput
 
 Level = Literal["error", "warning"]
+
+_ANALYTE = re.compile(
+    r"\b(?:virus|viral|RNA|DNA|antigens?|antibod(?:y|ies)|Ig[AGM])\b|病毒|抗原|抗体|核酸", re.IGNORECASE
+)
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,7 +147,9 @@ def check_case(case: Case, *, line: int = 1) -> Iterator[Problem]:
     if not case.record.findings and case.setting == "ward":
         yield warning("$.record.findings", "no findings: every examination will come back as not recorded")
     for order, finding in enumerate(case.record.findings):
-        if term := stands_in(finding.text(), terms):
+        # What is looked for is named after its disease whatever comes out: "influenza B virus RNA: not detected".
+        name = "" if _ANALYTE.search(finding.item) else f"{finding.examination}, {finding.item}"
+        if term := stands_in(f"{name}: {finding.value_text}", terms):
             problem = f"{finding.examination!r} names a diagnosis, and whoever orders it is told: {term!r}"
             yield warning(f"$.record.findings[{order}]", problem)
     yield from _check_question(case, line)

@@ -9,7 +9,6 @@ import msgspec
 
 from polyclinic.cases.presentation import Language, Presentation
 
-
 _PRINTED = {
     "Cel": "°C",
     "10*9/L": "×10⁹/L",
@@ -85,18 +84,25 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The value as it is read out."""
         return self.value if isinstance(self.value, str) else f"{self.value:g}"
 
+    def text(self, language: Language = "en") -> str:
+        """Returns the finding in one line: `complete blood count, hemoglobin: 9.1 g/dL (reference 13.5-17.5)`."""
+        comma, colon = ("，", "：") if language == "zh" else (", ", ": ")
+        name = f"{self.examination}{comma}{self.item}" if self.item else self.examination
+        return f"{name}{colon}{self._value(language)}"
+
     def result(self, language: Language) -> str:
-        """Returns item and value in one line: `hemoglobin 9.1 g/dL (reference 13.5-17.5)`."""
-        item = self.item and f"{self.item} "
+        """Returns item and value, for a list under the examination's name: `hemoglobin 9.1 g/dL`, `lungs: clear`."""
+        if not self.item:
+            return self._value(language)
+        between = " " if isinstance(self.value, float) else "：" if language == "zh" else ": "
+        return f"{self.item}{between}{self._value(language)}"
+
+    def _value(self, language: Language) -> str:
         unit = self.unit and f" {_PRINTED.get(self.unit, self.unit)}"
         reference = ""
         if self.reference:
             reference = f"（参考值{self.reference}）" if language == "zh" else f" (reference {self.reference})"
-        return f"{item}{self.value_text}{unit}{reference}"
-
-    def text(self, language: Language = "en") -> str:
-        """Returns the finding in one line: `complete blood count: hemoglobin 9.1 g/dL (reference 13.5-17.5)`."""
-        return f"{self.examination}{'：' if language == 'zh' else ': '}{self.result(language)}"
+        return f"{self.value_text}{unit}{reference}"
 
 
 def read_out(findings: Iterable[Finding], language: Language) -> list[str]:

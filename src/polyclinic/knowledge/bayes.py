@@ -174,13 +174,15 @@ class Reader:
         members = self.members[:, kept]
         members = members[members.any(axis=1)].astype(np.float32)
         plausible = posterior[kept].astype(np.float32)
-        before = _entropy(members @ (plausible / plausible.sum()))
         information = {}
-        for examination in examinations:
-            after = self._outcomes[examination][drawn][:, :, kept] * plausible
-            by_disease = after @ members.T
-            by_disease /= by_disease.sum(axis=2, keepdims=True)
-            information[examination] = float(before - (_entropy(by_disease).sum(axis=1) * weights).sum())
+        # OpenBLAS reads beyond the end of small float32 arrays and raises flags for what it does not use there.
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            before = _entropy(members @ (plausible / plausible.sum()))
+            for examination in examinations:
+                after = self._outcomes[examination][drawn][:, :, kept] * plausible
+                by_disease = after @ members.T
+                by_disease /= by_disease.sum(axis=2, keepdims=True)
+                information[examination] = float(before - (_entropy(by_disease).sum(axis=1) * weights).sum())
         return information
 
 

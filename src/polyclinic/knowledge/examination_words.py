@@ -47,7 +47,8 @@ _BODY_EN = (
     r"|cardiac|pet|scrotal|testic\w+|carotid)"
 )
 _BODY_BEFORE = re.compile(
-    rf"\b{_BODY_EN}[ -]$|[头颅脑颈腹盆腰膝肩髋面颌窦眼眶耳鼻喉咽骨肝肾胰脾腿手足腕踝乳椎管腺心][部腔窦臂脏巴骨]?(?:的|平扫|增强)?\s*$|-$",
+    rf"\b{_BODY_EN}[ -]$"
+    r"|[头颅脑颈腹盆腰膝肩髋面颌窦眼眶耳鼻喉咽骨肝肾胰脾腿手足腕踝乳椎管腺心][部腔窦臂脏巴骨]?(?:的|平扫|增强)?\s*$|-$",
     re.IGNORECASE,
 )
 _BODY_AFTER = re.compile(

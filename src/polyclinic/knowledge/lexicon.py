@@ -10,10 +10,12 @@ from polyclinic.knowledge.knowledge import Symptom
 
 _CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 
+_QUESTION = re.compile(r"(?<=[?？])")
+
 _DENIAL = {
     "en": re.compile(
         r"\b(?:no|not|never|none|without|neither|nor|den(?:y|ies|ied)|haven't|hasn't|hadn't|don't|doesn't|didn't|isn't"
-        r"|wasn't|aren't|can't say|free of|absent|lacks?)\b",
+        r"|wasn't|aren't|non(?=-)|can't say|free of|absent|lacks?)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"没有|没|无(?!力)|否认|未(?!明)|从不|并非|不曾|不(?=发|咳|喘|痛|疼|流|打|头|痒|恶|呕|腹|胸)"),
@@ -65,6 +67,11 @@ class Lexicon:
     def question(self, text: str) -> str | None:
         """Returns the symptom that a question asks for in the knowledge's own words, or None."""
         return self._questions.get(_bare(text))
+
+    def knows_questions(self, text: str) -> bool:
+        """Whether a text holds nothing but questions in the knowledge's own words."""
+        asked = [q for q in _QUESTION.split(text) if q.strip()]
+        return bool(asked) and all(self.question(q) is not None for q in asked)
 
     def ancestors(self, symptom: str) -> list[str]:
         """Returns a symptom's parent, the parent's parent, and so on."""

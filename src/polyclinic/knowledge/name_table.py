@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -47,6 +48,7 @@ def _word(token: str) -> str:
     return _SAME.get(word, word)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def key_of(name: str) -> str:
     """Returns a name in the form in which names are compared."""
     return " ".join(_word(token) for token in _TOKEN.findall(name))
@@ -57,8 +59,12 @@ def is_generic(key: str) -> bool:
     return all(word in _GENERIC for word in key.split(" "))
 
 
-def _variants(name: str) -> Iterator[str]:
-    yield name
+@functools.lru_cache(maxsize=1 << 16)
+def _variants(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((name, *_shorter(name))))
+
+
+def _shorter(name: str) -> Iterator[str]:
     inside = [m[1] for m in _BRACKETS.finditer(name)]
     outside = _BRACKETS.sub(" ", name).strip()
     short = [v for text in (outside, name) for v in (_SUFFIX_ZH.sub("", text), _SUFFIX_EN.sub("", text)) if v != text]

@@ -23,6 +23,7 @@ import msgspec
 from polyclinic.errors import CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.journal_file import Writer, connect
+from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
 from polyclinic.models.schema import form_of
 
@@ -146,6 +147,8 @@ class Journalled:
 
     def __init__(self, model: Model, journal: Journal, episode: str) -> None:
         self._model, self._journal, self._episode = model, journal, episode
+        limit = getattr(model, "limit", None)
+        self._limit = limit if isinstance(limit, Limit) else None
 
     @property
     def name(self) -> str:
@@ -191,11 +194,18 @@ class Journalled:
             usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
             kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
             entry = Entry(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            await self._journal.store(key, purpose, entry)
+            await self._store(key, purpose, entry)
             raise
         entry = Entry(reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts)
-        await self._journal.store(key, purpose, entry)
+        await self._store(key, purpose, entry)
         return reply
+
+    async def _store(self, key: Key, purpose: str, entry: Entry) -> None:
+        if self._limit is None:
+            await self._journal.store(key, purpose, entry)
+        else:
+            with self._limit.storing():
+                await self._journal.store(key, purpose, entry)
 
 
 def _replayed(entry: Entry, answer: Answer) -> Reply:

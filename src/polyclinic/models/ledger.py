@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
+from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
 
 
@@ -88,6 +89,12 @@ class Metered:
     def name(self) -> str:
         """Names the model behind."""
         return self._model.name
+
+    @property
+    def limit(self) -> Limit | None:
+        """Returns the limit of the model behind, None where it has none."""
+        limit = getattr(self._model, "limit", None)
+        return limit if isinstance(limit, Limit) else None
 
     async def ask(self, messages: Messages, *, answer: Answer = None, purpose: str = "", **options: Any) -> Reply:
         """Asks the model behind, and writes down what that cost; see `Model.ask`.

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
+from collections.abc import Iterator
 
 
 class Limit:
     """Lets in so many at a time, in order of arrival. Give the same one to all models of one endpoint.
+
+    An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
+    lost than the limit.
 
     Adaptive, it grows by one for each round of answers that went well, and halves when the endpoint says that there
     are too many, once for each round.
@@ -23,12 +28,12 @@ class Limit:
             raise ValueError(f"a limit of {most} lets nobody in; give 1 or more")
         self.most, self.adaptive = most, adaptive
         self.now = min(start, most) if adaptive else most
-        self.inside = 0
+        self.inside = self.unstored = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._since_change = 0
 
     async def __aenter__(self) -> None:
-        if self.inside < self.now and not self._waiting:
+        if self.inside + self.unstored < self.now and not self._waiting:
             self.inside += 1
             return
         turn = asyncio.get_running_loop().create_future()
@@ -44,7 +49,19 @@ class Limit:
 
     async def __aexit__(self, *_: object) -> None:
         self.inside -= 1
-        self._let_in()
+        if self._waiting:
+            # Not at once: the answer may be one that is stored first, and then its place is not free.
+            asyncio.get_running_loop().call_soon(self._let_in)
+
+    @contextlib.contextmanager
+    def storing(self) -> Iterator[None]:
+        """Takes the place of an answer that came in this turn of the event loop, until it is stored."""
+        self.unstored += 1
+        try:
+            yield
+        finally:
+            self.unstored -= 1
+            self._let_in()
 
     def went_well(self) -> None:
         """Takes note of an answer."""
@@ -66,7 +83,7 @@ class Limit:
                 self._since_change += 1
 
     def _let_in(self) -> None:
-        while self._waiting and self.inside < self.now:
+        while self._waiting and self.inside + self.unstored < self.now:
             turn = self._waiting.popleft()
             if not turn.done():
                 self.inside += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,7 +38,7 @@ class Belief:
         self._settled = np.zeros(len(reader.knowledge.symptoms), dtype=bool)
         self._row = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
         self._evidence: list[tuple[str, Vector]] = []
-        self._asked_symptom: Symptom | None = None
+        self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()
         self._listening_generally = False
         self.asked = 0
@@ -60,12 +62,12 @@ class Belief:
         """Returns the examinations that were not ordered yet."""
         return [e for e in self._reader.knowledge.examinations if e not in self._ordered]
 
-    def expect(self, *, symptom: Symptom | None = None, examination: str | None = None) -> None:
+    def expect(self, *, symptoms: Sequence[Symptom] = (), examination: str | None = None) -> None:
         """Notes what the next answer is an answer to; neither: a general question."""
         self.asked += 1
-        self._asked_symptom = symptom
-        self._listening_generally = symptom is None and examination is None
-        if symptom is not None:
+        self._asked_symptoms = symptoms
+        self._listening_generally = not symptoms and examination is None
+        for symptom in symptoms:
             # Whatever the patient makes of it, the same question again would bring the same answer.
             self._settled[self._row[symptom.id]] = True
         if examination is not None:
@@ -122,11 +124,11 @@ class Belief:
 
     def _hear_reply(self, text: str) -> None:
         read = self._lexicon.read(text)
-        asked, self._asked_symptom = self._asked_symptom, None
-        if asked is not None and asked.id not in read:
-            denied = denies(text, self._language)
-            if denied is not None:
-                read[asked.id] = not denied
+        unanswered, self._asked_symptoms = [s.id for s in self._asked_symptoms if s.id not in read], ()
+        denied = denies(text, self._language) if unanswered else None
+        # A bare yes to two questions says that one of them is so, and not which.
+        if denied or (denied is False and len(unanswered) == 1):
+            read.update(dict.fromkeys(unanswered, not denied))
         if self._listening_generally and not denies(text, self._language):
             self._other_words.append(text.strip())
         for symptom, present in read.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from polyclinic.cases.presentation import Language
-from polyclinic.cases.record import Finding, Record
+from polyclinic.cases.record import Finding, Record, read_out
 from polyclinic.events import Event, Role, Said
 from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, Request, Results, T
@@ -84,7 +84,7 @@ class Examiner:
         return Results(findings=ordered, not_recorded=tuple(missing), text=self._text(ordered, tuple(missing)))
 
     def _text(self, findings: tuple[Finding, ...], missing: tuple[str, ...]) -> str:
-        texts = [finding.text() for finding in findings]
+        texts = read_out(findings, self.language)
         chinese = self.language == "zh"
         if missing:
             names = ("、" if chinese else ", ").join(missing)
@@ -94,4 +94,8 @@ class Examiner:
                 texts.append(f"未记录：{names}" if chinese else f"not recorded: {names}")
         if not texts:
             return "请说明要做哪项检查。" if chinese else "Please name the examination."
-        return ("；".join(texts) + "。") if chinese else ("; ".join(texts) + ".")
+        return (
+            "。".join(t.rstrip("。") for t in texts) + "。"
+            if chinese
+            else ". ".join(t.rstrip(".") for t in texts) + "."
+        )

@@ -5,6 +5,7 @@ Only how it is put is read here; whether the patient holds the answer is `story.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Literal
 
@@ -155,6 +156,7 @@ _VAGUE_ADVICE = {
 }
 
 
+@functools.lru_cache(maxsize=4096)
 def hear(text: str, language: Language) -> Heard:
     """Reads a doctor's turn."""
     sentences = [s for s in _SENTENCE.split(text) if s and s.strip()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polyclinic.cases.presentation import Language, Presentation
-from polyclinic.cases.record import Finding, History
+from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.models.model import Message, Model
 from polyclinic.players.doctor import Doctor
@@ -67,7 +67,9 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     presentation = describe(doctor.presentation)
     if doctor.record is not None:
         language = doctor.presentation.language
-        record = "\n".join([*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings)])
+        record = "\n".join(
+            [*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings, language)]
+        )
         told = prompts("doctor_record", presentation=presentation, record=record)
         return [("system", told), ("user", prompts("doctor_report"))]
     messages: list[Message] = [
@@ -90,7 +92,7 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
     """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
     history = [
         *history_lines(patient.history, patient.presentation.language),
-        *finding_lines(patient.findings),
+        *finding_lines(patient.findings, patient.presentation.language),
     ]
     told = prompts(
         f"patient_{patient.setting}", presentation=describe(patient.presentation), history="\n".join(history)
@@ -136,9 +138,9 @@ def history_lines(history: History, language: Language) -> list[str]:
     return [f"- {_WORDS[language][section]}: {text}" for section, text in history.sections()]
 
 
-def finding_lines(findings: tuple[Finding, ...]) -> list[str]:
+def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str]:
     """Returns findings line by line."""
-    return [f"- {finding.text()}" for finding in findings]
+    return [f"- {text}" for text in read_out(findings, language)]
 
 
 def _role(role: Doctor | Patient | Examiner) -> Role:

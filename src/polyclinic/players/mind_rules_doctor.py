@@ -21,11 +21,14 @@ from polyclinic.players.doctor import Doctor
 from polyclinic.players.player import Ask, DoctorTurn, Purpose
 from polyclinic.players.sayings import SAYINGS
 
-CONFIDENT = 0.95
+CONFIDENT = 0.98
 """Concludes when one disease is this probable."""
 
 LEAST_INFORMATION = 0.01
 """Concludes when no question or examination is expected to say more than this, in nats."""
+
+QUESTIONS_A_TURN = 2
+"""As many symptoms are asked for in one breath; more is an interrogation, and patients answer it badly."""
 
 HISTORY_FIRST = 3
 """A doctor talks before ordering: so many questions come first, as long as they are worth asking."""
@@ -35,6 +38,9 @@ COMMITS = 0.4
 
 LEAST_PROBABILITY = 0.02
 """Diagnoses less probable than this do not stand in the report."""
+
+_NOTHING_LEFT = 1e-6
+"""Below this probability of all known diseases together there is nothing to separate."""
 
 _LOOKS_BEFORE_OUTSIDE = 2
 """A complaint in unknown words is looked into so often before it is taken for something else."""
@@ -91,6 +97,8 @@ class RulesDoctor:
         language = role.presentation.language
         # However likely something else has become, the candidates are what a question can separate.
         known = posterior.copy()
+        if known[:-1].sum() < _NOTHING_LEFT:
+            return None
         known[-1] = min(known[-1], 0.5 * known[:-1].sum())
         known /= known.sum()
         knowledge = self._reader.knowledge
@@ -108,9 +116,9 @@ class RulesDoctor:
             name = knowledge.examinations[best_order].name.get(language)
             return DoctorTurn(SAYINGS[language].order.format(examination=name))
         symptoms = list(knowledge.symptoms.values())
-        chosen = symptoms[int(questions.argmax())]
-        belief.expect(symptom=chosen)
-        return DoctorTurn(chosen.question.get(language))
+        chosen = [symptoms[i] for i in np.argsort(-questions)[:QUESTIONS_A_TURN] if questions[i] >= LEAST_INFORMATION]
+        belief.expect(symptoms=chosen)
+        return DoctorTurn(" ".join(symptom.question.get(language) for symptom in chosen))
 
     def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
         language = role.presentation.language

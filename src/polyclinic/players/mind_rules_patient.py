@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyclinic.cases.presentation import Language
+from polyclinic.cases.record import read_out
 from polyclinic.errors import ScriptError
 from polyclinic.events import State
 from polyclinic.knowledge.examination_words import EXAMINATION
@@ -26,7 +27,8 @@ from polyclinic.players.questions import Part, core, parts
 from polyclinic.players.story import Fact, Story
 from polyclinic.players.terms import terms
 from polyclinic.players.topics import topics_of
-from polyclinic.players.wording import Voice, deny, first_person, opening
+from polyclinic.players.wording import deny, first_person, opening
+from polyclinic.players.wording_zh import Voice
 
 AT_MOST = 3
 """Clauses in one answer."""
@@ -120,7 +122,7 @@ class RulesPatient:
             self._findings = self._names.of(role.findings)
         findings = self._findings.look_up(named)[0] if role.findings else []
         if findings:
-            return ("；" if language == "zh" else "; ").join(f.text() for f in findings)
+            return ("；" if language == "zh" else "; ").join(read_out(findings, language))
         told = [f for f in story.facts if not f.denied and not phrases.PLANNED[language].search(f.text)]
         direct = frozenset(key for found in self._names.find(named) for key in found.keys)
         # First what names the examination itself; else what names something that it looks at.
@@ -165,7 +167,9 @@ class RulesPatient:
             if results:
                 return PatientTurn(say=say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        topics = topics_of(asking, language)
+        # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
+        known = self._lexicons[language].knows_questions(asking)
+        topics = () if known else topics_of(asking, language)
         topic = topics[0] if topics else None
         asked = parts(asking, language, self._lexicons[language])
         if topic is None and not asked:
@@ -183,7 +187,7 @@ class RulesPatient:
                 return PatientTurn(say=say(topic.unknown), state=State.INEFFECTIVE_INQUIRY)
         return self._by_parts(asked, role, story)
 
-    def _by_parts(self, asked: list[Part], role: Patient, story: Story) -> PatientTurn:
+    def _by_parts(self, asked: tuple[Part, ...], role: Patient, story: Story) -> PatientTurn:
         language, voice, say = story.language, voice_of(role), self._sayer(role)
         held: list[Fact] = []
         absent: list[str] = []

@@ -7,7 +7,7 @@ import re
 
 from polyclinic.cases.presentation import Language, Presentation
 from polyclinic.knowledge.examination_words import EXAMINATION
-from polyclinic.players.wording import Voice
+from polyclinic.players.wording_zh import Voice
 
 _SETS: dict[Language, dict[str, tuple[str, ...]]] = {
     "en": {
@@ -132,6 +132,9 @@ _LEAD: dict[Language, re.Pattern[str]] = {
 }
 
 
+_TO_BE_DONE = re.compile(r"^.*\b(?:to be done|please do|the following(?: \w+)?)\s*:\s*", re.IGNORECASE)
+
+
 def request(text: str, language: Language) -> str:
     """Returns the doctor's order as it is passed on: its names, without politeness and reasons."""
     what = ordered(text, language)
@@ -149,7 +152,9 @@ def ordered(text: str, language: Language) -> str:
             clear = clear[cues[-1].start() :] if cues else clear
             clear = re.sub(r"^[^，。]*(?:根据|考虑到|结合|鉴于|为了|虽然|由于)[^，。]*[，,]", "", clear)
         clear = _PURPOSE[language].sub("", clear)
+        clear = _TO_BE_DONE.sub("", clear)
         stripped = _LEAD[language].sub("", clear, count=1).strip(" .。?？!！,，").removesuffix("吧")
+        stripped = re.sub(r",?\s*please$", "", stripped, flags=re.IGNORECASE)
         if stripped:
             wanted.append(stripped)
     return ("；" if language == "zh" else "; ").join(wanted) or text.strip(" .。?？")

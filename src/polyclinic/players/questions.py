@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import msgspec
@@ -75,11 +76,16 @@ _ZH_BESIDE = re.compile(r"除了[^，。]{1,16}?(?:之外|以外|外)")
 _ZH_PART = re.compile(r"[，。？?、；;]|或者?是?|还是|以及|和|及|与|吗|呢")
 
 
-def parts(text: str, language: Language, lexicon: Lexicon) -> list[Part]:
+@functools.lru_cache(maxsize=4096)
+def parts(text: str, language: Language, lexicon: Lexicon) -> tuple[Part, ...]:
     """Splits a question into what it asks for; none where it names nothing."""
     found: list[Part] = []
     for sentence in re.split(r"(?<=[?？。！])|(?<=\.)\s", text):
         if not sentence.strip():
+            continue
+        known = lexicon.question(sentence)
+        if known is not None:
+            found.append(Part(lexicon.symptoms[known].name.get(language), frozenset(), known))
             continue
         if language == "en":
             lead = _EN_LEAD.match(sentence)
@@ -91,7 +97,23 @@ def parts(text: str, language: Language, lexicon: Lexicon) -> list[Part]:
         pieces = (_EN_PART if language == "en" else _ZH_PART).split(asked) if several else [asked]
         for piece in pieces:
             found += _part(piece, language, lexicon, nameable=several)
-    return found
+    asked_as = _questions(lexicon).get(_bare(text))
+    if asked_as is not None:
+        # The knowledge's own question means its symptom, in whatever words it is put; the doctor's words name it.
+        named = found[0].name if len(found) == 1 and found[0].symptom == asked_as else ""
+        name = named or lexicon.symptoms[asked_as].name.get(language)
+        return (Part(name, frozenset(terms(text, language)), asked_as),)
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=16)
+def _questions(lexicon: Lexicon) -> dict[str, str]:
+    """Returns the knowledge's own question for each symptom, to the symptom."""
+    return {_bare(s.question.get(lexicon.language)): s.id for s in lexicon.symptoms.values() if s.question.en}
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
 
 
 def _part(piece: str, language: Language, lexicon: Lexicon, *, nameable: bool) -> list[Part]:

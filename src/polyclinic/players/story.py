@@ -109,8 +109,9 @@ class Story:
                     fact.terms = frozenset(terms(clause, self.language))
                     self.facts.append(fact)
         for fact in self.facts:
-            fact.symptoms = frozenset(lexicon.read(fact.text))
-            fact.direct = frozenset(symptom for symptom, _ in lexicon.mentions(fact.text))
+            mentions = lexicon.mentions(fact.text)
+            fact.direct = frozenset(symptom for symptom, _ in mentions)
+            fact.symptoms = fact.direct.union(*(lexicon.ancestors(s) for s, present in mentions if present))
         counts = Counter(term for fact in self.facts for term in fact.terms)
         total = len(self.facts) + 1
         self._rare = math.log(total / 0.5 + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import msgspec
@@ -36,7 +37,7 @@ class Topic(msgspec.Struct, frozen=True):
     only: bool = True
     unknown: str = "unknown"
 
-    def answers(self, story: Story, asked: list[Part], text: str) -> list[Fact]:
+    def answers(self, story: Story, asked: tuple[Part, ...], text: str) -> list[Fact]:
         """Returns the facts that answer it, at most three."""
         if self.name == "daily":
             wanted_groups = [group for group in _DAILY if group.search(text)]
@@ -48,6 +49,8 @@ class Topic(msgspec.Struct, frozen=True):
         else:
             told = here
         told = [f for f in told if not f.of_examination] or told
+        if self.name == "course":
+            return told[:3]
         wanted = frozenset(t for part in asked for t in part.terms)
         if wanted:
             best = story.best(wanted, told, enough=0.5)
@@ -110,7 +113,7 @@ _TOPICS: dict[Language, tuple[Topic, ...]] = {
         Topic(
             "work",
             ("personal", "about"),
-            _en(r"occupation|your job|(?:do you|your) work|do (?:you do )?for a living|profession"),
+            _en(r"occupation|your job|(?:do you|your) work|for (?:a living|work)|profession"),
             _en(
                 r"works?|job|occupation|teacher|engineer|retired|student|farmer|nurse|driver"
                 r"|clerk|worker|manager|employed|attends|grade|\w+ist\b"
@@ -178,6 +181,15 @@ _TOPICS: dict[Language, tuple[Topic, ...]] = {
             _en(r"(?:better|worse\w*|reliev\w+|aggravat\w+|trigger\w*|eases?|improve\w*|alleviat\w+|exacerbat\w+)"),
             _en(r"better|worse(?!ning)\w*|reliev\w+|aggravat\w+|improve\w*|eases?|exacerbat\w+"),
             only=False,
+        ),
+        Topic(
+            "course",
+            ("present",),
+            _en(
+                r"how (?:did|has) (?:it|this|that|they|things|everything|the \w+) (?:all )?"
+                r"(?:begin|start|gone|go|been|develop\w*|progress\w*|chang\w+|evolv\w+)(?! suddenly)"
+                r"|what (?:has )?happened"
+            ),
         ),
         Topic(
             "time",
@@ -259,6 +271,11 @@ _TOPICS: dict[Language, tuple[Topic, ...]] = {
             only=False,
         ),
         Topic(
+            "course",
+            ("present",),
+            re.compile(r"怎么(?:开始|得|起病|回事|发生)|(?:后来|之后)有(?:什么|何)变化|经过(?:是|怎)"),
+        ),
+        Topic(
             "time",
             ("present", "complaint", "symptoms"),
             re.compile(
@@ -273,7 +290,10 @@ _TOGETHER = frozenset(("smoking", "alcohol", "drugs"))
 """Topics that are often asked for in one breath."""
 
 
-def topics_of(text: str, language: Language) -> list[Topic]:
+@functools.lru_cache(maxsize=4096)
+def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
     """Returns the topic that a question asks for, or several of those that go together; none where there is none."""
     found = [topic for topic in _TOPICS[language] if topic.asked.search(text)]
-    return [topic for topic in found if topic.name in _TOGETHER] if found and found[0].name in _TOGETHER else found[:1]
+    if found and found[0].name in _TOGETHER:
+        return tuple(topic for topic in found if topic.name in _TOGETHER)
+    return tuple(found[:1])

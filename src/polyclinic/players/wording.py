@@ -6,11 +6,9 @@ Where the patient is a small child, a parent speaks for it: "My child has had ..
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from polyclinic.cases.presentation import Language
-
-Voice = Literal["self", "parent"]
+from polyclinic.players.wording_zh import Voice, chinese_first_person
 
 _UNIT = r"(?:second|minute|hour|day|week|month|year)s?"
 _COUNT = r"(?:\d+(?:[-–.]\d+)?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|several|few)"
@@ -72,12 +70,50 @@ _NO_ARTICLE = re.compile(
 )
 
 
+_WITH = re.compile(
+    r"^with (.+?),? (?:who )?((?:complains|presents|comes|is|was|has|reports|returns|undergoes|takes|arrives)\b.*)$",
+    re.S,
+)
+
+
+def _begin(pattern: str, *, own: str, childs: str) -> tuple[re.Pattern[str], dict[Voice, str]]:
+    return re.compile(rf"(?:{pattern})\b", re.IGNORECASE), {"self": own, "parent": childs}
+
+
+_BEGINNINGS = (
+    _begin(
+        r"(?:currently |presently |now )?(?:being|taking|on(?! exam)|using|up.to.date)",
+        own="I am ",
+        childs="My child is ",
+    ),
+    _begin("worse|better|worst|relieved|aggravated", own="It is ", childs="It is "),
+    _begin(
+        "underwent|had|went|took|received|developed|started|began|noticed|became|lost|fell",
+        own="I ",
+        childs="My child ",
+    ),
+    _begin(
+        "(?:recently |previously |initially |last )?(?:diagnosed|treated|admitted|hospitali[sz]ed|born|prescribed)",
+        own="I was ",
+        childs="My child was ",
+    ),
+    _begin("the|my|this|these|upon|during|while|although|it|there|that|both|all", own="", childs=""),
+    _begin(
+        "crying|grunting|limping|losing|gaining|drooling|feeling|sleeping|waking",
+        own="I have been ",
+        childs="My child has been ",
+    ),
+    _begin("non-?smoker", own="I am a ", childs="My child is a "),
+)
+"""How a phrase begins, and what stands before it then."""
+
+
 def first_person(text: str, language: Language, voice: Voice = "self") -> str:
     """Returns a clause or sentence of a record as the patient, or its parent, would say it; no final stop."""
     text = text.strip().rstrip(".。;；,，、 ")
     if not text:
         return ""
-    return _chinese(text, voice) if language == "zh" else _english(text, voice)
+    return chinese_first_person(text, voice) if language == "zh" else _english(text, voice)
 
 
 def _english(text: str, voice: Voice) -> str:
@@ -89,6 +125,11 @@ def _english(text: str, voice: Voice) -> str:
         return _denied_sentence(text, voice)
     begun = _START.match(text)
     rest = text[begun.end() :].strip() if begun else text
+    beside = _WITH.match(rest) if begun else None
+    if beside:
+        have = "My child has" if voice == "parent" else "I have"
+        then = _english(f"She {beside[2]}", voice)
+        return f"{have} {_pronouns(beside[1], voice)}. {then[0].upper()}{then[1:]}"
     denied = _DENIES.match(rest)
     if denied:
         return deny(_pronouns(rest[denied.end() :], voice), "en", voice)
@@ -144,7 +185,7 @@ def _base(verb: str) -> str:
     lower = verb.casefold()
     if lower in _VERBS:
         return _VERBS[lower]
-    if lower.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if lower.endswith(("oes", "sses", "shes", "ches", "xes", "zes")):
         return lower[:-2]
     return lower[:-1] if lower.endswith("s") and not lower.endswith(("ss", "us", "was")) else verb
 
@@ -171,29 +212,20 @@ def _pronouns(text: str, voice: Voice) -> str:
 def _phrase(text: str, voice: Voice) -> str:
     have = "I have" if voice == "self" else "My child has"
     text = _pronouns(_COMPLAINT.sub("", text), voice)
-    if re.match(
-        r"(?:currently |presently |now )?(?:being |taking |on (?!exam)|using |up.to.date)", text, re.IGNORECASE
-    ):
-        return f"{'My child is' if voice == 'parent' else 'I am'} {text[0].lower()}{text[1:]}"
-    if re.match(r"(?:worse|better|worst|relieved|aggravated)\b", text, re.IGNORECASE):
-        return f"It is {text[0].lower()}{text[1:]}"
-    if re.match(
-        r"(?:underwent|had|went|took|received|developed|started|began|noticed|became|lost|fell)\b", text, re.IGNORECASE
-    ):
-        return f"{'My child' if voice == 'parent' else 'I'} {text[0].lower()}{text[1:]}"
+    lower = text[0].lower() + text[1:]
+    for begins, before in _BEGINNINGS:
+        if begins.match(text):
+            said = before[voice] + (lower if before[voice] else text)
+            return said[0].upper() + said[1:]
     first = text.split(" ")[0].rstrip(",")
     if re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in _HABITS:
         return _verb(text[0].lower() + text[1:], voice)
     if re.match(rf"(?:takes|does|has|is|was|had|needs|\w+ly (?!{_UNIT})\w+s)\b", text, re.IGNORECASE):
         return _verb(text[0].lower() + text[1:], voice)
-    if re.match(r"(?:crying|grunting|limping|losing|gaining|drooling|feeling|sleeping|waking)\b", text, re.IGNORECASE):
-        return f"{have} been {text[0].lower()}{text[1:]}"
-    if re.match(r"Non-?smoker", text, re.IGNORECASE):
-        return ("I am a " if voice == "self" else "My child is a ") + text[0].lower() + text[1:]
     if re.search(r"\b(?:is|are|was|were|has|have|had|began|started|occurs?|does|did|took|takes|appears?)\b", text):
         return re.sub(r"^(?:My|The)\b", lambda m: m[0].capitalize(), text[0].upper() + text[1:])
     # A capital that begins a phrase goes; an abbreviation or a name keeps it.
-    if re.match(r"[A-Z][a-z]", text) and not re.match(r"(?:Crohn|Kaposi|Parkinson|Graves|Hodgkin|Type)\b", text):
+    if re.match(r"[A-Z][a-z]|An? ", text) and not re.match(r"(?:Crohn|Kaposi|Parkinson|Graves|Hodgkin|Type)\b", text):
         text = text[0].lower() + text[1:]
     head = re.split(r",|\b(?:for|with|on|in|of|over|after|and|that|which|lasting|since)\b", text)[0].strip()
     if _NOUNS_WITH_ARTICLE.search(head) and not _NO_ARTICLE.match(text):
@@ -222,58 +254,6 @@ def deny(what: str, language: Language, voice: Voice = "self") -> str:
         return f"{'孩子' if voice == 'parent' else '我'}没有{what}"
     what = re.sub(r"^(?:any|an?)\s+", "", what)
     return f"{'My child has' if voice == 'parent' else 'I have'} no {what}"
-
-
-_ZH = (
-    (r"^(?:男|女)(?:性)?，?\s*\d+\s*岁?，?\s*", ""),
-    (r"^职业[:：]\s*无$", "我没有工作"),
-    (r"^职业[:：]\s*", "我是"),
-    (r"^(?:患者|患儿)?因(?=.{1,14}[天日月年周时])", ""),
-    (r"^于(?=\d)", ""),
-    (r"患者(?:自述|自诉|诉|自觉|报告)?|病人|患儿|本患", "我"),
-    (r"否认(?:有)?", "没有"),
-    (r"(?:自述|自诉|主诉|自觉)", "觉得"),
-    (r"^既往", "以前"),
-    (r"既往", "以前"),
-    (r"无明显诱因(?:下)?(?:开始)?(?:出现)?", "没什么原因就出现"),
-    (r"(?<=我)于(?=\d|一|两|半)", ""),
-    (r"遂至", "就去"),
-    (r"遂", "就"),
-    (r"伴有|并伴|伴随", "还有"),
-    (r"(?<!陪)伴", "还有"),
-    (r"纳差", "胃口不好"),
-    (r"乏力", "没力气"),
-    (r"高热", "高烧"),
-    (r"(?<!出现)发热", "发烧"),
-    (r"就诊于", "去了"),
-    (r"(?:来|至|在)我院", "来医院"),
-    (r"我院", "医院"),
-    (r"外院", "别的医院"),
-    (r"我科", "科里"),
-    (r"(\d+)\s*余(年|月|天|日|周|小时)", r"\1多\2"),
-    (r"(\d+(?:\.\d+)?)\s*月(?=余|前|来|$|，|。|左右)", r"\1个月"),
-    (r"(\d+)\s*(个月|年|天|日|周|小时)余", r"\1\2多"),
-    (r"(\d)多月", r"\1个多月"),
-    (r"未予(?:特殊)?(?:处理|治疗|重视)", "没去管它"),
-    (r"未(?=出现|发现|接受|服|就|做|用|注意|感)", "没有"),
-    (r"^无(?!力|痛|法|意)(?:明显)?", "没有"),
-    (r"(?<=，)无(?!力|痛|法|意)(?:明显)?", "没有"),
-    (r"予以?(?=\S{1,12}治疗)", "用了"),
-    (r"口服", "吃"),
-    (r"双下肢", "两条腿"),
-)
-_ZH_RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in _ZH)
-
-
-def _chinese(text: str, voice: Voice) -> str:
-    for pattern, replacement in _ZH_RULES:
-        text = pattern.sub(replacement, text)
-    text = re.sub(r"我(?:我)+", "我", text).strip(" ，、；")
-    if voice == "parent":
-        text = text.replace("我", "孩子")
-    who = "孩子" if voice == "parent" else "我"
-    begun = re.match(rf"(?:{who}|\d|一|两|半|近|之后|后来|以前|现在|昨|今|这|最近|医生)", text)
-    return text if begun else who + text
 
 
 _ZH_LASTS = re.compile(

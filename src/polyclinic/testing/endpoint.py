@@ -70,6 +70,7 @@ class Endpoint:
         self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
         self._rng = random.Random(seed)
         self._seen: Counter[bytes] = Counter()
+        self._change = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.url = ""
         self.requests = self.answered = self.in_flight = self.most_in_flight = 0
@@ -106,6 +107,12 @@ class Endpoint:
             "most_in_flight": self.most_in_flight,
         }
 
+    async def until(self, *, requests: int = 0, answered: int = 0) -> None:
+        """Returns when so many requests have come, and so many right answers are given."""
+        while self.requests < requests or self.answered < answered:
+            self._change.clear()
+            await self._change.wait()
+
     async def _count(self, _: web.Request) -> web.Response:
         return reply(msgspec.json.encode(self.counters()))
 
@@ -122,6 +129,7 @@ class Endpoint:
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         self.requests += 1
+        self._change.set()
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
@@ -155,6 +163,7 @@ class Endpoint:
                 self._latency * self._rng.lognormvariate(0, self._spread) if self._spread else self._latency
             )
         self.answered += 1
+        self._change.set()
         return reply(completion(body, value))
 
     def _fault(self, raw: bytes) -> str | None:

