@@ -44,9 +44,8 @@ def check(
         for found in checks:
             screen.print(_line(found), soft_wrap=True)
         for name, there in installed.items():
-            screen.print(
-                f"extra {name:<10} {'installed' if there else f'''not installed: pip install 'polyclinic[{name}]' '''}"
-            )
+            line = "installed" if there else f"not installed: pip install 'polyclinic[{name}]'"
+            screen.print(f"extra {name:<10} {line}", soft_wrap=True)
     if not all(found.good for found in checks):
         raise typer.Exit(1)
 

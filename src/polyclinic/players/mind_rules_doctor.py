@@ -93,7 +93,7 @@ class RulesDoctor:
         return DoctorTurn(general[self._asked_generally - 1])
 
     def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
-        """Returns the question or order with the most information for its effort; None where nothing says enough."""
+        """Returns the question or order with the most information for its effort; None where none says enough."""
         language = role.presentation.language
         # However likely something else has become, the candidates are what a question can separate.
         known = posterior.copy()
@@ -103,22 +103,21 @@ class RulesDoctor:
         known /= known.sum()
         knowledge = self._reader.knowledge
         questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
+        asking = float(questions.max()) if questions.max() >= LEAST_INFORMATION else 0.0
         orders = self._reader.examination_information(known, belief.open_examinations())
-        best_order = max(orders, key=lambda e: orders[e] / knowledge.examinations[e].effort, default=None)
-        worth = 0.0 if best_order is None else orders[best_order] / knowledge.examinations[best_order].effort
-        if max(questions.max(), worth) < LEAST_INFORMATION / 4 or (
-            questions.max() < LEAST_INFORMATION and (best_order is None or orders[best_order] < LEAST_INFORMATION)
-        ):
+        worth = {e: i / knowledge.examinations[e].effort for e, i in orders.items() if i >= LEAST_INFORMATION}
+        order = max(worth, key=lambda e: worth[e], default=None)
+        if asking and (order is None or asking > worth[order] or belief.asked < HISTORY_FIRST):
+            symptoms = list(knowledge.symptoms.values())
+            best = np.argsort(-questions)[:QUESTIONS_A_TURN]
+            chosen = [symptoms[i] for i in best if questions[i] >= LEAST_INFORMATION]
+            belief.expect(symptoms=chosen)
+            return DoctorTurn(" ".join(symptom.question.get(language) for symptom in chosen))
+        if order is None:
             return None
-        history_first = belief.asked < HISTORY_FIRST and questions.max() >= LEAST_INFORMATION
-        if best_order is not None and worth >= questions.max() and not history_first:
-            belief.expect(examination=best_order)
-            name = knowledge.examinations[best_order].name.get(language)
-            return DoctorTurn(SAYINGS[language].order.format(examination=name))
-        symptoms = list(knowledge.symptoms.values())
-        chosen = [symptoms[i] for i in np.argsort(-questions)[:QUESTIONS_A_TURN] if questions[i] >= LEAST_INFORMATION]
-        belief.expect(symptoms=chosen)
-        return DoctorTurn(" ".join(symptom.question.get(language) for symptom in chosen))
+        belief.expect(examination=order)
+        name = knowledge.examinations[order].name.get(language)
+        return DoctorTurn(SAYINGS[language].order.format(examination=name))
 
     def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
         language = role.presentation.language

@@ -1,0 +1,54 @@
+"""What the documentation shows is run."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+
+def blocks(language: str) -> list:
+    return [
+        pytest.param(text, id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
+    ]
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_blocks_run(code, tmp_path):
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("text", blocks("console"))
+def test_commands_run(text, tmp_path):
+    for line in text.splitlines():
+        command = line.partition("  #")[0].removeprefix("$ ").replace("#ID", "#p1-00001").replace("FILE", "shipped")
+        words = shlex.split(command)
+        assert words[0] == "polyclinic", line
+        done = subprocess.run([sys.executable, "-m", *words], check=False, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_no_path_of_any_machine_stands_in_the_project():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], check=False, capture_output=True, text=True, cwd=ROOT
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".yaml", ".cff", ""} and path.is_file():
+            assert not re.search(r"/(?:home|work|root|Users)/\w", path.read_text("utf-8", errors="replace")), name
