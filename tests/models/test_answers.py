@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from polyclinic.errors import CutOff, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read, read_value
 from polyclinic.models.schema import form_of
+from polyclinic.models.scripted import Scripted
+
+TEXT = st.characters(codec="utf-8")
 
 
 class Finding(msgspec.Struct):
@@ -84,7 +87,11 @@ def test_a_part_of_a_broken_value_is_not_the_answer(text):
         said(text, Loose)
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="{}[]`"), max_size=60), st.text(max_size=30), st.booleans())
+@given(
+    st.text(alphabet=st.characters(codec="utf-8", exclude_characters="{}[]`"), max_size=60),
+    st.text(TEXT, max_size=30),
+    st.booleans(),
+)
 def test_a_value_is_read_back_from_any_prose(prose, name, sure):
     value = Finding(name, sure)
     assert said(f"{prose}\n{msgspec.json.encode(value).decode()}\n{prose}", Finding) == value
@@ -96,7 +103,7 @@ def test_a_value_that_breaks_off_is_never_read(length):
         said(GOOD[:length], Finding)
 
 
-@given(st.text(max_size=200))
+@given(st.text(TEXT, max_size=200))
 def test_any_text_is_the_value_or_a_named_failure(text):
     try:
         value = said(text, Finding)
@@ -134,8 +141,8 @@ def test_anything_else_is_no_option(text):
 
 
 @given(
-    st.lists(st.text(min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=6, unique_by=str.casefold),
-    st.text(max_size=20),
+    st.lists(st.text(TEXT, min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=6, unique_by=str.casefold),
+    st.text(TEXT, max_size=20),
 )
 def test_a_choice_is_an_option_or_nothing(options, text):
     try:
@@ -172,6 +179,13 @@ def test_text_is_text():
         said(" ", None)
     with pytest.raises(CutOff):
         said("Hel", None, finish="length")
+
+
+@pytest.mark.parametrize("answer", [None, Finding, ("a", "b")], ids=str)
+async def test_what_is_no_unicode_text_is_named(answer):
+    with pytest.raises(UnreadableReply, match="no Unicode text") as caught:
+        await Scripted([f"\ud800 {GOOD}"]).ask("x", answer=answer)
+    assert caught.value.text == f"? {GOOD}"
 
 
 def test_what_was_cut_off_after_its_end_is_whole():

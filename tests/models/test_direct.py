@@ -6,7 +6,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from polyclinic.errors import BadInput, Rejected
+from polyclinic.errors import BadInput, Broken, Rejected
 from polyclinic.models.direct import Direct
 from polyclinic.models.model import Image, Price, Text
 from polyclinic.testing.endpoint import Endpoint
@@ -140,6 +140,16 @@ def test_an_address_that_is_none(address, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with pytest.raises(BadInput, match="address"):
         Direct("x", base_url=address or "x")
+
+
+async def test_a_query_of_the_address_is_sent_and_not_shown(opened):
+    async with Endpoint(faults=1.0, kinds=["500"]) as endpoint:
+        async with opened(f"{endpoint.url}?api-version=7", attempts=1) as model:
+            assert model._url.query_string == "api-version=7"
+            with pytest.raises(Broken) as caught:
+                await model.ask("x")
+        assert "api-version" not in str(caught.value)
+        assert endpoint.requests == 1
 
 
 async def test_the_address_may_come_from_the_environment(monkeypatch):

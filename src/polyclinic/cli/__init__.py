@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import cases, consult, demo
+from polyclinic.cli import cases, check, consult, demo, models
 from polyclinic.errors import PolyclinicError, UserError
 
 # Typer carries its own copy of click, and exports of its errors this one only.
@@ -30,7 +30,9 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("consult")(consult.consult)
 app.command("replay")(consult.replay)
+app.command("check")(check.check)
 app.add_typer(cases.app, name="cases")
+app.add_typer(models.app, name="models")
 
 
 def _print_version(wanted: bool) -> None:

@@ -151,8 +151,9 @@ def _summary(result: CheckResult) -> str:
     languages = ", ".join(f"{n} {language}" for language, n in result.languages.items())
     warnings = len(result.problems) - result.errors
     return (
-        f"{result.n} cases in layout {result.layout or 'unknown'} ({languages or 'none'}), {result.unreadable} unreadable, "
-        f"{result.findings} findings, {result.with_question} with a question; {result.errors} errors, {warnings} warnings"
+        f"{result.n} cases in layout {result.layout or 'unknown'} ({languages or 'none'}), {result.unreadable} "
+        f"unreadable, {result.findings} findings, {result.with_question} with a question; "
+        f"{result.errors} errors, {warnings} warnings"
     )
 
 

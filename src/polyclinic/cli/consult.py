@@ -5,17 +5,34 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from polyclinic.errors import BadInput, PlayFailure
+from polyclinic.cli.minds import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    DoctorOption,
+    ExaminerOption,
+    JournalOption,
+    KeyOption,
+    MaxCostOption,
+    MaxTokensOption,
+    MindOptions,
+    PatientOption,
+    PriceOption,
+    TemperatureOption,
+    open_minds,
+    show_usage,
+)
+from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, PolyclinicError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from polyclinic.cases.case import Case
     from polyclinic.knowledge.knowledge import Knowledge
+    from polyclinic.models.ledger import Ledger
     from polyclinic.players.minds import Minds
     from polyclinic.visit import Visit
 
@@ -40,9 +57,9 @@ _AT_ONCE = 256
 def consult(
     case: CaseOption,
     layout: LayoutOption = None,
-    doctor: Annotated[str, typer.Option(help="The doctor's mind: rules, scripted:FILE.")] = "rules",
-    patient: Annotated[str, typer.Option(help="The patient's mind: rules, scripted:FILE.")] = "rules",
-    examiner: Annotated[str, typer.Option(help="The examiner's mind: rules.")] = "rules",
+    doctor: DoctorOption = "rules",
+    patient: PatientOption = "rules",
+    examiner: ExaminerOption = "rules",
     max_turns: Annotated[int, typer.Option(min=1, help="How often the doctor may speak.")] = 10,
     one_step: Annotated[
         bool, typer.Option("--one-step", help="No dialogue: the doctor reads the whole record and reports.")
@@ -53,66 +70,103 @@ def consult(
     max_failures: Annotated[
         float, typer.Option(min=0, max=100, help="Share of failed visits, in percent, above which the run has failed.")
     ] = 5.0,
+    base_url: BaseUrlOption = None,
+    api_key_env: KeyOption = "OPENAI_API_KEY",
+    concurrency: ConcurrencyOption = None,
+    temperature: TemperatureOption = None,
+    journal: JournalOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
+    price: PriceOption = None,
 ) -> None:
     """One doctor sees one patient, printed as it goes; without #ID, every case of the file.
 
     Research and teaching only; never for the care of real people.
     """
     from polyclinic.cases.loaders import find_case, read_cases
-    from polyclinic.files import check_writable
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.files import check_writable, write_text
     from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.players.minds import Minds
 
     path, case_id = split_case(case)
     if out is not None:
         check_writable(out, unlike=path)
+    minds = MindOptions(
+        doctor=doctor,
+        patient=patient,
+        examiner=examiner,
+        seed=seed,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        concurrency=concurrency,
+        temperature=temperature,
+        journal=journal,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        price=price,
+    )
+    one = case_id is not None
+    cases = list(read_cases(path, layout=layout)) if case_id is None else [find_case(path, case_id, layout=layout)]
     knowledge = read_knowledge()
-    minds = Minds(doctor=doctor, patient=patient, examiner=examiner, knowledge=knowledge, seed=seed)
-    if case_id is not None:
-        visits = [
-            _see_one(
-                find_case(path, case_id, layout=layout),
-                minds,
-                knowledge,
-                max_turns=max_turns,
-                one_step=one_step,
-                quiet=json,
-            )
-        ]
-    else:
-        visits = see_all(
-            list(read_cases(path, layout=layout)), minds, knowledge, max_turns=max_turns, one_step=one_step, quiet=json
-        )
-    if out is not None:
-        from polyclinic.files import write_text
-
-        write_text(out, "".join(visit.trace.lines() for visit in visits))
+    seen = asyncio.run(_see(cases, minds, knowledge, max_turns=max_turns, one_step=one_step, live=one, quiet=json))
+    if not json:
+        if not one:
+            show_visits(console(), seen.visits, knowledge)
+        show_usage(console(sys.stderr), seen.ledger)
+    if out is not None and seen.visits:
+        write_text(out, "".join(visit.trace.lines() for visit in seen.visits))
         if not json:
             typer.echo(f"Trace: {out}. See it again with: polyclinic replay {out}", err=True)
-    if json:
-        from polyclinic.cli.output import print_json
-
-        documents = [visit.document() for visit in visits]
-        print_json(documents[0] if case_id is not None else documents)
-    failed = [visit for visit in visits if visit.report is None]
-    if len(failed) * 100 > max_failures * len(visits):
-        problem = "the visit failed" if len(visits) == 1 else f"{len(failed)} of {len(visits)} visits failed"
+    if json and seen.visits:
+        documents = [visit.document() for visit in seen.visits]
+        print_json(documents[0] if one else documents)
+    if seen.stopped is not None:
+        if len(cases) > 1 and isinstance(seen.stopped, BudgetSpent):
+            again = "the same command goes on from there" if journal else "with --journal FILE a run can go on"
+            raise BudgetSpent(f"{seen.stopped}; {len(seen.visits)} of {len(cases)} visits are done, and {again}")
+        raise seen.stopped
+    failed = [visit for visit in seen.visits if visit.report is None]
+    if len(failed) * 100 > max_failures * len(seen.visits):
+        problem = "the visit failed" if len(cases) == 1 else f"{len(failed)} of {len(seen.visits)} visits failed"
         raise PlayFailure(f"{problem} ({_first_failure(failed[0])})")
 
 
-def _see_one(case: Case, minds: Minds, knowledge: Knowledge, *, max_turns: int, one_step: bool, quiet: bool) -> Visit:
-    from polyclinic.visit import see
+class Seen(NamedTuple):
+    """What came of a run: the visits that are over, what the models cost, and what stopped it before its end."""
 
-    if quiet:
-        return asyncio.run(see(case, minds, max_turns=max_turns, in_one_step=one_step))
+    visits: list[Visit]
+    ledger: Ledger
+    stopped: PolyclinicError | None = None
+
+
+async def _see(
+    cases: list[Case],
+    options: MindOptions,
+    knowledge: Knowledge,
+    *,
+    max_turns: int,
+    one_step: bool,
+    live: bool,
+    quiet: bool,
+) -> Seen:
+    async with open_minds(options, knowledge) as (minds, ledger):
+        if live and not quiet:
+            visits, stopped = [await _watch(cases[0], minds, knowledge, max_turns=max_turns, one_step=one_step)], None
+        else:
+            visits, stopped = await see_all(cases, minds, max_turns=max_turns, one_step=one_step, quiet=quiet)
+        return Seen(visits, ledger, stopped)
+
+
+async def _watch(case: Case, minds: Minds, knowledge: Knowledge, *, max_turns: int, one_step: bool) -> Visit:
     from polyclinic.cli.output import console
     from polyclinic.cli.show import show_event, show_outcome
     from polyclinic.events import Reported, Revealed
     from polyclinic.metrics.accuracy import verdict
+    from polyclinic.visit import see
 
     screen = console()
-    visit = asyncio.run(
-        see(case, minds, max_turns=max_turns, in_one_step=one_step, watch=lambda e: show_event(screen, e))
+    visit = await see(
+        case, minds, max_turns=max_turns, in_one_step=one_step, watch=lambda event: show_event(screen, event)
     )
     revealed = visit.trace.last(Revealed)
     assert revealed is not None  # noqa: S101
@@ -120,39 +174,42 @@ def _see_one(case: Case, minds: Minds, knowledge: Knowledge, *, max_turns: int, 
     return visit
 
 
-def see_all(
-    cases: list[Case],
-    minds: Minds,
-    knowledge: Knowledge,
-    *,
-    max_turns: int = 10,
-    one_step: bool = False,
-    quiet: bool,
-) -> list[Visit]:
-    """Lets the doctor see every patient, with a progress bar, and prints the table of the visits."""
-    from polyclinic.cli.output import console, progress
+async def see_all(
+    cases: list[Case], minds: Minds, *, max_turns: int = 10, one_step: bool = False, quiet: bool = False
+) -> tuple[list[Visit], PolyclinicError | None]:
+    """Lets the doctor see every patient, with a progress bar.
+
+    Returns:
+        The visits that are over, in the order of the cases, and what stopped the run before its end, if anything did.
+    """
+    from polyclinic.cli.output import progress
     from polyclinic.visit import see
 
-    async def all_of_them() -> list[Visit]:
-        # Visits do not depend on one another; how many run at once only bounds the memory of those that wait.
-        limit = asyncio.Semaphore(_AT_ONCE)
-        with progress("consulting", len(cases), quiet=quiet) as advance:
+    # Visits do not depend on one another; how many run at once only bounds the memory of those that wait.
+    limit = asyncio.Semaphore(_AT_ONCE)
+    with progress("consulting", len(cases), quiet=quiet) as advance:
 
-            async def one(case: Case) -> Visit:
-                async with limit:
-                    visit = await see(case, minds, max_turns=max_turns, in_one_step=one_step)
-                advance()
-                return visit
+        async def one(case: Case) -> Visit:
+            async with limit:
+                visit = await see(case, minds, max_turns=max_turns, in_one_step=one_step)
+            advance()
+            return visit
 
-            return list(await asyncio.gather(*map(one, cases)))
+        tasks = [asyncio.create_task(one(case)) for case in cases]
+        done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    errors = [error for task in done if not task.cancelled() and (error := task.exception()) is not None]
+    for error in errors:
+        if not isinstance(error, PolyclinicError):
+            raise error
+    visits = [task.result() for task in tasks if task in done and task.exception() is None]
+    return visits, next((error for error in errors if isinstance(error, PolyclinicError)), None)
 
-    visits = asyncio.run(all_of_them())
-    if not quiet:
-        _show_visits(console(), visits, knowledge)
-    return visits
 
-
-def _show_visits(screen: Console, visits: list[Visit], knowledge: Knowledge) -> None:
+def show_visits(screen: Console, visits: list[Visit], knowledge: Knowledge) -> None:
+    """Prints the table of visits."""
     from polyclinic.cli.show import show_table
     from polyclinic.metrics.accuracy import verdict
 

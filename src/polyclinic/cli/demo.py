@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Annotated
 
@@ -16,7 +17,7 @@ def demo(
 
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import SHIPPED
-    from polyclinic.cli.consult import see_all
+    from polyclinic.cli.consult import see_all, show_visits
     from polyclinic.cli.output import console
     from polyclinic.knowledge.knowledge import read_knowledge
     from polyclinic.players.minds import Minds
@@ -32,7 +33,8 @@ def demo(
         soft_wrap=False,
     )
     minds = Minds(doctor="rules", patient="rules", knowledge=knowledge, seed=seed)
-    see_all(cases, minds, knowledge, quiet=False)
+    visits, _ = asyncio.run(see_all(cases, minds))
+    show_visits(screen, visits, knowledge)
     program = Path(sys.argv[0])
     if not program.is_absolute():
         command = str(program)

@@ -55,6 +55,7 @@ class Reader:
         # Row d: which hypotheses belong to disease d; the last row and column are "something else".
         members = np.kron(np.eye(len(self.diseases)), np.ones(len(SEVERITIES)))
         self.members: Vector = np.block([[members, np.zeros((len(self.diseases), 1))], [np.zeros(len(self._pairs)), 1]])
+        self._examination_row = {examination: row for row, examination in enumerate(knowledge.examinations)}
         self._symptom_row = {symptom: row for row, symptom in enumerate(knowledge.symptoms)}
         shares = [[*(d.share(s, severity) for d, severity in self._pairs), s.base] for s in knowledge.symptoms.values()]
         self.shares: Vector = np.clip(np.array(shares), _LEAST, 1 - _LEAST)
@@ -144,16 +145,15 @@ class Reader:
         return int((self.members[:-1] @ normalise(log_posterior)).argmax())
 
     @cached_property
-    def _outcomes(self) -> dict[str, npt.NDArray[np.float32]]:
-        """Likelihood under every hypothesis of results drawn under each: (drawn under, sample, hypothesis)."""
-        outcomes = {}
+    def _outcomes(self) -> npt.NDArray[np.float32]:
+        """Likelihood of results drawn under each hypothesis: (examination, drawn under, sample, hypothesis)."""
+        outcomes = []
         for examination in self.knowledge.examinations.values():
             total = np.zeros((len(self._pairs), _SAMPLES, len(self._pairs) + 1))
             for item in examination.items:
                 total += self._tables[examination.id, item.id].quantiles(_SAMPLES)
-            total -= total.max(axis=2, keepdims=True)
-            outcomes[examination.id] = np.exp(total).astype(np.float32)
-        return outcomes
+            outcomes.append(np.exp(total - total.max(axis=2, keepdims=True)))
+        return np.array(outcomes, dtype=np.float32)
 
     def question_information(self, posterior: Vector) -> Vector:
         """Returns how much the answer on each symptom is expected to say about the disease (parents being there)."""
@@ -174,16 +174,16 @@ class Reader:
         members = self.members[:, kept]
         members = members[members.any(axis=1)].astype(np.float32)
         plausible = posterior[kept].astype(np.float32)
-        information = {}
+        asked = list(examinations)
+        rows = np.array([self._examination_row[examination] for examination in asked], dtype=np.intp)
         # OpenBLAS reads beyond the end of small float32 arrays and raises flags for what it does not use there.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             before = _entropy(members @ (plausible / plausible.sum()))
-            for examination in examinations:
-                after = self._outcomes[examination][drawn][:, :, kept] * plausible
-                by_disease = after @ members.T
-                by_disease /= by_disease.sum(axis=2, keepdims=True)
-                information[examination] = float(before - (_entropy(by_disease).sum(axis=1) * weights).sum())
-        return information
+            after = self._outcomes[np.ix_(rows, drawn, np.arange(_SAMPLES), kept)] * plausible
+            by_disease = after @ members.T
+            by_disease /= by_disease.sum(axis=3, keepdims=True)
+            information = before - _entropy(by_disease).sum(axis=2) @ weights
+        return dict(zip(asked, information.tolist(), strict=True))
 
 
 class _Numbers:

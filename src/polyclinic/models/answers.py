@@ -104,10 +104,12 @@ async def ask_until_read(complete: Complete, messages: Messages, answer: Answer,
             problem = failure
         else:
             return Reply(completion.text, value, usage, time.monotonic() - began, attempts)
+        # What is no Unicode text could be neither sent back nor stored.
+        text = completion.text.encode(errors="replace").decode()
         if repairs <= 0 or not isinstance(problem, UnreadableReply):
-            raise type(problem)(problem.problem, text=completion.text, usage=usage, attempts=attempts)
+            raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
         repairs -= 1
-        said = [*said, ("assistant", completion.text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
+        said = [*said, ("assistant", text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
 
 
 def _complaint(problem: UnreadableReply, form: Form | None) -> str:
@@ -136,6 +138,10 @@ def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
     if completion.refusal or completion.finish == "content_filter":
         raise Refused(f"the model refused: {completion.refusal[:200] or 'stopped by a content filter'}")
     text = completion.text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UnreadableReply("the answer is no Unicode text") from None
     if form is None:
         if completion.finish == "length":
             raise CutOff("the answer was cut off at the most tokens it may have")

@@ -74,7 +74,7 @@ class Direct:
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
         self._model, self._key_env = model, api_key_env
         self._base = _address(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
-        self._url = self._base / "chat/completions"
+        self._url = _below(self._base, "chat/completions")
         self._shown = str(self._base.with_query(None))
         self._timeout, self._attempts, self._patience, self._pause = timeout, attempts, patience, pause
         self._repairs, self._price = repairs, price
@@ -107,7 +107,7 @@ class Direct:
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
         try:
-            async with self._open().get(self._base / "models", allow_redirects=False) as response:
+            async with self._open().get(_below(self._base, "models"), allow_redirects=False) as response:
                 raw = await _read(response)
         except (aiohttp.ClientError, OSError, TimeoutError):
             return []
@@ -251,6 +251,11 @@ def _key(variable: str) -> str:
     if not key.isprintable() or " " in key:
         raise BadInput(f"the key in {variable} holds white space or control characters")
     return key
+
+
+def _below(base: yarl.URL, path: str) -> yarl.URL:
+    """Returns the address below the endpoint's, with the query that some of them want ("?api-version=…")."""
+    return (base / path).with_query(base.query)
 
 
 def _address(text: str) -> yarl.URL:

@@ -56,9 +56,7 @@ class ModelMind:
             messages = patient_messages(ask, role, prompts)
         else:
             messages = examiner_messages(role, prompts)
-        reply = await self._model.ask(
-            messages, answer=ask.answer, temperature=self._temperature, purpose=f"{_role(role)}: {ask.purpose}"
-        )
+        reply = await self._model.ask(messages, answer=ask.answer, temperature=self._temperature, purpose=ask.purpose)
         return reply.value
 
 
@@ -141,12 +139,6 @@ def history_lines(history: History, language: Language) -> list[str]:
 def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str]:
     """Returns findings line by line."""
     return [f"- {text}" for text in read_out(findings, language)]
-
-
-def _role(role: Doctor | Patient | Examiner) -> Role:
-    if isinstance(role, Doctor):
-        return Role.DOCTOR
-    return Role.PATIENT if isinstance(role, Patient) else Role.EXAMINER
 
 
 _WORDS: dict[Language, dict[str, str]] = {

@@ -4,10 +4,12 @@
 |-----------------|----------------------------|---------------------------------------------------------|
 | `rules`         | doctor, patient, examiner  | built in, no model, deterministic                       |
 | `scripted:FILE` | doctor, patient            | answers from a JSON file: a list, or a list a purpose   |
+| a model's name  | doctor, patient, examiner  | a language model: `local`, `direct/NAME`, `openai/NAME` |
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,12 @@ from polyclinic.files import check_file, decode
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
+from polyclinic.models.journal import Journal
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
 from polyclinic.players.doctor import Doctor
 from polyclinic.players.examiner import Examiner
+from polyclinic.players.mind_model import ModelMind
 from polyclinic.players.mind_rules_doctor import RulesDoctor
 from polyclinic.players.mind_rules_examiner import RulesExaminer
 from polyclinic.players.mind_rules_patient import RulesPatient
@@ -29,12 +35,19 @@ from polyclinic.players.patient import Patient
 from polyclinic.players.player import Mind
 from polyclinic.seeds import derive
 
+_MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
+
 SOMETHING_ELSE = 0.2
 """Prior of the rules doctor that a patient has none of the diseases it knows."""
 
 
+def is_model(name: str) -> bool:
+    """Whether a mind's name is the name of a language model."""
+    return name.partition("/")[0] == "local" or "/" in name.partition(":")[0]
+
+
 class Minds:
-    """Makes a mind for each role of each visit; what is heavy (tables, scripts) is made once.
+    """Makes a mind for each role of each visit; what is heavy (tables, scripts, models) is made once.
 
     Args:
         doctor: the doctor's mind, by name; or a script for it (see `Scripted`).
@@ -42,6 +55,10 @@ class Minds:
         examiner: the examiner's, by name.
         knowledge: what the built-in minds know.
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
+        models: the language models among the minds, by name, opened.
+        journal: keeps every answer of a model; each visit is an episode.
+        ledger: sums what the models cost, and holds the limits.
+        temperature: of the models; None leaves it to the server.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -56,40 +73,69 @@ class Minds:
         examiner: str = "rules",
         knowledge: Knowledge,
         seed: int,
+        models: Mapping[str, Model] | None = None,
+        journal: Journal | None = None,
+        ledger: Ledger | None = None,
+        temperature: float | None = None,
     ) -> None:
         self.seed = seed
         minds: dict[Role, str | Script] = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
         self.names = {role: mind if isinstance(mind, str) else "scripted" for role, mind in minds.items()}
-        self._scripts = {role: _script(role, mind) if isinstance(mind, str) else mind for role, mind in minds.items()}
+        self._models = dict(models or {})
+        self._journal, self._ledger, self._temperature = journal, ledger, temperature
+        self._scripts = {
+            role: self._script(role, mind) if isinstance(mind, str) else mind for role, mind in minds.items()
+        }
         self._reader = Reader(knowledge, something_else=SOMETHING_ELSE)
         self.examination_names = Names(knowledge)
 
     def doctor(self, case: str) -> Mind[Doctor]:
         """Returns a mind for the doctor who sees this case."""
-        script = self._scripts[Role.DOCTOR]
-        return RulesDoctor(self._reader) if script is None else Scripted(script, name=self.names[Role.DOCTOR])
+        return self._model(Role.DOCTOR, case) or self._scripted(Role.DOCTOR) or RulesDoctor(self._reader)
 
     def patient(self, case: str) -> Mind[Patient]:
         """Returns a mind for the patient of this case."""
-        script = self._scripts[Role.PATIENT]
-        if script is not None:
-            return Scripted(script, name=self.names[Role.PATIENT])
         rng = derive(self.seed, case, Role.PATIENT)
-        return RulesPatient(self._reader.lexicons, self.examination_names, rng)
+        rules = RulesPatient(self._reader.lexicons, self.examination_names, rng)
+        return self._model(Role.PATIENT, case) or self._scripted(Role.PATIENT) or rules
 
     def examiner(self, case: str) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case."""
-        return RulesExaminer()
+        return self._model(Role.EXAMINER, case) or RulesExaminer()
+
+    def _scripted(self, role: Role) -> Scripted | None:
+        script = self._scripts[role]
+        return None if script is None else Scripted(script, name=self.names[role])
+
+    def _model(self, role: Role, case: str) -> ModelMind | None:
+        name = self.names[role]
+        model = self._models.get(name)
+        if model is None:
+            return None
+        if self._journal is not None:
+            model = self._journal.wrap(model, episode=case)
+        if self._ledger is not None:
+            model = self._ledger.meter(model, role)
+        return ModelMind(model, name=name, temperature=self._temperature)
+
+    def _script(self, role: Role, name: str) -> Script | None:
+        """Returns the script of a scripted mind, or None for `rules` and for a model."""
+        return None if name in self._models else read_script(role, name)
 
 
-def _script(role: Role, name: str) -> Script | None:
-    """Returns the script of a scripted mind, or None for `rules`."""
+def read_script(role: Role, name: str) -> Script | None:
+    """Returns the script of a scripted mind, or None for `rules`.
+
+    Raises:
+        UnknownMind: the name is neither; a model's name comes here only where it was not opened.
+        BadInput: the script cannot be read.
+    """
     kind, _, file = name.partition(":")
     if kind == "rules" and not file:
         return None
     if kind != "scripted" or role is Role.EXAMINER:
         allowed = "rules" if role is Role.EXAMINER else "rules, scripted:FILE"
-        raise UnknownMind(f"no mind {name!r} can play the {role}; allowed: {allowed}")
+        raise UnknownMind(f"no mind {name!r} can play the {role}; allowed: {allowed}, or a model: {_MODELS}")
     if not file:
         raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
     path = Path(file)
