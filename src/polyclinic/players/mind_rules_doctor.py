@@ -24,6 +24,9 @@ from polyclinic.players.sayings import SAYINGS
 CONFIDENT = 0.98
 """Concludes when one disease is this probable."""
 
+SURE_OF_SEVERITY = 0.8
+"""Plans no treatment on a severity that is less probable than this without a physical examination."""
+
 LEAST_INFORMATION = 0.01
 """Concludes when no question or examination is expected to say more than this, in nats."""
 
@@ -76,12 +79,30 @@ class RulesDoctor:
         by_disease = self._reader.members @ posterior
         outside = int(by_disease.argmax()) == len(self._reader.diseases)
         if not outside and by_disease.max() >= CONFIDENT:
-            return self._conclusion(role, belief)
+            return self._grading(role, belief, posterior) or self._conclusion(role, belief)
         if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
             turn = self._general(role, belief)
         else:
             turn = self._most_informative(role, belief, posterior) or (self._general(role, belief) if outside else None)
         return turn or self._conclusion(role, belief)
+
+    def _grading(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
+        """Returns the order of a physical examination where the severity, and so the plan, is still open."""
+        best = int((self._reader.members[:-1] @ posterior).argmax())
+        severities = posterior[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
+        if severities.max() >= SURE_OF_SEVERITY * severities.sum():
+            return None
+        examinations = self._reader.knowledge.examinations
+        physical = next((e for e in belief.open_examinations() if examinations[e].kind == "physical"), None)
+        if physical is None:
+            return None
+        return self._order(role, belief, physical)
+
+    def _order(self, role: Doctor, belief: Belief, examination: str) -> DoctorTurn:
+        language = role.presentation.language
+        belief.expect(examination=examination)
+        name = self._reader.knowledge.examinations[examination].name.get(language)
+        return DoctorTurn(SAYINGS[language].order.format(examination=name))
 
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""
@@ -113,11 +134,7 @@ class RulesDoctor:
             chosen = [symptoms[i] for i in best if questions[i] >= LEAST_INFORMATION]
             belief.expect(symptoms=chosen)
             return DoctorTurn(" ".join(symptom.question.get(language) for symptom in chosen))
-        if order is None:
-            return None
-        belief.expect(examination=order)
-        name = knowledge.examinations[order].name.get(language)
-        return DoctorTurn(SAYINGS[language].order.format(examination=name))
+        return None if order is None else self._order(role, belief, order)
 
     def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
         language = role.presentation.language
