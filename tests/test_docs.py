@@ -29,6 +29,8 @@ def test_python_blocks_run(code, tmp_path):
 @pytest.mark.parametrize("text", blocks("console"))
 def test_commands_run(text, tmp_path):
     for line in text.splitlines():
+        if re.search(r"(?:direct|openai)/|--doctor local", line):
+            continue  # needs a model that is not here; tests/models and tests/players run these doors
         command = line.partition("  #")[0].removeprefix("$ ").replace("#ID", "#p1-00001").replace("FILE", "shipped")
         words = shlex.split(command)
         assert words[0] == "polyclinic", line

@@ -84,7 +84,9 @@ def open_model(
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
-        return Local(rest or "smollm2", concurrency=limit, repairs=repairs, seed=seed)
+        # There is nothing to adapt to: the cores of this machine are as many as they are.
+        slots = None if concurrency == "adaptive" else limit
+        return Local(rest or "smollm2", concurrency=slots, repairs=repairs, seed=seed)
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 

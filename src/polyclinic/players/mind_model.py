@@ -7,19 +7,72 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from polyclinic.cases.presentation import Language, Presentation
 from polyclinic.cases.record import Finding, History, read_out
+from polyclinic.cases.report import Report
 from polyclinic.events import Examined, Role, Said
 from polyclinic.models.model import Message, Model
 from polyclinic.players.doctor import Doctor
 from polyclinic.players.examiner import Examiner
 from polyclinic.players.patient import Patient
-from polyclinic.players.player import Ask, Purpose
+from polyclinic.players.player import Ask, DoctorTurn, PatientTurn, Purpose, Request
 from polyclinic.prompts import Prompts, read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
+
+_Say = Annotated[str, msgspec.Meta(max_length=240)]
+_Item = Annotated[str, msgspec.Meta(max_length=80)]
+_Items = Annotated[tuple[_Item, ...], msgspec.Meta(max_length=4)]
+
+
+class ShortDoctorTurn(msgspec.Struct, frozen=True):
+    """`DoctorTurn` with bounds."""
+
+    say: _Say
+    conclude: bool
+
+
+class ShortPatientTurn(msgspec.Struct, frozen=True):
+    """`PatientTurn` with bounds."""
+
+    say: _Say
+    to: Literal["doctor", "examiner"]
+    leave: bool
+
+
+class ShortDiagnosis(msgspec.Struct, frozen=True):
+    """`Diagnosis` with bounds."""
+
+    name: _Item
+
+
+class ShortReport(msgspec.Struct, frozen=True):
+    """`Report` with bounds."""
+
+    symptoms: _Items
+    examinations: _Items
+    diagnoses: Annotated[tuple[ShortDiagnosis, ...], msgspec.Meta(max_length=3)]
+    rationale: _Items
+    treatment: _Items
+
+
+class ShortRequest(msgspec.Struct, frozen=True):
+    """`Request` with bounds."""
+
+    items: _Items
+
+
+_SHORT: dict[type[Any], type[Any]] = {
+    DoctorTurn: ShortDoctorTurn,
+    PatientTurn: ShortPatientTurn,
+    Report: ShortReport,
+    Request: ShortRequest,
+}
+"""Forms for a small model: without bounds on every text and list it may never stop by itself."""
 
 
 class ModelMind:
@@ -29,9 +82,11 @@ class ModelMind:
         model: any door.
         name: how the command line calls it.
         temperature: as `Model.ask`; None leaves it to the server.
+        short: asks for answers with bounds on every text and list.
     """
 
-    def __init__(self, model: Model, *, name: str, temperature: float | None = None) -> None:
+    def __init__(self, model: Model, *, name: str, temperature: float | None = None, short: bool = False) -> None:
+        self._short = short
         self._model = model
         self._name = name
         self._temperature = temperature
@@ -56,8 +111,9 @@ class ModelMind:
             messages = patient_messages(ask, role, prompts)
         else:
             messages = examiner_messages(role, prompts)
-        reply = await self._model.ask(messages, answer=ask.answer, temperature=self._temperature, purpose=ask.purpose)
-        return reply.value
+        wanted = _SHORT[ask.answer] if self._short else ask.answer
+        reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
+        return msgspec.to_builtins(reply.value) if self._short else reply.value
 
 
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:

@@ -116,7 +116,7 @@ class Minds:
             model = self._journal.wrap(model, episode=case)
         if self._ledger is not None:
             model = self._ledger.meter(model, role)
-        return ModelMind(model, name=name, temperature=self._temperature)
+        return ModelMind(model, name=name, temperature=self._temperature, short=name.partition("/")[0] == "local")
 
     def _script(self, role: Role, name: str) -> Script | None:
         """Returns the script of a scripted mind, or None for `rules` and for a model."""
