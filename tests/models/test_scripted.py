@@ -66,7 +66,7 @@ async def test_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "gpt-4o", "openai/gpt-4o", "direct", "direct/", "inspect/", "scripted/", "DIRECT/x"]
+    "name", ["", "gpt-4o", "oracle/gpt-4o", "direct", "direct/", "inspect/", "scripted/", "DIRECT/x"]
 )
 def test_a_name_without_a_door_says_which_doors_there_are(name):
     with pytest.raises(UnknownModel) as caught:

@@ -14,10 +14,18 @@ DOORS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
     "local": "the small model on this machine",
     "local/FILE.gguf": "another one",
-    "inspect/PROVIDER/NAME": "any provider of Inspect",
+    "openai/NAME, anthropic/NAME, ...": "any provider of Inspect; also inspect/PROVIDER/NAME",
     "scripted/FILE.json": "answers from a file",
 }
 """The names that `open_model` takes, and what is behind each."""
+
+
+_PROVIDERS = frozenset(
+    "anthropic azureai bedrock cloudflare deepseek fireworks google grok groq hf hf-inference-providers litellm-proxy "
+    "llama-cpp-python meta mistral mockllm moonshot ollama openai openai-api openrouter perplexity sagemaker sambanova "
+    "sglang together transformer_lens vllm".split()
+)
+"""Providers of Inspect that go without its door's name; others are behind `inspect/`."""
 
 
 def open_model(
@@ -42,7 +50,7 @@ def open_model(
 
     Args:
         name: a door, a stroke, and what is behind it: `direct/NAME`, `local`, `local/FILE.gguf`,
-            `inspect/PROVIDER/NAME`, `scripted/FILE.json`.
+            `inspect/PROVIDER/NAME`, `scripted/FILE.json`; or a name as Inspect has it, such as `openai/gpt-4o`.
         base_url: the endpoint's address, up to `/v1` (direct, inspect).
         api_key_env: the environment variable that holds the key (direct).
         concurrency: questions at a time, "adaptive" for as many as the endpoint bears, or a `Limit` that several models
@@ -87,6 +95,8 @@ def open_model(
         # There is nothing to adapt to: the cores of this machine are as many as they are.
         slots = None if concurrency == "adaptive" else limit
         return Local(rest or "smollm2", concurrency=slots, repairs=repairs, seed=seed)
+    if door in _PROVIDERS and rest:
+        door, rest = "inspect", name
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 

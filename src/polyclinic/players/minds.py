@@ -1,10 +1,12 @@
 """Minds by the names that the command line gives them.
 
-| name            | plays                      | what it is                                              |
-|-----------------|----------------------------|---------------------------------------------------------|
-| `rules`         | doctor, patient, examiner  | built in, no model, deterministic                       |
-| `scripted:FILE` | doctor, patient            | answers from a JSON file: a list, or a list a purpose   |
-| a model's name  | doctor, patient, examiner  | a language model: `local`, `direct/NAME`, `openai/NAME` |
+| name                  | plays                     | what it is                                              |
+|-----------------------|---------------------------|---------------------------------------------------------|
+| `rules`               | doctor, patient, examiner | built in, no model, deterministic                       |
+| `scripted:FILE`       | doctor, patient           | answers from a JSON file: a list, or a list a purpose   |
+| a model's name        | doctor, patient, examiner | a language model: `local`, `direct/NAME`, `openai/NAME` |
+| `saps:MODEL`          | patient                   | the state-aware patient on a model                      |
+| `saps-parallel:MODEL` | patient                   | the same, its tracker's questions asked at once         |
 """
 
 from __future__ import annotations
@@ -33,9 +35,12 @@ from polyclinic.players.mind_rules_patient import RulesPatient
 from polyclinic.players.mind_scripted import Script, Scripted
 from polyclinic.players.patient import Patient
 from polyclinic.players.player import Mind
+from polyclinic.players.saps import Saps, Tracker
 from polyclinic.seeds import derive
 
 _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
+
+_SAPS: dict[str, Tracker] = {"saps": "staged", "saps-parallel": "parallel"}
 
 SOMETHING_ELSE = 0.2
 """Prior of the rules doctor that a patient has none of the diseases it knows."""
@@ -44,6 +49,13 @@ SOMETHING_ELSE = 0.2
 def is_model(name: str) -> bool:
     """Whether a mind's name is the name of a language model."""
     return name.partition("/")[0] == "local" or "/" in name.partition(":")[0]
+
+
+def model_of(name: str) -> str | None:
+    """Returns the name of the language model that a mind needs, None where it needs none: `saps:local` needs `local`."""
+    kind, _, model = name.partition(":")
+    named = model if kind in _SAPS else name
+    return named if is_model(named) else None
 
 
 class Minds:
@@ -55,7 +67,7 @@ class Minds:
         examiner: the examiner's, by name.
         knowledge: what the built-in minds know.
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
-        models: the language models among the minds, by name, opened.
+        models: the language models that the minds need (`model_of`), by name, opened.
         journal: keeps every answer of a model; each visit is an episode.
         ledger: sums what the models cost, and holds the limits.
         temperature: of the models; None leaves it to the server.
@@ -97,7 +109,7 @@ class Minds:
         """Returns a mind for the patient of this case."""
         rng = derive(self.seed, case, Role.PATIENT)
         rules = RulesPatient(self._reader.lexicons, self.examination_names, rng)
-        return self._model(Role.PATIENT, case) or self._scripted(Role.PATIENT) or rules
+        return self._model(Role.PATIENT, case) or self._saps(case) or self._scripted(Role.PATIENT) or rules
 
     def examiner(self, case: str) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case."""
@@ -108,8 +120,25 @@ class Minds:
         return None if script is None else Scripted(script, name=self.names[role])
 
     def _model(self, role: Role, case: str) -> ModelMind | None:
+        """Returns the mind of a role that is a language model itself, or None."""
         name = self.names[role]
-        model = self._models.get(name)
+        model = self._opened(role, case)
+        if model is None or name.partition(":")[0] in _SAPS:
+            return None
+        return ModelMind(model, name=name, temperature=self._temperature)
+
+    def _saps(self, case: str) -> Saps | None:
+        """Returns the state-aware patient, or None where the patient is another."""
+        name = self.names[Role.PATIENT]
+        tracker = _SAPS.get(name.partition(":")[0])
+        model = self._opened(Role.PATIENT, case)
+        if model is None or tracker is None:
+            return None
+        return Saps(model, name=name, tracker=tracker, temperature=self._temperature)
+
+    def _opened(self, role: Role, case: str) -> Model | None:
+        """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
+        model = self._models.get(model_of(self.names[role]) or "")
         if model is None:
             return None
         if self._journal is not None:
@@ -135,6 +164,7 @@ def read_script(role: Role, name: str) -> Script | None:
         return None
     if kind != "scripted" or role is Role.EXAMINER:
         allowed = "rules" if role is Role.EXAMINER else "rules, scripted:FILE"
+        allowed += ", saps:MODEL, saps-parallel:MODEL" if role is Role.PATIENT else ""
         raise UnknownMind(f"no mind {name!r} can play the {role}; allowed: {allowed}, or a model: {_MODELS}")
     if not file:
         raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
