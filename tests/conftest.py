@@ -3,6 +3,8 @@
 import ipaddress
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,39 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set POLYCLINIC_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Runs the command line in a process of its own; checks how it ends, and that it ends without a traceback."""
+
+    def run(*arguments, code=0, cwd=None, env=None) -> subprocess.CompletedProcess:
+        done = subprocess.run(
+            [sys.executable, "-m", "polyclinic", *map(str, arguments)],
+            check=False,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=cwd,
+            env={"PATH": os.environ["PATH"], "HOME": str(cwd or "/nowhere"), "LANG": "C.UTF-8", **(env or {})},
+            timeout=120,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def complaint(run):
+    """Runs the command line on a wrong input: exit code 2, nothing on stdout, one line on stderr, which it returns."""
+
+    def complaint(*arguments, cwd=None, env=None) -> str:
+        done = run(*arguments, code=2, cwd=cwd, env=env)
+        assert done.stdout == ""
+        assert done.stderr.startswith("polyclinic: ")
+        assert done.stderr.count("\n") == 1
+        return done.stderr
+
+    return complaint

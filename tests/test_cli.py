@@ -1,7 +1,6 @@
 """The command line as a user meets it: in a process of its own, with what it prints and how it ends."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -22,36 +21,11 @@ CASE = {
 }
 
 
-def run(*arguments, code=0, cwd=None) -> subprocess.CompletedProcess:
-    done = subprocess.run(
-        [sys.executable, "-m", "polyclinic", *map(str, arguments)],
-        check=False,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        env={"PATH": os.environ["PATH"], "HOME": str(cwd or "/nowhere"), "LANG": "C.UTF-8"},
-        timeout=120,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    return done
-
-
-def complaint(*arguments, cwd=None) -> str:
-    """What a wrong input is answered with: exit code 2 and one line."""
-    done = run(*arguments, code=2, cwd=cwd)
-    assert done.stdout == ""
-    assert done.stderr.startswith("polyclinic: ")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
-
-
 def lines(*cases) -> str:
     return "".join(json.dumps(case) + "\n" for case in cases)
 
 
-def test_help_is_quick_and_says_what_this_is_not_for():
+def test_help_is_quick_and_says_what_this_is_not_for(run):
     seconds = []
     for _ in range(5):
         begin = time.perf_counter()
@@ -62,7 +36,7 @@ def test_help_is_quick_and_says_what_this_is_not_for():
     assert "never for the care of real people" in " ".join(shown.stdout.split())
 
 
-def test_one_visit_as_json():
+def test_one_visit_as_json(run):
     document = json.loads(run("consult", "--case", "shipped#p1-00001", "--json").stdout)
     assert set(document) == {"case", "end", "turns", "report", "truth", "trace"}
     assert set(document["report"]) == {"symptoms", "examinations", "diagnoses", "rationale", "treatment"}
@@ -73,7 +47,7 @@ def test_one_visit_as_json():
     assert set(document["truth"]["diagnoses"][0]) <= {"name", "icd10", "probability"}
 
 
-def test_one_visit_for_people(tmp_path):
+def test_one_visit_for_people(run, tmp_path):
     shown = run("consult", "--case", "shipped#p1-00001", "--out", tmp_path / "trace.jsonl")
     for word in ("Patient:", "Doctor:", "Diagnosis", "Truth", "Treatment"):
         assert word in shown.stdout
@@ -82,7 +56,7 @@ def test_one_visit_for_people(tmp_path):
     assert "replay" in shown.stderr
 
 
-def test_every_case_of_a_file(tmp_path):
+def test_every_case_of_a_file(run, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(SHIPPED["shipped"].read_text("utf-8").splitlines(keepends=True)[:3]))
     document = json.loads(run("consult", "--case", file, "--json").stdout)
@@ -92,13 +66,13 @@ def test_every_case_of_a_file(tmp_path):
     assert len(Trace.read(tmp_path / "trace")) == 3
 
 
-def test_same_seed_same_trace_byte_for_byte(tmp_path):
+def test_same_seed_same_trace_byte_for_byte(run, tmp_path):
     for name in ("one", "two"):
         run("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_ids_may_be_left_out_by_a_layout_without_them(tmp_path):
+def test_ids_may_be_left_out_by_a_layout_without_them(run, tmp_path):
     file = tmp_path / "osce.jsonl"
     osce = {
         "OSCE_Examination": {
@@ -119,13 +93,13 @@ def test_ids_may_be_left_out_by_a_layout_without_them(tmp_path):
     assert document["report"]["diagnoses"] == []
 
 
-def test_one_step(tmp_path):
+def test_one_step(run, tmp_path):
     document = json.loads(run("consult", "--case", "shipped#p1-00002", "--one-step", "--json").stdout)
     assert document["turns"] == 0
     assert [e["event"] for e in document["trace"]] == ["opened", "reported", "ended", "revealed"]
 
 
-def test_a_scripted_doctor(tmp_path):
+def test_a_scripted_doctor(run, tmp_path):
     script = tmp_path / "doctor.json"
     report = {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
     script.write_text(json.dumps([{"say": "Goodbye.", "conclude": True}, report]))
@@ -167,7 +141,7 @@ BAD = {
         ("unknown field", ["line 1", "colour"]),
     ],
 )
-def test_bad_files_get_one_clear_line_and_nothing_is_written(tmp_path, name, says):
+def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path, name, says):
     file = tmp_path / "cases.jsonl"
     file.write_bytes(BAD[name])
     text = complaint("consult", "--case", file, "--out", tmp_path / "trace", "--json")
@@ -176,7 +150,7 @@ def test_bad_files_get_one_clear_line_and_nothing_is_written(tmp_path, name, say
     assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]
 
 
-def test_bad_arguments_get_one_clear_line(tmp_path):
+def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text(lines(CASE))
     assert "no such file" in complaint("consult", "--case", tmp_path / "none.jsonl")
@@ -199,7 +173,7 @@ def test_bad_arguments_get_one_clear_line(tmp_path):
     assert file.read_text() == lines(CASE)
 
 
-def test_what_a_case_says_is_text_and_no_markup(tmp_path):
+def test_what_a_case_says_is_text_and_no_markup(run, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text(lines({**CASE, "record": {"presentation": {"complaint": "[bold red]cough[/] \x1b[31mred\x1b[0m"}}}))
     shown = run("consult", "--case", f"{file}#a").stdout + run("cases", "list", file).stdout
@@ -207,7 +181,7 @@ def test_what_a_case_says_is_text_and_no_markup(tmp_path):
     assert "[bold red]" in shown
 
 
-def test_generated_cases_pass_the_check(tmp_path):
+def test_generated_cases_pass_the_check(run, tmp_path):
     for language in ("en", "zh"):
         out = tmp_path / f"{language}.jsonl"
         run("cases", "generate", "--n", 30, "--seed", 3, "--language", language, "--out", out)
@@ -218,14 +192,14 @@ def test_generated_cases_pass_the_check(tmp_path):
     assert "diagnoses" not in listed[0]
 
 
-def test_selections_of_diseases(tmp_path):
+def test_selections_of_diseases(run, tmp_path):
     out = tmp_path / "flu.jsonl"
     run("cases", "generate", "--n", 6, "--diseases", "influenza A, 乙型流感", "--out", out)
     names = {json.loads(line)["truth"]["diagnoses"][0]["name"] for line in out.read_text().splitlines()}
     assert names == {"Influenza A", "Influenza B"}
 
 
-def test_check_reports_line_and_field_and_fails(tmp_path):
+def test_check_reports_line_and_field_and_fails(run, tmp_path):
     file = tmp_path / "cases.jsonl"
     leaking = {**CASE, "record": {"presentation": {"complaint": "Cough; COVID-19 at home"}}}
     file.write_text(lines(CASE, CASE, {**CASE, "id": "c", "truth": {"diagnoses": "x"}}, {**leaking, "id": "d"}))
@@ -236,7 +210,7 @@ def test_check_reports_line_and_field_and_fails(tmp_path):
     assert "presentation" in found[4, "error"]["field"]
 
 
-def test_what_is_shipped_is_sound_and_up_to_date(tmp_path):
+def test_what_is_shipped_is_sound_and_up_to_date(run, tmp_path):
     run("cases", "check")
     for name, language in (("shipped", "en"), ("shipped-zh", "zh")):
         out = tmp_path / name
@@ -257,14 +231,14 @@ def test_what_is_shipped_is_sound_and_up_to_date(tmp_path):
         assert out.read_text("utf-8") == SHIPPED[name].read_text("utf-8"), "generate the shipped cases anew"
 
 
-def test_the_ceiling_is_printed():
+def test_the_ceiling_is_printed(run):
     shown = run("cases", "check", "--ceiling", "--n", 80)
     assert "Ceiling:" in shown.stdout
     document = json.loads(run("cases", "check", "shipped", "--ceiling", "--json").stdout)
     assert document["n"] == 48
 
 
-def test_the_schema_describes_the_shipped_cases():
+def test_the_schema_describes_the_shipped_cases(run):
     schema = json.loads(run("cases", "schema").stdout)
     assert schema == json.loads(msgspec.json.encode(case_schema()))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -274,7 +248,7 @@ def test_the_schema_describes_the_shipped_cases():
         jsonschema.validate({**CASE, "record": {"presentation": {"complaint": 3}}}, schema)
 
 
-def test_the_demo_ends_with_what_to_try_next():
+def test_the_demo_ends_with_what_to_try_next(run):
     shown = run("demo").stdout
     assert "48 visits:" in shown
     assert "Try next:" in shown

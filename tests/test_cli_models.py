@@ -1,0 +1,112 @@
+"""Language models at the command line: mixes of minds, going on after a stop, and everything an endpoint can refuse."""
+
+import json
+
+import pytest
+
+from polyclinic.testing.process import EndpointProcess
+
+KEY = "sk-proj-NOBODY-MAY-SEE-THIS-42"
+CASE = ("consult", "--case", "shipped#p1-00001")
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with EndpointProcess(latency=0.001) as process:
+        yield process
+
+
+@pytest.mark.parametrize(
+    "minds",
+    [
+        {"doctor": "direct/a", "patient": "rules"},
+        {"doctor": "rules", "patient": "direct/a"},
+        {"doctor": "direct/a", "patient": "direct/b", "examiner": "direct/c"},
+    ],
+    ids="-".join,
+)
+def test_any_mix_of_minds(run, endpoint, minds):
+    options = [word for role, mind in minds.items() for word in (f"--{role}", mind)]
+    done = run(*CASE, *options, "--base-url", endpoint.url, "--json")
+    document = json.loads(done.stdout)
+    playing = document["trace"][0]["minds"]
+    assert {role: playing[role] for role in minds if role in playing} == minds
+    assert document["end"] in ("concluded", "turn limit", "patient left")
+
+
+def test_calls_tokens_and_cost_are_told(run, endpoint):
+    shown = run(*CASE, "--doctor", "direct/a", "--base-url", endpoint.url, "--price", "1,2")
+    assert "model calls" in shown.stderr
+    assert "speak" in shown.stderr and "report" in shown.stderr and "cost" in shown.stderr
+
+
+def test_with_a_journal_nothing_is_asked_twice(run, endpoint, tmp_path):
+    command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json")
+    before = endpoint.counters()["requests"]
+    for name in ("one", "two"):
+        run(*command, "--journal", tmp_path / "journal", "--out", tmp_path / name)
+        if name == "one":
+            asked = endpoint.counters()["requests"] - before
+    assert asked >= 48
+    assert endpoint.counters()["requests"] - before == asked
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_path):
+    command = ["consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", endpoint.url, "--json"]
+    command += ["--journal", tmp_path / "journal", "--concurrency", 4]
+    stopped = run(*command, "--max-tokens", 3000, code=1)
+    done = len(json.loads(stopped.stdout)) if stopped.stdout else 0
+    assert done < 48
+    assert f"{done} of 48 visits are done" in stopped.stderr
+    assert "--max-tokens allows 3,000" in stopped.stderr
+    before = endpoint.counters()["requests"]
+    assert len(json.loads(run(*command).stdout)) == 48
+    again = endpoint.counters()["requests"] - before
+    fresh_before = endpoint.counters()["requests"]
+    run(*command[: command.index("--journal")])
+    assert again < endpoint.counters()["requests"] - fresh_before
+
+
+def test_too_many_failures_fail_the_run(run):
+    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+        command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", refusing.url, "--json")
+        done = run(*command, code=1)
+        visits = json.loads(done.stdout)
+        assert {visit["end"] for visit in visits} == {"failed"}
+        assert all(visit["report"] is None for visit in visits)
+        failed = [event for event in visits[0]["trace"] if event["event"] == "failed"]
+        assert failed[0]["error"] == "Refused"
+        assert "48 of 48 visits failed" in done.stderr
+        run(*command, "--max-failures", 100)
+
+
+def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path):
+    direct = (*CASE, "--json", "--doctor", "direct/a", "--base-url")
+    assert "direct/NAME" in complaint(*CASE, "--doctor", "gpt-4o")
+    assert "there are: direct/NAME" in complaint(*CASE, "--doctor", "oracle/x")
+    assert "needs what a million tokens cost" in complaint(*direct, endpoint.url, "--price", "cheap")
+    assert "nonsense" in complaint(*direct, "nonsense")
+    with EndpointProcess(key="right", models=["b"]) as strict:
+        assert "OPENAI_API_KEY" in complaint(*direct, strict.url)
+        assert "MY_KEY" in complaint(*direct, strict.url, "--api-key-env", "MY_KEY")
+        wrong = complaint(*direct, strict.url, env={"OPENAI_API_KEY": KEY})
+        assert "OPENAI_API_KEY" in wrong and KEY not in wrong
+        assert "'a'" in complaint(*direct, strict.url, env={"OPENAI_API_KEY": "right"})
+    down = run(*direct, "http://127.0.0.1:9/v1", code=1)
+    assert "Unreachable" in down.stderr and down.stderr.count("\n") == 1
+
+
+def test_a_key_never_shows(run, tmp_path):
+    with EndpointProcess(key=KEY, faults=0.2, seed=3) as endpoint:
+        shown = run(
+            *("consult", "--case", "shipped", "--doctor", "direct/a", "--patient", "direct/b", "--json"),
+            *("--base-url", endpoint.url, "--journal", tmp_path / "journal", "--out", tmp_path / "trace"),
+            *("--max-failures", 100),
+            env={"OPENAI_API_KEY": KEY},
+        )
+    assert endpoint.url
+    assert KEY not in shown.stdout + shown.stderr
+    written = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert len(written) >= 2
+    assert not any(KEY.encode() in content for content in written)
