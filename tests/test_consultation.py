@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
@@ -132,6 +132,29 @@ async def test_one_step():
     assert (came.end, came.turns) == (End.CONCLUDED, 0)
     failed = await one_step(doctor(report=None))
     assert (failed.end, failed.report) == (End.FAILED, None)
+
+
+QUESTION = Question(id="q", stem="What is it?", options={"A": "Cold", "B": "Flu"})
+
+
+@pytest.mark.parametrize(("given", "answer"), [({"answer": "B"}, "B"), ({"answer": None}, None)])
+async def test_a_question_is_put_in_place_of_the_report(given, answer):
+    who = Doctor(
+        Scripted({"speak": [DoctorTurn("Bye.", conclude=True)], "choose": [given]}),
+        Presentation(complaint="cough"),
+        max_turns=10,
+    )
+    came = await consultation(who, patient(), None, question=QUESTION)
+    assert (came.end, came.report, came.answer) == (End.CONCLUDED, None, answer)
+    assert [type(e).__name__ for e in came.trace][-2:] == ["Chosen", "Ended"]
+
+
+async def test_an_option_that_does_not_exist_is_a_failure_and_no_answer():
+    who = Doctor(Scripted({"choose": [{"answer": "E"}]}), Presentation(complaint="cough"), max_turns=10)
+    came = await one_step(who, question=QUESTION)
+    assert (came.end, came.answer) == (End.FAILED, None)
+    assert came.trace.last(Failed).error == "WrongAnswer"
+    assert "the options are A, B" in came.trace.last(Failed).problem
 
 
 anything = st.one_of(

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.ceiling import measure
 from polyclinic.events import Examined, Role, Said
@@ -15,7 +15,7 @@ from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.doctor import Doctor
 from polyclinic.players.mind_rules_doctor import HISTORY_FIRST, RulesDoctor
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import REPORT, SPEAK
+from polyclinic.players.player import REPORT, SPEAK, choose_from
 from polyclinic.visit import see
 
 
@@ -112,3 +112,14 @@ async def test_in_one_step_it_reads_the_record(reader):
     assert {"high fever", "loss of smell", "cough"} <= set(report.symptoms)
     assert "tobacco smoke" not in report.symptoms
     assert report.diagnoses[0].name == "COVID-19"
+
+
+async def test_it_chooses_among_the_diseases_it_knows(reader):
+    doctor = Doctor(
+        RulesDoctor(reader), Presentation(complaint="A wheeze and a tight chest for 2 months"), max_turns=10
+    )
+    options = {"A": "Gout", "B": "Influenza A", "C": "Bronchial Asthma"}
+    question = Question(id="q", stem="Which?", options=options)
+    assert (await doctor.act(choose_from(question))).answer == "C"
+    unknown = Question(id="q", stem="Which?", options={"A": "Gout", "B": "Scurvy"})
+    assert (await doctor.act(choose_from(unknown))).answer is None

@@ -106,6 +106,13 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     report: Report
 
 
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="chosen"):
+    """The doctor answers the case's multiple-choice question; None where it commits to no option."""
+
+    seq: int
+    answer: str | None
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="failed"):
     """A player gave no usable answer.
 
@@ -141,7 +148,7 @@ class Revealed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     answers: tuple[str, ...] = ()
 
 
-Event = Opened | Said | Examined | Reported | Failed | Ended | Revealed
+Event = Opened | Said | Examined | Reported | Chosen | Failed | Ended | Revealed
 
 E = TypeVar("E", bound=Event)
 

@@ -16,7 +16,7 @@ from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity, Truth
 from polyclinic.errors import BadInput
-from polyclinic.events import TRACE_FORMAT, End, Ended, Event, Opened, Reported, Revealed, Role, Trace
+from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Opened, Reported, Revealed, Role, Trace
 from polyclinic.methods.consultation import MAX_TURNS, Consultation, consultation, one_step
 from polyclinic.players.doctor import Doctor
 from polyclinic.players.examiner import Examiner
@@ -31,7 +31,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         case: the case's id.
         end: why it ended.
         turns: what the doctor said, counted.
-        report: the doctor's report; None where the visit failed.
+        report: the doctor's report; None where the visit failed, or the question was put in its place.
+        answer: the key that the doctor chose; None where it chose none.
         truth: what is so.
         trace: everything that happened, the truth last.
     """
@@ -40,6 +41,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     end: End
     turns: int
     report: Report | None
+    answer: str | None = None
     truth: Truth
     trace: Trace
 
@@ -64,6 +66,7 @@ async def see(
     *,
     max_turns: int = MAX_TURNS,
     in_one_step: bool = False,
+    put_question: bool = False,
     watch: Callable[[Event], None] | None = None,
 ) -> Visit:
     """Lets a doctor see the patient of a case.
@@ -73,18 +76,25 @@ async def see(
         minds: who plays.
         max_turns: the doctor's turns.
         in_one_step: the doctor reads the whole record and reports, without a dialogue.
+        put_question: the doctor answers the case's question in place of the report.
         watch: called with each event as it happens.
 
     Returns:
         The visit; a player's failure is its end, and is not raised.
+
+    Raises:
+        BadInput: the question is to be put, and the case has none.
     """
     trace = Trace()
+    question = case.question if put_question else None
 
     def happen(event: Event) -> None:
         trace.add(event)
         if watch is not None:
             watch(event)
 
+    if put_question and question is None:
+        raise BadInput(f"case {case.id} has no multiple-choice question")
     doctor = Doctor(
         minds.doctor(case.id), case.presentation, max_turns=max_turns, record=case.record if in_one_step else None
     )
@@ -112,11 +122,21 @@ async def see(
     )
     came: Consultation
     if in_one_step:
-        came = await one_step(doctor, trace=trace, watch=watch)
+        came = await one_step(doctor, question=question, trace=trace, watch=watch)
     else:
-        came = await consultation(doctor, patient, examiner, max_turns=max_turns, trace=trace, watch=watch)
+        came = await consultation(
+            doctor, patient, examiner, max_turns=max_turns, question=question, trace=trace, watch=watch
+        )
     happen(_revealed(case, trace.next))
-    return Visit(case=case.id, end=came.end, turns=came.turns, report=came.report, truth=case.truth, trace=trace)
+    return Visit(
+        case=case.id,
+        end=came.end,
+        turns=came.turns,
+        report=came.report,
+        answer=came.answer,
+        truth=case.truth,
+        trace=trace,
+    )
 
 
 def _revealed(case: Case, seq: int) -> Revealed:
@@ -141,7 +161,7 @@ def revisit(trace: Trace) -> Visit:
     opened, ended, revealed = trace.last(Opened), trace.last(Ended), trace.last(Revealed)
     if opened is None or ended is None or revealed is None:
         raise BadInput("the trace breaks off before the end of the visit; 'polyclinic replay' shows what there is")
-    reported = trace.last(Reported)
+    reported, chosen = trace.last(Reported), trace.last(Chosen)
     truth = Truth(
         diagnoses=revealed.diagnoses,
         rationale=revealed.rationale,
@@ -150,4 +170,7 @@ def revisit(trace: Trace) -> Visit:
         answers=revealed.answers,
     )
     report = reported.report if reported is not None else None
-    return Visit(case=opened.case, end=ended.reason, turns=ended.turns, report=report, truth=truth, trace=trace)
+    answer = chosen.answer if chosen is not None else None
+    return Visit(
+        case=opened.case, end=ended.reason, turns=ended.turns, report=report, answer=answer, truth=truth, trace=trace
+    )

@@ -130,6 +130,24 @@ async def test_an_unusable_answer_fails_the_visit_by_name(answer, error):
     assert (failed.who, failed.error) == (Role.DOCTOR, error)
 
 
+async def test_a_model_chooses_an_option_after_the_dialogue(shared_data):
+    case = next(read_cases(shared_data / "cases" / "aie" / "MedicalExam.json"))
+    asked = []
+
+    def answer(messages):
+        asked.append(messages)
+        return {"say": "Fever?", "conclude": False} if len(asked) < 3 else "b"
+
+    models = {"direct/x": Scripted(answer)}
+    minds = Minds(doctor="direct/x", knowledge=read_knowledge(), seed=1, models=models)
+    visit = await see(case, minds, max_turns=2, put_question=True)
+    assert (visit.answer, visit.report) == ("B", None)
+    told = "\n".join(text for _, text in asked[-1])
+    assert case.question.stem in told
+    assert all(f"{key}. {text}" in told for key, text in case.question.options.items())
+    assert all(text not in "\n".join(t for _, t in asked[0]) for text in case.question.options.values())
+
+
 def test_names_of_models():
     assert all(map(is_model, ("local", "local/x.gguf", "direct/qwen", "openai/gpt-4o", "inspect/openai/gpt-4o")))
     assert not any(map(is_model, ("rules", "scripted:a/b.json", "oracle", "scripted")))

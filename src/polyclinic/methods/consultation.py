@@ -14,19 +14,29 @@ from collections.abc import Callable
 
 import msgspec
 
+from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Report
 from polyclinic.errors import PlayFailure
-from polyclinic.events import End, Ended, Event, Examined, Failed, Reported, Role, Said, State, Trace
-from polyclinic.players.player import EXAMINE, OPEN, REPLY, REPORT, SPEAK, Player
+from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Reported, Role, Said, State, Trace
+from polyclinic.players.player import EXAMINE, OPEN, REPLY, REPORT, SPEAK, Player, choose_from
 
 MAX_TURNS = 10
 
 
 class Consultation(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a visit: the trace, the report (None where it failed), why it ended, the doctor's turns."""
+    """What came of a visit.
+
+    Attributes:
+        trace: everything that happened.
+        report: the doctor's report; None where the visit failed or none was asked for.
+        answer: the key of the option that the doctor chose; None where it chose none, or no question was put.
+        end: why it ended.
+        turns: what the doctor said, counted.
+    """
 
     trace: Trace
     report: Report | None
+    answer: str | None = None
     end: End
     turns: int
 
@@ -37,6 +47,7 @@ async def consultation(
     examiner: Player | None,
     *,
     max_turns: int = MAX_TURNS,
+    question: Question | None = None,
     trace: Trace | None = None,
     watch: Callable[[Event], None] | None = None,
 ) -> Consultation:
@@ -47,6 +58,7 @@ async def consultation(
         patient: opens with the complaint, answers, and turns to the examiner where the doctor ordered something.
         examiner: looks results up; None where the patient holds them (AIE's online visit).
         max_turns: the doctor's turns; at the limit the doctor is asked for the report.
+        question: put to the doctor after the dialogue in place of the report (AIE's diagnosis step, §4.3).
         trace: events go to its end; a new one by default.
         watch: called with each event as it happens.
 
@@ -71,9 +83,9 @@ async def consultation(
         hearers = (Role.DOCTOR, Role.PATIENT, *((to,) if to is Role.EXAMINER else ()))
         happen(Said(seq=trace.next, turn=turn, who=who, to=to, text=text, state=state), *hearers)
 
-    def ended(reason: End, report: Report | None) -> Consultation:
+    def ended(reason: End, report: Report | None = None, answer: str | None = None) -> Consultation:
         happen(Ended(seq=trace.next, reason=reason, turns=turn))
-        return Consultation(trace=trace, report=report, end=reason, turns=turn)
+        return Consultation(trace=trace, report=report, answer=answer, end=reason, turns=turn)
 
     try:
         # 1. The patient opens with the complaint.
@@ -112,23 +124,32 @@ async def consultation(
                     Role.DOCTOR,
                     Role.PATIENT,
                 )
-        # 5. The doctor reports.
+        # 5. The doctor answers the question, or reports.
         acting = Role.DOCTOR
+        if question is not None:
+            choice = await doctor.act(choose_from(question))
+            happen(Chosen(seq=trace.next, answer=choice.answer))
+            return ended(reason, answer=choice.answer)
         report = await doctor.act(REPORT)
         happen(Reported(seq=trace.next, report=report), Role.PATIENT)
         return ended(reason, report)
     except PlayFailure as failure:
         happen(Failed(seq=trace.next, who=acting, error=type(failure).__name__, problem=str(failure)))
-        return ended(End.FAILED, None)
+        return ended(End.FAILED)
 
 
 async def one_step(
-    doctor: Player, *, trace: Trace | None = None, watch: Callable[[Event], None] | None = None
+    doctor: Player,
+    *,
+    question: Question | None = None,
+    trace: Trace | None = None,
+    watch: Callable[[Event], None] | None = None,
 ) -> Consultation:
-    """Asks a doctor who was given the whole record for the report, without a dialogue: the upper bound (AI Hospital).
+    """Asks a doctor who was given the whole record, without a dialogue: the upper bound (AI Hospital; AIE's MCQE).
 
     Args:
         doctor: a doctor who knows the record.
+        question: put to the doctor in place of asking for the report.
         trace: as in `consultation`.
         watch: as in `consultation`.
     """
@@ -139,12 +160,16 @@ async def one_step(
         if watch is not None:
             watch(event)
 
+    report, answer, end = None, None, End.CONCLUDED
     try:
-        report = await doctor.act(REPORT)
-        happen(Reported(seq=trace.next, report=report))
-        end = End.CONCLUDED
+        if question is not None:
+            answer = (await doctor.act(choose_from(question))).answer
+            happen(Chosen(seq=trace.next, answer=answer))
+        else:
+            report = await doctor.act(REPORT)
+            happen(Reported(seq=trace.next, report=report))
     except PlayFailure as failure:
-        report, end = None, End.FAILED
+        end = End.FAILED
         happen(Failed(seq=trace.next, who=Role.DOCTOR, error=type(failure).__name__, problem=str(failure)))
     happen(Ended(seq=trace.next, reason=end, turns=0))
-    return Consultation(trace=trace, report=report, end=end, turns=0)
+    return Consultation(trace=trace, report=report, answer=answer, end=end, turns=0)

@@ -19,7 +19,7 @@ from polyclinic.models.model import Message, Model
 from polyclinic.players.doctor import Doctor
 from polyclinic.players.examiner import Examiner
 from polyclinic.players.patient import Patient
-from polyclinic.players.player import Ask, DoctorTurn, PatientTurn, Purpose, Request
+from polyclinic.players.player import Ask, Choice, DoctorTurn, PatientTurn, Purpose, Request
 from polyclinic.prompts import Prompts, read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -111,6 +111,10 @@ class ModelMind:
             messages = patient_messages(ask, role, prompts)
         else:
             messages = examiner_messages(role, prompts)
+        if ask.question is not None:
+            keys = tuple(ask.question.options)
+            chosen = await self._model.ask(messages, answer=keys, temperature=self._temperature, purpose=ask.purpose)
+            return Choice(chosen.value)
         wanted = _SHORT[ask.answer] if self._short else ask.answer
         reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
         return msgspec.to_builtins(reply.value) if self._short else reply.value
@@ -125,7 +129,7 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
             [*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings, language)]
         )
         told = prompts("doctor_record", presentation=presentation, record=record)
-        return [("system", told), ("user", prompts("doctor_report"))]
+        return [("system", told), ("user", _last(ask, doctor, prompts))]
     messages: list[Message] = [
         ("system", prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)),
         ("user", prompts("doctor_first")),
@@ -135,11 +139,18 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
             messages.append(("assistant", event.text))
         elif isinstance(event, Said | Examined) and not (isinstance(event, Said) and event.to is Role.EXAMINER):
             messages.append(("user", event.text))
-    if ask.purpose is Purpose.REPORT:
-        messages.append(("user", prompts("doctor_report")))
-    else:
-        messages.append(("user", prompts("doctor_turns_left", left=doctor.turns_left())))
+    messages.append(("user", _last(ask, doctor, prompts)))
     return joined(messages)
+
+
+def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
+    """Returns what is wanted of a doctor now."""
+    if ask.question is not None:
+        options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
+        return prompts("doctor_choose", question=ask.question.stem, options=options)
+    if ask.purpose is Purpose.REPORT:
+        return prompts("doctor_report")
+    return prompts("doctor_turns_left", left=doctor.turns_left())
 
 
 def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:

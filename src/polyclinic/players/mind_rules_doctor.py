@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from polyclinic.cases.presentation import Language
+from polyclinic.cases.presentation import Language, Question
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader, Vector
 from polyclinic.knowledge.knowledge import SEVERITIES
 from polyclinic.players.belief import Belief
 from polyclinic.players.doctor import Doctor
-from polyclinic.players.player import Ask, DoctorTurn, Purpose
+from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.sayings import SAYINGS
 
 CONFIDENT = 0.98
@@ -70,6 +70,8 @@ class RulesDoctor:
         self._belief.update()
         if ask.purpose is Purpose.REPORT:
             return self._report(role)
+        if ask.question is not None:
+            return self._choice(ask.question, self._belief)
         return self._turn(role, self._belief)
 
     def _turn(self, role: Doctor, belief: Belief) -> DoctorTurn:
@@ -143,6 +145,14 @@ class RulesDoctor:
         if not diagnoses:
             return DoctorTurn(say.no_conclusion, conclude=True)
         return DoctorTurn(say.conclusion.format(disease=diagnoses[0].name), conclude=True)
+
+    def _choice(self, question: Question, belief: Belief) -> Choice:
+        """Returns the option that names the likeliest of its diseases; none where it knows none of them."""
+        by_disease = self._reader.members @ belief.posterior()
+        probable = {disease.id: float(p) for disease, p in zip(self._reader.diseases, by_disease, strict=False)}
+        named = {key: self._reader.knowledge.disease_named(text) for key, text in question.options.items()}
+        known = {key: probable[disease.id] for key, disease in named.items() if disease is not None}
+        return Choice(max(known, key=lambda key: known[key], default=None))
 
     def _diagnoses(self, belief: Belief, language: Language) -> tuple[Diagnosis, ...]:
         by_disease = self._reader.members @ belief.posterior()

@@ -8,10 +8,11 @@ mind (`mind_*.py`) answers. The loop sees neither: it calls `observe` with what 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
 
+from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import PlayFailure
@@ -57,6 +58,12 @@ class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to a multiple-choice question: the key of an option, or None for none of them."""
+
+    answer: str | None
+
+
 class Purpose(StrEnum):
     """What a player can be asked for."""
 
@@ -66,6 +73,7 @@ class Purpose(StrEnum):
     READ_REQUEST = "read request"
     EXAMINE = "examine"
     REPORT = "report"
+    CHOOSE = "choose"
 
 
 class WrongAnswer(PlayFailure):
@@ -73,24 +81,29 @@ class WrongAnswer(PlayFailure):
 
 
 class Ask(msgspec.Struct, Generic[T], frozen=True):
-    """What is wanted of a player: for which purpose, and as an answer of which type."""
+    """What is wanted of a player: for which purpose, as an answer of which type, and to which question if to one."""
 
     purpose: Purpose
     answer: type[T]
+    question: Question | None = None
 
     def check(self, answer: object) -> T:
         """Returns the answer as the type that was asked for.
 
         Raises:
-            WrongAnswer: it is not of that type and cannot be read as it.
+            WrongAnswer: it is not of that type and cannot be read as it, or it is no option of the question.
         """
-        if isinstance(answer, self.answer):
-            return answer
-        try:
-            return msgspec.convert(answer, self.answer)
-        except msgspec.ValidationError as error:
-            problem = f"asked to {self.purpose}, got {type(answer).__name__}: {error}"
-            raise WrongAnswer(problem) from None
+        checked = answer
+        if not isinstance(answer, self.answer):
+            try:
+                checked = msgspec.convert(answer, self.answer)
+            except msgspec.ValidationError as error:
+                problem = f"asked to {self.purpose}, got {type(answer).__name__}: {error}"
+                raise WrongAnswer(problem) from None
+        options = self.question.options if self.question is not None else {}
+        if isinstance(checked, Choice) and checked.answer is not None and checked.answer not in options:
+            raise WrongAnswer(f"asked to {self.purpose}, got {checked.answer!r}; the options are {', '.join(options)}")
+        return cast(T, checked)
 
 
 OPEN = Ask(Purpose.OPEN, PatientTurn)
@@ -99,6 +112,11 @@ SPEAK = Ask(Purpose.SPEAK, DoctorTurn)
 READ_REQUEST = Ask(Purpose.READ_REQUEST, Request)
 EXAMINE = Ask(Purpose.EXAMINE, Results)
 REPORT = Ask(Purpose.REPORT, Report)
+
+
+def choose_from(question: Question) -> Ask[Choice]:
+    """Returns the ask for an answer to a multiple-choice question."""
+    return Ask(Purpose.CHOOSE, Choice, question)
 
 
 class Player(Protocol):
