@@ -7,7 +7,7 @@ import statistics
 import time
 
 from polyclinic.ceiling import measure, wilson
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.minds import Minds

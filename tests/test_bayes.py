@@ -11,7 +11,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.ceiling import measure, wilson
 from polyclinic.errors import BadInput
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.knowledge import SEVERITIES, read_knowledge

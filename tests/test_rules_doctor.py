@@ -8,7 +8,7 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.ceiling import measure
 from polyclinic.events import Examined, Role, Said
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import polyclinic
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -13,7 +14,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
 from polyclinic.events import End, Examined, Opened, Revealed, Role, Said
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.visit import revisit, see
@@ -191,3 +192,11 @@ async def test_whatever_the_doctor_says_the_rules_patient_has_an_answer(said, li
 
 
 _PARTS = ("symptoms", "examinations", "diagnoses", "rationale", "treatment")
+
+
+def test_the_flat_door_opens_to_what_it_names():
+    assert sorted(polyclinic.__all__) == polyclinic.__all__
+    for name in polyclinic.__all__:
+        assert callable(getattr(polyclinic, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'doctor'"):
+        polyclinic.doctor  # noqa: B018

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyclinic.cases.loaders import read_cases
-    from polyclinic.generate import generate
+    from polyclinic.generation import generate
     from polyclinic.knowledge.knowledge import read_knowledge
     from polyclinic.models.open import open_model
     from polyclinic.players.minds import Minds
@@ -22,7 +22,7 @@ __all__ = ["Minds", "generate", "open_model", "read_cases", "read_knowledge", "s
 
 _HOMES = {
     "Minds": "players.minds",
-    "generate": "generate",
+    "generate": "generation",
     "open_model": "models.open",
     "read_cases": "cases.loaders",
     "read_knowledge": "knowledge.knowledge",

@@ -8,7 +8,7 @@ from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import UnreadableReply
 from polyclinic.events import End, Examined, Failed, Role, Said
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.mind_model import PROMPTS, joined

@@ -12,7 +12,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.errors import BudgetSpent, Refused, TimedOut, UnknownMind, UnreadableReply
 from polyclinic.events import End, Failed, Role, Said, State
-from polyclinic.generate import generate
+from polyclinic.generation import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.consultation import consultation
 from polyclinic.models.scripted import Scripted

@@ -97,7 +97,7 @@ def check(
         from polyclinic.cases.loaders import read_cases
         from polyclinic.cases.shipped import shipped_path
         from polyclinic.ceiling import measure
-        from polyclinic.generate import generate
+        from polyclinic.generation import generate
 
         knowledge = read_knowledge().select(diseases)
         if file is None:
@@ -202,7 +202,7 @@ def generate(
 ) -> None:
     """Draw patients from the medical knowledge, balanced over disease and severity."""
     from polyclinic.cases.loaders import write_cases
-    from polyclinic.generate import generate as draw
+    from polyclinic.generation import generate as draw
     from polyclinic.knowledge.knowledge import read_knowledge
 
     if language not in ("en", "zh"):

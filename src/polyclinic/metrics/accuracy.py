@@ -35,11 +35,12 @@ def verdict(report: Report | None, truth: Truth, knowledge: Knowledge) -> Verdic
         return Verdict.FAILED
     if not report.diagnoses:
         return Verdict.NO_DIAGNOSIS
-    given = _identity(report.diagnoses[0].name, knowledge)
-    return Verdict.RIGHT if given in {_identity(d.name, knowledge) for d in truth.diagnoses} else Verdict.WRONG
+    given = identity(report.diagnoses[0].name, knowledge)
+    return Verdict.RIGHT if given in {identity(d.name, knowledge) for d in truth.diagnoses} else Verdict.WRONG
 
 
-def _identity(name: str, knowledge: Knowledge) -> str:
+def identity(name: str, knowledge: Knowledge) -> str:
+    """Returns what a name of a disease means: the id of a known disease, or the name made plain."""
     disease = knowledge.disease_named(name)
     return disease.id if disease is not None else plain_name(name)
 

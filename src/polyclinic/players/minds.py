@@ -52,7 +52,7 @@ def is_model(name: str) -> bool:
 
 
 def model_of(name: str) -> str | None:
-    """Returns the name of the language model that a mind needs, None where it needs none: `saps:local` needs `local`."""
+    """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`."""
     kind, _, model = name.partition(":")
     named = model if kind in _SAPS else name
     return named if is_model(named) else None
@@ -125,7 +125,7 @@ class Minds:
         model = self._opened(role, case)
         if model is None or name.partition(":")[0] in _SAPS:
             return None
-        return ModelMind(model, name=name, temperature=self._temperature)
+        return ModelMind(model, name=name, temperature=self._temperature, short=name.partition("/")[0] == "local")
 
     def _saps(self, case: str) -> Saps | None:
         """Returns the state-aware patient, or None where the patient is another."""
@@ -134,7 +134,8 @@ class Minds:
         model = self._opened(Role.PATIENT, case)
         if model is None or tracker is None:
             return None
-        return Saps(model, name=name, tracker=tracker, temperature=self._temperature)
+        short = (model_of(name) or "").partition("/")[0] == "local"
+        return Saps(model, name=name, tracker=tracker, temperature=self._temperature, short=short)
 
     def _opened(self, role: Role, case: str) -> Model | None:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
@@ -145,11 +146,12 @@ class Minds:
             model = self._journal.wrap(model, episode=case)
         if self._ledger is not None:
             model = self._ledger.meter(model, role)
-        return ModelMind(model, name=name, temperature=self._temperature, short=name.partition("/")[0] == "local")
+        return model
 
     def _script(self, role: Role, name: str) -> Script | None:
-        """Returns the script of a scripted mind, or None for `rules` and for a model."""
-        return None if name in self._models else read_script(role, name)
+        """Returns the script of a scripted mind, or None for `rules` and for what a model plays."""
+        plays = role is Role.PATIENT or name.partition(":")[0] not in _SAPS
+        return None if plays and model_of(name) in self._models else read_script(role, name)
 
 
 def read_script(role: Role, name: str) -> Script | None:

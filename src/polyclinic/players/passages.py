@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-_SIGNS = "<>≤≥＜＞±%％‰°℃"
+_SIGNS = "<>≤≥±%‰°"
 """What belongs to the number beside it, also where it was not copied with it."""
 
 
@@ -23,10 +23,10 @@ def standing(passages: Iterable[str], text: str) -> tuple[str, ...]:
         while at >= 0:
             begin, end = places[at], places[at + len(wanted) - 1] + 1
             if not _inside(text, begin) and not _inside(text, end):
-                lead, tail = passage[: copied[0]] + _SIGNS, passage[copied[-1] + 1 :] + _SIGNS
-                while begin and text[begin - 1] in lead:
+                lead, tail = _narrow(passage[: copied[0]]) + _SIGNS, _narrow(passage[copied[-1] + 1 :]) + _SIGNS
+                while begin and _narrow(text[begin - 1]) in lead:
                     begin -= 1
-                while end < len(text) and text[end] in tail:
+                while end < len(text) and _narrow(text[end]) in tail:
                     end += 1
                 found[text[begin:end].strip()] = None
                 break
@@ -34,14 +34,13 @@ def standing(passages: Iterable[str], text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _narrow(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
 def _bare(text: str) -> tuple[str, list[int]]:
     """Returns the letters and digits of a text, and where each of them stands."""
-    kept = [
-        (bare, place)
-        for place, char in enumerate(text)
-        for bare in unicodedata.normalize("NFKC", char).casefold()
-        if bare.isalnum()
-    ]
+    kept = [(bare, place) for place, char in enumerate(text) for bare in _narrow(char).casefold() if bare.isalnum()]
     return "".join(bare for bare, _ in kept), [place for _, place in kept]
 
 

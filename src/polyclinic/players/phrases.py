@@ -161,7 +161,10 @@ def ordered(text: str, language: Language) -> str:
 
 
 _EXAMINATION_EN = re.compile(rf"(?:[\w-]+ ){{0,2}}(?:{EXAMINATION.pattern})(?: of the \w+)?", re.IGNORECASE)
-_EXAMINATION_ZH = re.compile(rf"[\u3400-\u9fff]{{0,6}}(?:{EXAMINATION.pattern})", re.IGNORECASE)
+# Techniques with a hyphen between them are one examination: a CT does not answer for a PET-CT.
+_EXAMINATION_ZH = re.compile(
+    rf"[\u3400-\u9fff]{{0,6}}(?:{EXAMINATION.pattern})(?:[-－](?:{EXAMINATION.pattern}))*", re.IGNORECASE
+)
 
 
 def examinations(text: str, language: Language) -> list[str]:
@@ -170,7 +173,12 @@ def examinations(text: str, language: Language) -> list[str]:
         return [m[0] for m in _EXAMINATION_EN.finditer(text)]
     found = (m[0] for m in _EXAMINATION_ZH.finditer(text))
     # What stands before the last verb or particle is no part of the name.
-    return [re.sub(r"^.*[做过了的行个次查在名为项对和及与您](?=.{2})", "", name) for name in found]
+    return [re.sub(r"^.*[做过了的行成善受个次查在名为项对和及与您](?=.{2})", "", name) for name in found]
+
+
+def bare_name(named: str) -> str:
+    """Returns what is ordered without the word that only says that it is an examination."""
+    return re.sub(r"的?(?:检查|检验|化验|测定)$|\s+(?:tests?|examinations?|levels?)$", "", named, flags=re.IGNORECASE)
 
 
 def who(topic: str, presentation: Presentation) -> str:

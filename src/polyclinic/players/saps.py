@@ -15,18 +15,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
 from polyclinic.events import Examined, Role, Said, State
-from polyclinic.models.model import Message, Model
+from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.mind_model import describe, finding_lines, history_lines, joined
 from polyclinic.players.mind_rules_patient import voice_of
 from polyclinic.players.passages import standing
 from polyclinic.players.patient import Patient
 from polyclinic.players.player import Ask, PatientTurn, Purpose
+from polyclinic.players.saps_answers import SHORT, Held, HeldInWard, Spoken
 from polyclinic.players.terms import terms
 from polyclinic.players.wording import opening
 from polyclinic.prompts import Prompts, read_prompts
@@ -34,27 +35,6 @@ from polyclinic.prompts import Prompts, read_prompts
 PROMPTS = Path(__file__).with_suffix(".md")
 
 Tracker = Literal["staged", "parallel"]
-
-Passage = Annotated[str, msgspec.Meta(max_length=4000)]
-
-
-class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the patient's information holds of what the doctor asks for or advises, word for word."""
-
-    relevant: bool
-    texts: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
-
-
-class HeldInWard(Held, frozen=True, forbid_unknown_fields=True):
-    """The same, and which examinations the doctor wants done or read out."""
-
-    examinations: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
-
-
-class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The patient's reply."""
-
-    say: Annotated[str, msgspec.Meta(min_length=1, max_length=8000)]
 
 
 class Tracked(msgspec.Struct, frozen=True):
@@ -87,12 +67,20 @@ class Saps:
         tracker: "staged" or "parallel". Both give the same states with a model that answers the same question always
             in the same way; parallel trades up to four calls a turn that are not needed for one or two round trips.
         temperature: as `Model.ask`; None leaves it to the server.
+        short: asks for answers with bounds on every text and list.
     """
 
     def __init__(
-        self, model: Model, *, name: str, tracker: Tracker = "staged", temperature: float | None = None
+        self,
+        model: Model,
+        *,
+        name: str,
+        tracker: Tracker = "staged",
+        temperature: float | None = None,
+        short: bool = False,
     ) -> None:
-        self._model, self._name, self._tracker, self._temperature = model, name, tracker, temperature
+        self._model, self._name, self._tracker = model, name, tracker
+        self._temperature, self._short = temperature, short
 
     @property
     def name(self) -> str:
@@ -133,8 +121,7 @@ class Saps:
 
         async def ask(question: str) -> Any:
             messages, answer = tracker_question(question, role, prompts)
-            reply = await self._model.ask(messages, answer=answer, temperature=self._temperature, purpose=question)
-            return reply.value
+            return (await self._ask(messages, answer, question)).value
 
         if self._tracker == "staged":
             return await decide(ask, role)
@@ -152,8 +139,12 @@ class Saps:
 
         return await decide(look_up, role)
 
+    async def _ask(self, messages: list[Message], answer: Any, purpose: str) -> Reply:
+        wanted = SHORT.get(answer, answer) if self._short else answer
+        return await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=purpose)
+
     async def _reply(self, messages: list[Message]) -> str:
-        reply = await self._model.ask(messages, answer=Spoken, temperature=self._temperature, purpose="reply")
+        reply = await self._ask(messages, Spoken, "reply")
         said: str = reply.value.say.strip()
         if not said:
             raise UnreadableReply("the patient's reply is blank", text=reply.text, attempts=reply.attempts)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from polyclinic.cases.presentation import Language
-from polyclinic.knowledge.examination_words import EXAMINATION
+from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.players.patient import Patient
 from polyclinic.players.terms import terms
@@ -39,7 +39,10 @@ _EN_DENIAL = re.compile(
 _EN_LABEL = re.compile(r"^[A-Z][\w/ -]{1,25}:\s+(?=[A-Z])")
 _EN_LIST = re.compile(r",\s*(?:or |and )?|\s+or\s+|\s+nor\s+|\s+and\s+")
 _ZH_SENTENCE = re.compile(r"[。；;！？!?\n]+")
-_ZH_CLAUSE = re.compile(r"[，,]")
+# A measured value, and whether it is high or low, belong to the name before them: "血清钾，4.0mmol/L，N".
+_ZH_CLAUSE = re.compile(
+    r"[，,](?!\s*(?:[<>＜＞≤≥]?\d[\d.,*×x^]*\s*(?:%|‰|/|[a-zA-Zμ]+/)|(?:弱?阳|阴)\s*性|[HLN](?![A-Za-z])))"
+)
 _ZH_DENIAL = re.compile(
     r"^(?:也|且|均|患者|患儿|既往|平素|以前|孩子)*(?:否认|没有|未诉|未见|未出现|未发现|未感到?|未感受到|不伴有?|无)(?!痛|力|法|意|诱因|名|明显诱因|间)(?:有|明显|任何|特殊)?"
 )
@@ -79,8 +82,8 @@ class Fact:
 
     @property
     def of_examination(self) -> bool:
-        """Whether it reports an examination."""
-        return EXAMINATION.search(self.text) is not None
+        """Whether it reports an examination or a measured value."""
+        return EXAMINATION.search(self.text) is not None or LABORATORY_VALUE.search(self.text) is not None
 
 
 class Story:

@@ -1,0 +1,1 @@
+"""Published evaluations, run: cases in, scores with their uncertainty out."""

@@ -1,0 +1,174 @@
+"""AIE: doctors question a patient in turns, then choose a diagnosis among options (aie-saps §4).
+
+1. Every doctor sees every patient; the patient gives each of the doctor's turns a state.
+2. After the dialogue the doctor answers the case's question from what it collected.
+3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
+4. Ten metrics a dialogue, their means over the cases with errors and intervals, and each doctor against the first.
+
+Visits do not depend on one another and run at once. A visit that failed is outside every mean, and counted.
+Defaults are the paper's: at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import BadInput
+from polyclinic.events import End
+from polyclinic.metrics.conversation import METRICS, Summary, score, summarise
+from polyclinic.metrics.dialogue import Dialogue, LeftOut, Unscorable, from_trace
+from polyclinic.metrics.statistics import Difference, Estimate, estimate, holm, mcnemar, paired_difference
+from polyclinic.players.minds import Minds
+from polyclinic.visit import Visit, see
+
+TURNS = {"zh": 10, "en": 15}
+"""The doctor's turns, as in the paper: HospitalCases are Chinese, MedicalExam is English."""
+
+_AT_ONCE = 256
+
+
+class Doctor(msgspec.Struct, frozen=True, kw_only=True):
+    """How one doctor did.
+
+    Attributes:
+        name: the doctor's mind.
+        summary: the ten metrics, dialogue by dialogue and their means.
+        mcqe: right answers, in percent, of the doctor who reads everything.
+        mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
+        by_length: right answers, in percent, by the number of the doctor's turns (paper, Figure 6c).
+        visits: the visits with dialogue, in the order of the cases.
+    """
+
+    name: str
+    summary: Summary
+    mcqe: Estimate
+    mcqe_failed: int
+    by_length: dict[int, Estimate]
+    visits: tuple[Visit, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One doctor against the first, on the cases that both have.
+
+    Attributes:
+        doctor: its mind.
+        metric: what is compared.
+        difference: its value minus the first doctor's; p by paired bootstrap, for DIAGNOSIS by McNemar's exact test.
+        p_holm: p corrected over all comparisons of the evaluation; None where there is no p.
+    """
+
+    doctor: str
+    metric: str
+    difference: Difference
+    p_holm: float | None
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """All doctors, and each against the first."""
+
+    doctors: tuple[Doctor, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+async def evaluate(
+    cases: Sequence[Case],
+    doctors: dict[str, Minds],
+    *,
+    max_turns: int | None = None,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+) -> Evaluation:
+    """Runs the evaluation.
+
+    Args:
+        cases: each with a question.
+        doctors: for each doctor by name, who plays its visits.
+        max_turns: the doctor's turns; the paper's by default.
+        seed: of the bootstrap.
+        advance: called after each visit; there are two a doctor and case.
+
+    Raises:
+        BadInput: a case has no question.
+    """
+    without = [case.id for case in cases if case.question is None]
+    if without:
+        raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
+    limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def visit(case: Case, minds: Minds, *, one_step: bool) -> Visit:
+        async with limit:
+            turns = max_turns or TURNS[case.presentation.language]
+            visit = await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True)
+        advance()
+        return visit
+
+    async def all_of(minds: Minds) -> tuple[list[Visit], list[Visit]]:
+        with_dialogue, at_once = await asyncio.gather(
+            asyncio.gather(*(visit(case, minds, one_step=False) for case in cases)),
+            asyncio.gather(*(visit(case, minds, one_step=True) for case in cases)),
+        )
+        return with_dialogue, at_once
+
+    seen = await asyncio.gather(*map(all_of, doctors.values()))
+    results = tuple(
+        _doctor(name, cases, with_dialogue, at_once, seed)
+        for name, (with_dialogue, at_once) in zip(doctors, seen, strict=True)
+    )
+    return Evaluation(doctors=results, comparisons=tuple(_compare(results, seed)))
+
+
+def _doctor(
+    name: str, cases: Sequence[Case], with_dialogue: Sequence[Visit], at_once: Sequence[Visit], seed: int
+) -> Doctor:
+    dialogues: list[Dialogue] = []
+    left_out: list[LeftOut] = []
+    for case, visit in zip(cases, with_dialogue, strict=True):
+        try:
+            dialogues.append(from_trace(visit.trace, case, chosen=visit.answer))
+        except Unscorable as problem:
+            left_out.append(LeftOut(case.id, str(problem), failed=visit.end is End.FAILED))
+    scores = [score(dialogue) for dialogue in dialogues]
+    answered = [visit for visit in at_once if visit.end is not End.FAILED]
+    turns = {visit.case: visit.turns for visit in with_dialogue}
+    lengths: dict[int, list[float]] = {}
+    for one in scores:
+        if "DIAGNOSIS" in one.values:
+            lengths.setdefault(turns[str(one.id)], []).append(one.values["DIAGNOSIS"])
+    return Doctor(
+        name=name,
+        summary=summarise(scores, left_out=left_out, seed=seed),
+        mcqe=estimate([100.0 * (visit.answer in visit.truth.answers) for visit in answered], seed=seed),
+        mcqe_failed=len(at_once) - len(answered),
+        by_length={n: estimate(values, seed=seed) for n, values in sorted(lengths.items())},
+        visits=tuple(with_dialogue),
+    )
+
+
+def _compare(doctors: Sequence[Doctor], seed: int) -> list[Comparison]:
+    if not doctors:
+        return []
+    first = {one.id: one for one in doctors[0].summary.scores}
+    rows: list[tuple[str, str, Difference]] = []
+    for doctor in doctors[1:]:
+        for metric in METRICS:
+            pairs = [
+                (one.values[metric], first[one.id].values[metric])
+                for one in doctor.summary.scores
+                if one.id in first and metric in one.values and metric in first[one.id].values
+            ]
+            rows.append((doctor.name, metric, _difference(metric, pairs, seed)))
+    tested = [row for row in rows if row[2].p is not None]
+    corrected = dict(zip(map(id, tested), holm([row[2].p or 0.0 for row in tested]), strict=True))
+    return [Comparison(doctor=row[0], metric=row[1], difference=row[2], p_holm=corrected.get(id(row))) for row in rows]
+
+
+def _difference(metric: str, pairs: Sequence[tuple[float, float]], seed: int) -> Difference:
+    mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+    difference = paired_difference(mine, theirs, seed=seed)
+    if metric == "DIAGNOSIS" and pairs:
+        return msgspec.structs.replace(difference, p=mcnemar([a > 0 for a in mine], [b > 0 for b in theirs]))
+    return difference

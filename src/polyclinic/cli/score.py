@@ -1,0 +1,195 @@
+"""`polyclinic score`: scores of dialogues that were recorded, here or elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyclinic.cli.consult import JsonOption
+from polyclinic.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from polyclinic.metrics.comparison import Compared
+    from polyclinic.metrics.conversation import Summary
+    from polyclinic.metrics.dialogue import LeftOut
+    from polyclinic.metrics.statistics import Estimate
+
+app = typer.Typer(help="Score dialogues that were recorded.", no_args_is_help=True)
+
+_SHOWN = 8
+
+
+@app.command()
+def aie(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file."),
+    ],
+    cases: Annotated[
+        str | None,
+        typer.Option(help="The case file that the traces were made with; COVERAGE and INQUIRY_LOGIC need it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Score how doctors led their consultations: the ten metrics of AIE, and paired differences of several doctors."""
+    from polyclinic.cases.loaders import read_cases
+    from polyclinic.cases.shipped import shipped_path
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.metrics.comparison import compare
+    from polyclinic.metrics.conversation import score, summarise
+    from polyclinic.metrics.transcripts import read_dialogues
+
+    known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
+    summaries: dict[str, Summary] = {}
+    for name, path in _names(files).items():
+        dialogues, left_out = read_dialogues(path, cases=known)
+        summaries[name] = summarise([score(dialogue) for dialogue in dialogues], left_out=left_out, seed=seed)
+    _check_something(files, list(summaries.values()))
+    compared = compare(summaries, seed=seed)
+    if json:
+        documents = [_document(path, summary) for path, summary in zip(files, summaries.values(), strict=True)]
+        print_json(documents[0] if len(files) == 1 else {"files": documents, "comparisons": compared})
+        return
+    screen = console()
+    for name, summary in summaries.items():
+        _show(screen, name, summary)
+    if len(summaries) > 1:
+        _show_side_by_side(screen, summaries)
+        _show_compared(screen, compared)
+
+
+def _names(files: Sequence[Path]) -> dict[str, Path]:
+    """Returns the files by the shortest ends of their paths that tell them apart."""
+    for parts in range(1, max(len(path.parts) for path in files) + 1):
+        names = ["/".join(path.with_suffix("").parts[-parts:]) for path in files]
+        if len(set(names)) == len(files):
+            return dict(zip(names, files, strict=True))
+    raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
+
+
+def _check_something(files: Sequence[Path], summaries: Sequence[Summary]) -> None:
+    if any(summary.scores for summary in summaries):
+        return
+    first = summaries[0].left_out[0] if summaries[0].left_out else None
+    n = sum(len(summary.left_out) for summary in summaries)
+    because = f"; the first, {first.id}: {first.problem}" if first is not None else ""
+    raise BadInput(f"none of the {n} dialogues can be scored{because}", path=files[0])
+
+
+def _document(path: Path, summary: Summary) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "n": len(summary.scores),
+        "metrics": summary.metrics,
+        "second": summary.second,
+        "cases": [{"id": score.id, **score.values} for score in summary.scores],
+        "left_out": summary.left_out,
+        "unreadable": summary.unreadable,
+        "failed": summary.failed,
+    }
+
+
+def _show(screen: Console, name: str, summary: Summary) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.show import plain
+
+    table = Table(show_edge=False, pad_edge=False, title=Text(plain(name)), title_justify="left")
+    for column in ("metric", "mean ± se", "95 % interval", "n"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for metric, estimate in summary.metrics.items():
+        turns = " turns" if metric == "AVG_LEN" else ""
+        table.add_row(metric, _mean(estimate), _interval(estimate), f"{estimate.n}{turns}")
+    table.add_section()
+    for metric, estimate in summary.second.items():
+        table.add_row(metric, _mean(estimate), _interval(estimate), str(estimate.n), style="dim")
+    screen.print(table)
+    wholly = [problem for problem in summary.left_out if not problem.metrics]
+    n = len(summary.scores)
+    counts = f"{n} dialogue{'s' if n != 1 else ''}; {len(wholly)} left out, {summary.failed} of them failed; "
+    screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
+    _show_left_out(screen, summary.left_out)
+    screen.print()
+
+
+def _show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+    from polyclinic.cli.show import plain
+
+    by_problem: dict[tuple[str, str], list[str]] = {}
+    for problem in left_out:
+        where = f"no {', '.join(problem.metrics)}" if problem.metrics else "left out"
+        by_problem.setdefault((where, problem.problem), []).append(str(problem.id))
+    for (where, text), ids in by_problem.items():
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        screen.print(
+            plain(f"  {len(ids)} {where}: {text}: {', '.join(ids[:_SHOWN])}{more}"), style="yellow", soft_wrap=True
+        )
+
+
+def _show_side_by_side(screen: Console, summaries: dict[str, Summary]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.show import plain
+
+    table = Table(show_edge=False, pad_edge=False, title="side by side, mean ± se", title_justify="left")
+    table.add_column("metric")
+    for name in summaries:
+        table.add_column(Text(plain(name)), justify="right")
+    for metric in next(iter(summaries.values())).metrics:
+        table.add_row(metric, *(_mean(summary.metrics[metric]) for summary in summaries.values()))
+    screen.print(table)
+    screen.print()
+
+
+def _show_compared(screen: Console, compared: Sequence[Compared]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.show import plain
+
+    if not compared:
+        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
+        return
+    pairs = dict.fromkeys((c.first, c.second) for c in compared)
+    for first, second in pairs:
+        title = Text(plain(f"{first} less {second}, on the cases of both"))
+        table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
+        for column in ("metric", "difference", "95 % interval", "p", "p (Holm)", "n"):
+            table.add_column(column, justify="left" if column == "metric" else "right")
+        for c in compared:
+            if (c.first, c.second) == (first, second):
+                d = c.difference
+                interval = f"{d.low:+.2f} to {d.high:+.2f}" if d.low is not None and d.high is not None else "–"
+                mean = f"{d.mean:+.2f}" if d.mean is not None else "–"
+                table.add_row(c.metric, mean, interval, _p(d.p), _p(c.p_holm), str(d.n))
+        screen.print(table)
+        screen.print()
+    screen.print(
+        f"p: paired bootstrap, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
+        style="dim",
+    )
+
+
+def _mean(estimate: Estimate) -> str:
+    if estimate.mean is None:
+        return "–"
+    return f"{estimate.mean:.2f} ± {'–' if estimate.stderr is None else f'{estimate.stderr:.2f}'}"
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.low:.2f}-{estimate.high:.2f}" if estimate.low is not None else "–"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"

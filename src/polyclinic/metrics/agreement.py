@@ -1,0 +1,67 @@
+"""How far two agree on labels: confusion, share, Cohen's kappa (Cohen 1960)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from polyclinic.ceiling import wilson
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Two readings of the same things.
+
+    Attributes:
+        labels: in the order of the confusion's rows and columns.
+        confusion: how often each reference label (row) was read as each label (column).
+        unreadable: by reference label, how often the other gave none of the labels; it counts as disagreement.
+        n: how many things.
+        percent: read alike; None where there is nothing.
+        low: lower end of its 95 % interval (Wilson).
+        high: upper end.
+        kappa: agreement beyond chance, at most 1; None where chance alone agrees on everything.
+    """
+
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    unreadable: tuple[int, ...]
+    n: int
+    percent: float | None
+    low: float | None
+    high: float | None
+    kappa: float | None
+
+
+def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:
+    """Compares labels with a reference.
+
+    Args:
+        reference: the labels that count as right.
+        other: the labels that were read, in the same order; None is an answer that could not be read.
+        labels: all there are.
+
+    Raises:
+        ValueError: the two are not of one length, or a reference label is none of the labels.
+    """
+    if len(reference) != len(other):
+        raise ValueError(f"{len(reference)} labels beside {len(other)}")
+    if unknown := set(reference) - set(labels):
+        raise ValueError(f"no such label: {', '.join(sorted(unknown))}")
+    counts = Counter(zip(reference, other, strict=True))
+    n = len(reference)
+    alike = sum(counts[label, label] for label in labels)
+    low, high = wilson(alike, n) if n else (None, None)
+    rows, columns = Counter(reference), Counter(other)
+    by_chance = sum(rows[label] * columns[label] for label in labels)
+    return Agreement(
+        labels=tuple(labels),
+        confusion=tuple(tuple(counts[row, column] for column in labels) for row in labels),
+        unreadable=tuple(sum(c for (r, o), c in counts.items() if r == row and o not in labels) for row in labels),
+        n=n,
+        percent=100 * alike / n if n else None,
+        low=low,
+        high=high,
+        kappa=(n * alike - by_chance) / (n * n - by_chance) if n * n > by_chance else None,
+    )

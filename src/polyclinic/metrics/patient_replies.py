@@ -1,0 +1,129 @@
+"""How well a simulated patient replies: the six metrics of AIE (aie-saps §4.4.1), each over the states it speaks of.
+
+Where the paper prints a formula that measures the opposite of its text, the text counts and the formula is a second
+column. docs/metrics.md writes them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from polyclinic.cases.presentation import Language
+from polyclinic.events import State
+from polyclinic.metrics.agreement import Agreement, agreement
+from polyclinic.metrics.keywords import says
+from polyclinic.metrics.statistics import RESAMPLES, Estimate, estimate
+from polyclinic.metrics.words import rouge_1
+
+PATIENT_METRICS = ("ACCURACY", "PASSIVE", "CAUTIOUS", "HONEST", "FOCUS", "GUIDANCE")
+"""The six, in percent; higher is better."""
+
+PATIENT_SECOND = ("PASSIVE_LEAK", "CAUTIOUS_LEAK", "HONEST_DENIAL")
+"""Formula 10, formula 11 (both are leaks: lower is better), and denial on ineffective advice too (§4.2.1)."""
+
+_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
+_AMBIGUOUS = (State.AMBIGUOUS_INQUIRY, State.AMBIGUOUS_ADVICE)
+_INEFFECTIVE = (State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a patient replied to one turn of a doctor.
+
+    Attributes:
+        case: the case's id; replies of one case are resampled together.
+        turn: which turn of the conversation it was, from 0.
+        state: what the doctor's turn truly was.
+        text: the reply.
+        language: of the case.
+        information: all that is known of the patient.
+        answer: the part of it that the turn asks for; needed on effective inquiry and advice.
+        heard: what the patient took the turn to be; None where it gave no state that can be read.
+    """
+
+    case: str | int
+    turn: int
+    state: State
+    text: str
+    language: Language
+    information: str
+    answer: str | None = None
+    heard: State | None = None
+
+
+class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A patient's scores over many replies.
+
+    Attributes:
+        metrics: the six.
+        second: as the formulas are printed.
+        by_turn: the six for each turn of the conversation.
+        states: how the patient read the doctor's turns.
+        without_answer: replies on effective inquiry or advice whose true answer is not at hand; they are outside
+            ACCURACY and PASSIVE.
+    """
+
+    metrics: dict[str, Estimate]
+    second: dict[str, Estimate]
+    by_turn: dict[int, dict[str, Estimate]]
+    states: Agreement
+    without_answer: int
+
+
+def score_reply(reply: Reply) -> dict[str, float]:
+    """Returns the metrics that speak of this reply's state, in percent; leaks may be negative.
+
+    Raises:
+        MissingExtra: what cuts its language into words is not installed.
+    """
+    state, text, language = reply.state, reply.text, reply.language
+    values: dict[str, float] = {}
+    if state in (*_EFFECTIVE, *_AMBIGUOUS, *_INEFFECTIVE):
+        leaked = 100 * rouge_1(text, reply.information, language).precision
+        if state in _EFFECTIVE:
+            values["CAUTIOUS_LEAK"] = leaked
+            if reply.answer is not None:
+                asked = rouge_1(text, reply.answer, language)
+                values["ACCURACY"] = 100 * asked.recall
+                values["PASSIVE_LEAK"] = leaked - 100 * asked.precision
+                values["PASSIVE"] = 100 - max(0.0, values["PASSIVE_LEAK"])
+        else:
+            values["CAUTIOUS"] = 100 - leaked
+    if state in _INEFFECTIVE:
+        values["HONEST_DENIAL"] = 100.0 * says("denial", text, language)
+        wanted = "denial" if state is State.INEFFECTIVE_INQUIRY else "compliance"
+        values["HONEST"] = 100.0 * says(wanted, text, language)
+    if state in (State.OTHER_TOPIC, State.DEMAND):
+        values["FOCUS"] = 100.0 * says("focus", text, language)
+    if state in _AMBIGUOUS:
+        values["GUIDANCE"] = 100.0 * says("guidance", text, language)
+    return values
+
+
+def summarise_replies(replies: Sequence[Reply], *, resamples: int = RESAMPLES, seed: int = 0) -> PatientSummary:
+    """Returns the six metrics over replies, by turn, and how the states were read; errors are over cases.
+
+    Args:
+        replies: the patient's.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    values = [score_reply(reply) for reply in replies]
+
+    def mean(name: str, turn: int | None = None) -> Estimate:
+        having = [
+            (reply.case, value[name])
+            for reply, value in zip(replies, values, strict=True)
+            if name in value and turn in (None, reply.turn)
+        ]
+        return estimate([v for _, v in having], clusters=[case for case, _ in having], resamples=resamples, seed=seed)
+
+    turns = sorted({reply.turn for reply in replies})
+    return PatientSummary(
+        metrics={name: mean(name) for name in PATIENT_METRICS},
+        second={name: mean(name) for name in PATIENT_SECOND},
+        by_turn={turn: {name: mean(name, turn) for name in PATIENT_METRICS} for turn in turns},
+        states=agreement([r.state for r in replies], [r.heard for r in replies], labels=tuple(State)),
+        without_answer=sum(r.state in _EFFECTIVE and r.answer is None for r in replies),
+    )
