@@ -22,6 +22,10 @@ COMMANDS = (
     ("cases", "check"),
     ("cases", "generate"),
     ("cases", "schema"),
+    ("eval", "aie"),
+    ("score", "aie"),
+    ("check",),
+    ("models", "install"),
 )
 MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
 

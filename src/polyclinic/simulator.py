@@ -2,7 +2,7 @@
 
     cases = read_labelled(Path("labelled.json"))
     rows = await simulate(cases, Minds(patient="rules", knowledge=read_knowledge(), seed=1))
-    agreement(rows).share
+    print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
 
 The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
 length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
@@ -13,6 +13,7 @@ so each question is put right after the patient's opening.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,11 +22,13 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Language, Presentation
 from polyclinic.cases.record import History, Record
-from polyclinic.errors import BadInput, PlayFailure
+from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
+from polyclinic.metrics.agreement import Agreement, agreement
+from polyclinic.metrics.patient_replies import Reply
 from polyclinic.players.minds import Minds
 from polyclinic.players.patient import Patient
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
@@ -34,6 +37,8 @@ _BEGINNING = 160
 """Characters of a vignette in which its patient is introduced; later people are relatives."""
 
 _SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
+
+_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
 
 EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""
@@ -75,50 +80,38 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         case: the case's id.
         question: the question with its labels.
+        language: of the case.
         information: everything that the patient knows, as the set has it.
-        state: what the patient took the question to be; None where its mind tracks no states, or failed.
-        reply: what it said; "" where it failed.
+        state: what the patient took the question to be; None where its mind tracks no states, or gave no answer.
+        reply: what it said; "" where it gave no answer.
         error: the name of the failure; "" where there was none.
+        failed: the endpoint gave no answer at all: the question is outside all figures.
     """
 
     case: str
     question: Question
+    language: Language
     information: str
     state: State | None = None
     reply: str = ""
     error: str = ""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the patient's state is the label."""
-        return self.state is self.question.state
+    failed: bool = False
 
 
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the patient's state is the label.
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """How the patient's states agree with the labels.
 
     Attributes:
-        n: questions answered.
-        right: those on which the states agree.
-        constant: those on which a guess agrees that knows from the key what kind of turn was meant, and takes every
-            specific one for the same, effective or ineffective, whichever is the more frequent.
-        failed: questions that got no answer; they are not in `n`.
+        states: agreement, with the confusion matrix (labels are rows) and Cohen's kappa; an answer that could not be
+            used counts as disagreement.
+        constant: percent on which a guess agrees that knows from the key what kind of turn was meant, and takes every
+            specific one for the same, effective or ineffective, whichever is the more frequent; NaN without questions.
+        failed: questions that the endpoint did not answer; they are in neither.
     """
 
-    n: int
-    right: int
-    constant: int
+    states: Agreement
+    constant: float
     failed: int
-
-    @property
-    def share(self) -> float:
-        """The share of the questions on which the states agree; NaN where there are none."""
-        return self.right / self.n if self.n else float("nan")
-
-    @property
-    def constant_share(self) -> float:
-        """The share on which the constant guess agrees; NaN where there are no questions."""
-        return self.constant / self.n if self.n else float("nan")
 
 
 async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[Row]:
@@ -139,12 +132,12 @@ async def _simulate_case(case: LabelledCase, minds: Minds) -> list[Row]:
     def patient(part: str) -> Patient:
         return Patient(minds.patient(f"{case.id}/{part}"), case.record, setting="online")
 
-    information = case.record.history.present
-    try:
-        opening = await patient("opening").act(OPEN)
-    except PlayFailure as failure:
-        error = type(failure).__name__
-        return [Row(case=case.id, question=q, information=information, error=error) for q in case.questions]
+    def row(question: Question, came: PatientTurn | PlayFailure) -> Row:
+        language, information = case.record.presentation.language, case.record.history.present
+        row = Row(case=case.id, question=question, language=language, information=information)
+        if isinstance(came, PatientTurn):
+            return msgspec.structs.replace(row, state=came.state, reply=came.say)
+        return msgspec.structs.replace(row, error=type(came).__name__, failed=isinstance(came, EndpointError))
 
     async def ask(question: Question) -> Row:
         asked = patient(f"{question.turn}/{question.key}")
@@ -153,9 +146,13 @@ async def _simulate_case(case: LabelledCase, minds: Minds) -> list[Row]:
         try:
             reply = await asked.act(REPLY)
         except PlayFailure as failure:
-            return Row(case=case.id, question=question, information=information, error=type(failure).__name__)
-        return Row(case=case.id, question=question, information=information, state=reply.state, reply=reply.say)
+            return row(question, failure)
+        return row(question, reply)
 
+    try:
+        opening = await patient("opening").act(OPEN)
+    except PlayFailure as failure:
+        return [row(question, failure) for question in case.questions]
     return await asyncio.gather(*map(ask, case.questions))
 
 
@@ -166,31 +163,48 @@ def _dialogue(opening: PatientTurn, question: Question) -> tuple[Said, Said]:
     )
 
 
-def agreement(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Agreement:
-    """Returns how often the states agree with the labels.
+def compare(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Comparison:
+    """Compares the patient's states with the labels.
 
     Args:
         rows: from `simulate`.
         keys: beginnings of the keys that count; `EFFECT` for those where effective must be told from ineffective.
     """
     wanted = [row for row in rows if row.question.key.startswith(tuple(keys))]
-    answered = [row for row in wanted if not row.error]
-    specific = [row.question for row in answered if row.question.key.startswith(EFFECT)]
-    # "A-A-" and "A" or "B": what was meant, and whether it came to anything.
-    effects = Counter(q.state[4:] for q in specific if q.state[:4] == q.key[:4])
-    others = sum(row.question.state == row.question.key for row in answered if row.question not in specific)
-    return Agreement(
-        n=len(answered),
-        right=sum(row.agrees for row in answered),
-        constant=others + max(effects.values(), default=0),
+    answered = [row for row in wanted if not row.failed]
+    asked = [row.question for row in answered]
+    # "A-A-" or "B-A-" is what was meant; the letter after it, whether it came to anything.
+    effects = Counter(q.state[4:] for q in asked if q.key.startswith(EFFECT) and q.state[:4] == q.key[:4])
+    others = sum(q.state == q.key for q in asked if not q.key.startswith(EFFECT))
+    guessed = others + max(effects.values(), default=0)
+    return Comparison(
+        states=agreement([q.state for q in asked], [row.state for row in answered], labels=tuple(State)),
+        constant=100 * guessed / len(asked) if asked else math.nan,
         failed=len(wanted) - len(answered),
     )
 
 
-def confusion(rows: Iterable[Row]) -> dict[State, dict[State, int]]:
-    """Returns how often each label (first) met each state of the patient (second); failures are left out."""
-    counts = Counter((row.question.state, row.state) for row in rows if row.state is not None)
-    return {label: {state: counts[label, state] for state in State} for label in State}
+def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[Reply]:
+    """Returns what was replied, as the patient metrics take it; rows without a reply are left out.
+
+    Args:
+        rows: from `simulate`.
+        recorded: the replies of the set's own simulator in place of the patient's.
+    """
+    return [
+        Reply(
+            case=row.case,
+            turn=row.question.turn,
+            state=row.question.state,
+            text=text,
+            language=row.language,
+            information=row.information,
+            answer=row.question.answer if row.question.state in _EFFECTIVE else None,
+            heard=row.question.recorded_state if recorded else row.state,
+        )
+        for row in rows
+        if (text := row.question.recorded if recorded else row.reply)
+    ]
 
 
 class _Test(msgspec.Struct):

@@ -311,3 +311,26 @@ async def test_no_real_patient_names_its_diagnosis(shared_data, file):
             assert withhold(turn.say, terms) == turn.say, (case.id, question)
     # A millisecond when alone; ten where others use the machine.
     assert spent / replies < 0.01
+
+
+LABORATORY = Record(
+    presentation=Presentation(complaint="乏力1周", language="zh", age=50, sex="male"),
+    history=History(
+        present="患者1周前出现乏力。外院CT示：左肺结节。04-11 08:01：血清锌，9.6umol/L，L；血清蛋白电泳_A，52.2%，L。"
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("advice", "state", "told"),
+    [
+        ("建议您查一下血清锌。", State.EFFECTIVE_ADVICE, "血清锌，9.6umol/L，L"),
+        ("建议您做一次血清蛋白电泳检查。", State.EFFECTIVE_ADVICE, "52.2%"),
+        ("建议您做一次CT检查。", State.EFFECTIVE_ADVICE, "左肺结节"),
+        ("建议您完成PET-CT检查。", State.INEFFECTIVE_ADVICE, "没有做过"),
+    ],
+)
+async def test_a_value_goes_with_its_name_and_a_ct_is_no_pet_ct(advice, state, told):
+    turn = await reply(advice, LABORATORY, setting="online")
+    assert turn.state is state
+    assert told in turn.say

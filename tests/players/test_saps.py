@@ -2,7 +2,9 @@
 
 import asyncio
 import hashlib
+import importlib.util
 import re
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,7 @@ from polyclinic.players.patient import Patient
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.saps import KINDS, PROMPTS, QUESTIONS, Saps
 from polyclinic.prompts import read_prompts
+from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visit import see
 
 RECORDS = {
@@ -459,3 +462,35 @@ def test_prompts_are_in_both_languages_and_in_their_own():
         assert not chinese.search(prompts["en"](name, **given))
         if name != "reply":
             assert chinese.search(prompts["zh"](name, **given))
+
+
+# The measurement of `bench/saps.py`, small.
+
+
+@pytest.fixture(scope="module")
+def bench():
+    path = Path(__file__).parents[2] / "bench" / "saps.py"
+    if not path.exists():
+        pytest.skip("the measurements are not part of the package")
+    spec = importlib.util.spec_from_file_location("bench_saps", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def test_many_visits_wait_for_little_more_than_their_round_trips(bench):
+    latency, states = 0.1, {}
+    options = {"cases": 20, "turns": 3, "at_once": 32}
+    async with Endpoint(answers=bench.answer, latency=latency) as endpoint:
+        for tracker, trips_allowed in (("staged", 3 * 5 + 1), ("parallel", 3 * 3 + 1)):
+            wall, calls, trips, states[tracker] = await bench.measure(endpoint.url, tracker, **options)
+            assert trips <= trips_allowed
+            if tracker == "parallel":
+                # The doctor, five questions at once, the reply; and the report.
+                assert (calls, trips) == (20 * (3 * 7 + 1), trips_allowed)
+            _, _, ratio = bench.figures(tracker, wall, calls, trips, latency=latency, at_once=32)
+            # Loose: other tests run on the same cores, and client and server share one loop here.
+            assert ratio < 3
+            assert endpoint.most_in_flight <= 32
+    assert states["staged"] == states["parallel"]
+    assert len({state for visit in states["staged"] for state in visit}) >= 5

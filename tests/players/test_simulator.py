@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from polyclinic.errors import BadInput, Refused
+from polyclinic.errors import BadInput, Refused, TimedOut
 from polyclinic.events import State
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
-from polyclinic.simulator import EFFECT, agreement, confusion, read_labelled, simulate
+from polyclinic.simulator import EFFECT, compare, read_labelled, replies, simulate
 
 VIGNETTE = "A 30-year-old woman has had a dry cough for three days. She denies chest pain. She works as a teacher."
 LABELS = {
@@ -77,13 +77,17 @@ def test_a_set_that_is_none_is_named(tmp_path, content, told):
 async def test_rows_and_agreement(file):
     rows = await simulate(read_labelled(file), Minds(knowledge=read_knowledge(), seed=1))
     assert [row.question.key for row in rows] == list(LABELS)
-    assert all(row.agrees and row.reply and row.case == "7" and row.information == VIGNETTE for row in rows)
-    whole, effect = agreement(rows), agreement(rows, EFFECT)
-    assert (whole.n, whole.right, whole.failed, whole.constant) == (8, 8, 0, 7)
-    assert (effect.n, effect.right, effect.constant, effect.constant_share) == (4, 4, 3, 0.75)
-    table = confusion(rows)
-    assert table[State.INEFFECTIVE_ADVICE][State.INEFFECTIVE_ADVICE] == 2
-    assert sum(map(sum, (row.values() for row in table.values()))) == 8
+    assert all(row.state is row.question.state and row.reply and row.information == VIGNETTE for row in rows)
+    whole, effect = compare(rows), compare(rows, EFFECT)
+    assert (whole.states.n, whole.states.percent, whole.states.kappa, whole.failed) == (8, 100, 1, 0)
+    assert (whole.constant, effect.states.n, effect.states.percent, effect.constant) == (87.5, 4, 100, 75)
+    labels = whole.states.labels
+    row = whole.states.confusion[labels.index("B-A-B")]
+    assert row[labels.index("B-A-B")] == sum(row) == 2
+    scored = replies(rows)
+    assert [(r.state, r.heard, r.turn) for r in scored] == [(r.state, r.state, n) for n, r in enumerate(scored)]
+    assert [r.answer for r in scored if r.answer] == ["answer A-A-A"]
+    assert {(r.text, r.heard) for r in replies(rows, recorded=True)} == {("?", State.EFFECTIVE_INQUIRY)}
 
 
 async def test_a_state_aware_patient_and_its_failures(file):
@@ -91,17 +95,22 @@ async def test_a_state_aware_patient_and_its_failures(file):
         said = messages[-1][1]
         if "movie" in said:
             return Refused("no")
+        if "raise your leg" in said:
+            return TimedOut("late")
         return {"say": "Hm."} if "`say`" in messages[0][1] else "demand"
 
     minds = Minds(patient="saps:direct/x", knowledge=read_knowledge(), seed=1, models={"direct/x": Scripted(answer)})
     rows = await simulate(read_labelled(file), minds)
-    assert [(row.state, row.reply, row.error) for row in rows] == [
-        *[(State.DEMAND, "Hm.", "")] * 7,
-        (None, "", "Refused"),
+    assert [(row.state, row.reply, row.error, row.failed) for row in rows] == [
+        *[(State.DEMAND, "Hm.", "", False)] * 6,
+        (None, "", "TimedOut", True),
+        (None, "", "Refused", False),
     ]
-    whole = agreement(rows)
-    assert (whole.n, whole.right, whole.failed) == (7, 1, 1)
-    assert agreement([]).share != agreement([]).share  # NaN: there is nothing to agree on
+    whole = compare(rows)
+    # A refusal is an answer that is not right; a question that the endpoint did not answer is outside.
+    assert (whole.states.n, whole.states.percent, sum(whole.states.unreadable), whole.failed) == (7, 0, 1, 1)
+    assert len(replies(rows)) == 6
+    assert compare([]).states.percent is None
 
 
 async def test_a_patient_that_cannot_open_has_answered_nothing(file):
@@ -115,10 +124,9 @@ async def test_the_rules_patient_agrees_with_people(shared_data):
     (path,) = (shared_data / "cases" / "aie" / "patient_simulator").glob("*.json")
     cases = read_labelled(path)
     rows = await simulate(cases, Minds(knowledge=read_knowledge(), seed=1))
-    whole, effect = agreement(rows), agreement(rows, EFFECT)
-    assert (len(cases), whole.n, effect.n) == (25, 200, 100)
-    assert (whole.constant, effect.constant) == (158, 58)
-    assert whole.share >= 0.85
-    assert effect.share >= 0.70
-    again = await simulate(cases, Minds(knowledge=read_knowledge(), seed=1))
-    assert again == rows
+    whole, effect = compare(rows), compare(rows, EFFECT)
+    assert (len(cases), whole.states.n, effect.states.n) == (25, 200, 100)
+    assert (whole.constant, effect.constant) == (79, 58)
+    assert whole.states.percent >= 85
+    assert effect.states.percent >= 70
+    assert await simulate(cases, Minds(knowledge=read_knowledge(), seed=1)) == rows

@@ -3,7 +3,7 @@
 1. Every doctor sees every patient; the patient gives each of the doctor's turns a state.
 2. After the dialogue the doctor answers the case's question from what it collected.
 3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
-4. Ten metrics a dialogue, their means over the cases with errors and intervals, and each doctor against the first.
+4. Ten metrics a dialogue, their means over the cases with errors and intervals, and every two doctors compared.
 
 Visits do not depend on one another and run at once. A visit that failed is outside every mean, and counted.
 Defaults are the paper's: at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam).
@@ -19,9 +19,10 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End
-from polyclinic.metrics.conversation import METRICS, Summary, score, summarise
+from polyclinic.metrics.comparison import Compared, compare
+from polyclinic.metrics.conversation import Summary, score, summarise
 from polyclinic.metrics.dialogue import Dialogue, LeftOut, Unscorable, from_trace
-from polyclinic.metrics.statistics import Difference, Estimate, estimate, holm, mcnemar, paired_difference
+from polyclinic.metrics.statistics import Estimate, estimate
 from polyclinic.players.minds import Minds
 from polyclinic.visit import Visit, see
 
@@ -51,27 +52,11 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
     visits: tuple[Visit, ...]
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One doctor against the first, on the cases that both have.
-
-    Attributes:
-        doctor: its mind.
-        metric: what is compared.
-        difference: its value minus the first doctor's; p by paired bootstrap, for DIAGNOSIS by McNemar's exact test.
-        p_holm: p corrected over all comparisons of the evaluation; None where there is no p.
-    """
-
-    doctor: str
-    metric: str
-    difference: Difference
-    p_holm: float | None
-
-
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and each against the first."""
+    """All doctors, and every two of them on the cases that both have seen."""
 
     doctors: tuple[Doctor, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[Compared, ...]
 
 
 async def evaluate(
@@ -118,7 +103,8 @@ async def evaluate(
         _doctor(name, cases, with_dialogue, at_once, seed)
         for name, (with_dialogue, at_once) in zip(doctors, seen, strict=True)
     )
-    return Evaluation(doctors=results, comparisons=tuple(_compare(results, seed)))
+    compared = compare({doctor.name: doctor.summary for doctor in results}, seed=seed)
+    return Evaluation(doctors=results, comparisons=tuple(compared))
 
 
 def _doctor(
@@ -146,29 +132,3 @@ def _doctor(
         by_length={n: estimate(values, seed=seed) for n, values in sorted(lengths.items())},
         visits=tuple(with_dialogue),
     )
-
-
-def _compare(doctors: Sequence[Doctor], seed: int) -> list[Comparison]:
-    if not doctors:
-        return []
-    first = {one.id: one for one in doctors[0].summary.scores}
-    rows: list[tuple[str, str, Difference]] = []
-    for doctor in doctors[1:]:
-        for metric in METRICS:
-            pairs = [
-                (one.values[metric], first[one.id].values[metric])
-                for one in doctor.summary.scores
-                if one.id in first and metric in one.values and metric in first[one.id].values
-            ]
-            rows.append((doctor.name, metric, _difference(metric, pairs, seed)))
-    tested = [row for row in rows if row[2].p is not None]
-    corrected = dict(zip(map(id, tested), holm([row[2].p or 0.0 for row in tested]), strict=True))
-    return [Comparison(doctor=row[0], metric=row[1], difference=row[2], p_holm=corrected.get(id(row))) for row in rows]
-
-
-def _difference(metric: str, pairs: Sequence[tuple[float, float]], seed: int) -> Difference:
-    mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
-    difference = paired_difference(mine, theirs, seed=seed)
-    if metric == "DIAGNOSIS" and pairs:
-        return msgspec.structs.replace(difference, p=mcnemar([a > 0 for a in mine], [b > 0 for b in theirs]))
-    return difference

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import cases, check, consult, demo, models
+from polyclinic.cli import cases, check, consult, demo, evaluate, models, score
 from polyclinic.errors import PolyclinicError, UserError
 
 # Typer carries its own copy of click, and exports of its errors this one only.
@@ -32,6 +32,8 @@ app.command("consult")(consult.consult)
 app.command("replay")(consult.replay)
 app.command("check")(check.check)
 app.add_typer(cases.app, name="cases")
+app.add_typer(evaluate.app, name="eval")
+app.add_typer(score.app, name="score")
 app.add_typer(models.app, name="models")
 
 

@@ -149,7 +149,8 @@ async def _see(
     live: bool,
     quiet: bool,
 ) -> Seen:
-    async with open_minds(options, knowledge) as (minds, ledger):
+    async with open_minds(options, knowledge) as opened:
+        (minds,), ledger = opened.minds.values(), opened.ledger
         if live and not quiet:
             visits, stopped = [await _watch(cases[0], minds, knowledge, max_turns=max_turns, one_step=one_step)], None
         else:

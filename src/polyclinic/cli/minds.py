@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
-    from polyclinic.models.model import Price
+    from polyclinic.models.model import Model, Price
     from polyclinic.players.minds import Minds
 
 _PANEL = "Language models"
@@ -83,9 +83,25 @@ class MindOptions(msgspec.Struct, frozen=True, kw_only=True):
     price: str | None = None
 
 
+class Opened(NamedTuple):
+    """What was opened: for each doctor who plays its visits, the further models, and what all of them cost."""
+
+    minds: dict[str, Minds]
+    others: Mapping[str, Model]
+    ledger: Ledger
+
+
 @asynccontextmanager
-async def open_minds(options: MindOptions, knowledge: Knowledge) -> AsyncIterator[tuple[Minds, Ledger]]:
+async def open_minds(
+    options: MindOptions, knowledge: Knowledge, *, doctors: Sequence[str] = (), others: Sequence[str] = ()
+) -> AsyncIterator[Opened]:
     """Opens the models among the minds, and what is kept of their answers, as long as they are needed.
+
+    Args:
+        options: who plays, and how.
+        knowledge: what the built-in minds know.
+        doctors: several doctors, each with minds of its own; the one of the options by default.
+        others: further models to open, such as a judge.
 
     Raises:
         UserError: a name, a price or a file cannot be used.
@@ -93,9 +109,10 @@ async def open_minds(options: MindOptions, knowledge: Knowledge) -> AsyncIterato
     from polyclinic.models.journal import Journal
     from polyclinic.models.ledger import Ledger
     from polyclinic.models.open import open_model
-    from polyclinic.players.minds import Minds, is_model
+    from polyclinic.players.minds import Minds, model_of
 
-    names = dict.fromkeys((options.doctor, options.patient, options.examiner))
+    doctors = doctors or [options.doctor]
+    names = (model_of(mind) for mind in (*doctors, options.patient, options.examiner, *others))
     price = read_price(options.price)
     ledger = Ledger(max_cost=options.max_cost, max_tokens=options.max_tokens)
     async with AsyncExitStack() as stack:
@@ -110,16 +127,16 @@ async def open_minds(options: MindOptions, knowledge: Knowledge) -> AsyncIterato
                     seed=options.seed,
                 )
             )
-            for name in names
-            if is_model(name)
+            for name in dict.fromkeys(names)
+            if name is not None
         }
         journal = None
         if options.journal is not None:
-            run = f"consult seed={options.seed} {options.doctor} {options.patient} {options.examiner}"
+            run = f"seed={options.seed} patient={options.patient} examiner={options.examiner}"
             journal = await stack.enter_async_context(Journal(options.journal, run=run))
-        yield (
-            Minds(
-                doctor=options.doctor,
+        minds = {
+            doctor: Minds(
+                doctor=doctor,
                 patient=options.patient,
                 examiner=options.examiner,
                 knowledge=knowledge,
@@ -128,9 +145,11 @@ async def open_minds(options: MindOptions, knowledge: Knowledge) -> AsyncIterato
                 journal=journal,
                 ledger=ledger,
                 temperature=options.temperature,
-            ),
-            ledger,
-        )
+            )
+            for doctor in doctors
+        }
+        further = {name: ledger.meter(models[name], "judge") for name in others if name in models}
+        yield Opened(minds, further, ledger)
 
 
 def read_price(text: str | None) -> Price | None:

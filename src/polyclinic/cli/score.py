@@ -62,7 +62,7 @@ def aie(
         _show(screen, name, summary)
     if len(summaries) > 1:
         _show_side_by_side(screen, summaries)
-        _show_compared(screen, compared)
+        show_compared(screen, compared)
 
 
 def _names(files: Sequence[Path]) -> dict[str, Path]:
@@ -107,20 +107,21 @@ def _show(screen: Console, name: str, summary: Summary) -> None:
         table.add_column(column, justify="left" if column == "metric" else "right")
     for metric, estimate in summary.metrics.items():
         turns = " turns" if metric == "AVG_LEN" else ""
-        table.add_row(metric, _mean(estimate), _interval(estimate), f"{estimate.n}{turns}")
+        table.add_row(metric, mean_and_error(estimate), _interval(estimate), f"{estimate.n}{turns}")
     table.add_section()
     for metric, estimate in summary.second.items():
-        table.add_row(metric, _mean(estimate), _interval(estimate), str(estimate.n), style="dim")
+        table.add_row(metric, mean_and_error(estimate), _interval(estimate), str(estimate.n), style="dim")
     screen.print(table)
     wholly = [problem for problem in summary.left_out if not problem.metrics]
     n = len(summary.scores)
     counts = f"{n} dialogue{'s' if n != 1 else ''}; {len(wholly)} left out, {summary.failed} of them failed; "
     screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
-    _show_left_out(screen, summary.left_out)
+    show_left_out(screen, summary.left_out)
     screen.print()
 
 
-def _show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+    """Prints what is not scored, and why."""
     from polyclinic.cli.show import plain
 
     by_problem: dict[tuple[str, str], list[str]] = {}
@@ -145,12 +146,13 @@ def _show_side_by_side(screen: Console, summaries: dict[str, Summary]) -> None:
     for name in summaries:
         table.add_column(Text(plain(name)), justify="right")
     for metric in next(iter(summaries.values())).metrics:
-        table.add_row(metric, *(_mean(summary.metrics[metric]) for summary in summaries.values()))
+        table.add_row(metric, *(mean_and_error(summary.metrics[metric]) for summary in summaries.values()))
     screen.print(table)
     screen.print()
 
 
-def _show_compared(screen: Console, compared: Sequence[Compared]) -> None:
+def show_compared(screen: Console, compared: Sequence[Compared]) -> None:
+    """Prints the paired differences, a table for every two doctors."""
     from rich.table import Table
     from rich.text import Text
 
@@ -179,7 +181,8 @@ def _show_compared(screen: Console, compared: Sequence[Compared]) -> None:
     )
 
 
-def _mean(estimate: Estimate) -> str:
+def mean_and_error(estimate: Estimate) -> str:
+    """Returns `mean ± standard error`."""
     if estimate.mean is None:
         return "–"
     return f"{estimate.mean:.2f} ± {'–' if estimate.stderr is None else f'{estimate.stderr:.2f}'}"

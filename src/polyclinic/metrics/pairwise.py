@@ -89,6 +89,8 @@ def win_rates(comparisons: Sequence[Comparison]) -> dict[str, WinRate]:
         decided = len(mine) - ties
         low, high = wilson(wins, decided) if decided else (None, None)
         percent = 100 * wins / decided if decided else None
+        # Rounding may put an end a hair outside.
+        low, high = (None, None) if low is None or high is None else (max(0.0, low), min(100.0, high))
         rates[player] = WinRate(percent=percent, low=low, high=high, wins=wins, losses=decided - wins, ties=ties)
     return rates
 

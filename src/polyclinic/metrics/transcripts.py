@@ -38,12 +38,13 @@ def read_dialogues(path: Path, *, cases: Mapping[str, Case] | None = None) -> tu
     n = unlike = 0
     for element in read_elements(path):
         n += 1
-        first = first or element
+        if first is None:
+            first = element
+            if _is_event(element):
+                return _read_traces(path, cases or {})
         id: str | int = f"{element.part} {element.number}"
         try:
             record = element.fields()
-            if n == 1 and "event" in record:
-                return _read_traces(path, cases or {})
             if isinstance(named := record.get("id"), str | int) and not isinstance(named, bool):
                 id = named
             if not _RECORDED & record.keys():
@@ -61,6 +62,13 @@ def read_dialogues(path: Path, *, cases: Mapping[str, Case] | None = None) -> tu
             "event, a recorded dialogue has 'history' and 'raw_data'"
         )
     return dialogues, left_out
+
+
+def _is_event(element: Element) -> bool:
+    try:
+        return "event" in element.fields()
+    except BadInput:
+        return False
 
 
 def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue], list[LeftOut]]:

@@ -132,7 +132,7 @@ class RulesPatient:
             held = [f for f in told if within & self._keys(f)]
         if not held:
             reported = [f for f in told if f.of_examination]
-            for examination in phrases.examinations(named, language) or [phrases.bare_name(named)]:
+            for examination in phrases.examinations(named, language) or [named]:
                 held += story.best(frozenset(terms(examination, language)), reported, enough=0.6)
         sentences = [self._result(f, story) for f in held]
         return ("；" if language == "zh" else "; ").join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))

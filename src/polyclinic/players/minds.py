@@ -143,7 +143,7 @@ class Minds:
         if model is None:
             return None
         if self._journal is not None:
-            model = self._journal.wrap(model, episode=case)
+            model = self._journal.wrap(model, episode=f"{self.names[Role.DOCTOR]} {case}")
         if self._ledger is not None:
             model = self._ledger.meter(model, role)
         return model

@@ -176,11 +176,6 @@ def examinations(text: str, language: Language) -> list[str]:
     return [re.sub(r"^.*[做过了的行成善受个次查在名为项对和及与您](?=.{2})", "", name) for name in found]
 
 
-def bare_name(named: str) -> str:
-    """Returns what is ordered without the word that only says that it is an examination."""
-    return re.sub(r"的?(?:检查|检验|化验|测定)$|\s+(?:tests?|examinations?|levels?)$", "", named, flags=re.IGNORECASE)
-
-
 def who(topic: str, presentation: Presentation) -> str:
     """Returns the answer to a question for age or sex; "" where it is not known."""
     chinese = presentation.language == "zh"

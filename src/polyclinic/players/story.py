@@ -40,9 +40,9 @@ _EN_LABEL = re.compile(r"^[A-Z][\w/ -]{1,25}:\s+(?=[A-Z])")
 _EN_LIST = re.compile(r",\s*(?:or |and )?|\s+or\s+|\s+nor\s+|\s+and\s+")
 _ZH_SENTENCE = re.compile(r"[。；;！？!?\n]+")
 # A measured value, and whether it is high or low, belong to the name before them: "血清钾，4.0mmol/L，N".
-_ZH_CLAUSE = re.compile(
-    r"[，,](?!\s*(?:[<>＜＞≤≥]?\d[\d.,*×x^]*\s*(?:%|‰|/|[a-zA-Zμ]+/)|(?:弱?阳|阴)\s*性|[HLN](?![A-Za-z])))"
-)
+_ZH_VALUE = r"\s*(?:[<>＜＞≤≥]?\d[\d.,*×x^]*\s*(?:%|‰|/|[a-zA-Zμ]+/)|(?:弱?阳|阴)\s*性|[HLN](?![A-Za-z]))"
+_ZH_CLAUSE = re.compile(rf"[，,](?!{_ZH_VALUE})")
+_ZH_MEASURED = re.compile(rf"[，,]{_ZH_VALUE}")
 _ZH_DENIAL = re.compile(
     r"^(?:也|且|均|患者|患儿|既往|平素|以前|孩子)*(?:否认|没有|未诉|未见|未出现|未发现|未感到?|未感受到|不伴有?|无)(?!痛|力|法|意|诱因|名|明显诱因|间)(?:有|明显|任何|特殊)?"
 )
@@ -83,7 +83,7 @@ class Fact:
     @property
     def of_examination(self) -> bool:
         """Whether it reports an examination or a measured value."""
-        return EXAMINATION.search(self.text) is not None or LABORATORY_VALUE.search(self.text) is not None
+        return any(words.search(self.text) for words in (EXAMINATION, LABORATORY_VALUE, _ZH_MEASURED))
 
 
 class Story:

@@ -1,0 +1,233 @@
+"""`polyclinic eval`: published evaluations, run."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyclinic.cli.consult import JsonOption, LayoutOption
+from polyclinic.cli.minds import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    ExaminerOption,
+    JournalOption,
+    KeyOption,
+    MaxCostOption,
+    MaxTokensOption,
+    MindOptions,
+    PatientOption,
+    PriceOption,
+    TemperatureOption,
+    open_minds,
+    show_usage,
+)
+from polyclinic.errors import BadInput, PlayFailure, UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polyclinic.benchmarks.aie import Doctor, Evaluation
+    from polyclinic.cases.case import Case
+    from polyclinic.knowledge.knowledge import Knowledge
+    from polyclinic.models.ledger import Ledger
+
+app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
+
+
+@app.callback()
+def evaluations() -> None:
+    """Run an evaluation. Research and teaching only; never for the care of real people."""
+
+
+@app.command()
+def aie(
+    cases: Annotated[
+        str, typer.Option("--cases", help="A case file; 'shipped' and 'shipped-zh' come with polyclinic.")
+    ],
+    doctor: Annotated[list[str], typer.Option(help="A doctor's mind; may be repeated.", metavar="MIND")],
+    patient: PatientOption = "rules",
+    examiner: ExaminerOption = "rules",
+    layout: LayoutOption = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many cases.")] = None,
+    max_turns: Annotated[
+        int | None,
+        typer.Option(min=1, help="The doctor's turns; the paper's by default: 10 in Chinese, 15 in English."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the patients, the made options and the bootstrap.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write each doctor's traces and the summary into this folder.", metavar="DIR")
+    ] = None,
+    json: JsonOption = False,
+    max_failures: Annotated[
+        float, typer.Option(min=0, max=100, help="Share of failed visits, in percent, above which the run has failed.")
+    ] = 5.0,
+    base_url: BaseUrlOption = None,
+    api_key_env: KeyOption = "OPENAI_API_KEY",
+    concurrency: ConcurrencyOption = None,
+    temperature: TemperatureOption = None,
+    journal: JournalOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
+    price: PriceOption = None,
+) -> None:
+    """AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE beside.
+
+    Cases without a question get one: their diagnosis and four like it.
+    """
+    from polyclinic.benchmarks.distractors import with_questions
+    from polyclinic.cases.loaders import read_cases
+    from polyclinic.cases.shipped import shipped_path
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.knowledge.knowledge import read_knowledge
+
+    if len(set(doctor)) < len(doctor):
+        raise UserError(f"--doctor names {max(doctor, key=doctor.count)!r} twice; each doctor once")
+    if out is not None and not out.parent.is_dir():
+        raise BadInput(f"there is no folder {out.parent}; make it first", path=out)
+    knowledge = read_knowledge()
+    read = list(read_cases(shipped_path(cases), layout=layout))
+    asked = with_questions(read, knowledge, seed=seed)[:limit]
+    options = MindOptions(
+        doctor=doctor[0],
+        patient=patient,
+        examiner=examiner,
+        seed=seed,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        concurrency=concurrency,
+        temperature=temperature,
+        journal=journal,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        price=price,
+    )
+    evaluation, ledger = asyncio.run(_evaluate(asked, options, knowledge, doctor, max_turns, quiet=json))
+    document = _document(evaluation)
+    if out is not None:
+        _write(out, evaluation, document)
+    if json:
+        print_json(document)
+    else:
+        _show(console(), evaluation)
+        show_usage(console(sys.stderr), ledger)
+        if out is not None:
+            typer.echo(f"Traces and summary: {out}. Score them again with: polyclinic score aie", err=True)
+    failed = sum(one.summary.failed for one in evaluation.doctors)
+    if failed * 100 > max_failures * len(asked) * len(doctor):
+        raise PlayFailure(
+            f"{failed} of {len(asked) * len(doctor)} visits failed; --max-failures allows {max_failures:g} %"
+        )
+
+
+async def _evaluate(
+    cases: list[Case],
+    options: MindOptions,
+    knowledge: Knowledge,
+    doctors: list[str],
+    max_turns: int | None,
+    *,
+    quiet: bool,
+) -> tuple[Evaluation, Ledger]:
+    from polyclinic.benchmarks.aie import evaluate
+    from polyclinic.cli.output import progress
+
+    async with open_minds(options, knowledge, doctors=doctors) as opened:
+        with progress("evaluating", 2 * len(cases) * len(doctors), quiet=quiet) as advance:
+            evaluation = await evaluate(cases, opened.minds, max_turns=max_turns, seed=options.seed, advance=advance)
+        return evaluation, opened.ledger
+
+
+def _document(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "doctors": [
+            {
+                "name": one.name,
+                "metrics": one.summary.metrics,
+                "second": one.summary.second,
+                "mcqe": one.mcqe,
+                "mcqe_failed": one.mcqe_failed,
+                "by_length": {str(n): estimate for n, estimate in one.by_length.items()},
+                "unreadable": one.summary.unreadable,
+                "failed": one.summary.failed,
+                "left_out": one.summary.left_out,
+                "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
+            }
+            for one in evaluation.doctors
+        ],
+        "comparisons": evaluation.comparisons,
+    }
+
+
+def _write(folder: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
+    import msgspec
+
+    from polyclinic.files import write_text
+
+    folder.mkdir(exist_ok=True)
+    for one in evaluation.doctors:
+        # A mind's name may hold strokes and colons; it must stay a file of this folder.
+        name = re.sub(r"[^\w.-]+", "-", one.name).strip(".-")
+        write_text(folder / f"{name}.jsonl", "".join(visit.trace.lines() for visit in one.visits))
+    write_text(folder / "summary.json", msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+
+
+def _show(screen: Console, evaluation: Evaluation) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.score import mean_and_error, show_compared, show_left_out
+    from polyclinic.cli.show import plain
+
+    table = Table(show_edge=False, pad_edge=False, title="AIE, mean ± se", title_justify="left")
+    table.add_column("metric")
+    for one in evaluation.doctors:
+        table.add_column(Text(plain(one.name)), justify="right")
+    for metric in evaluation.doctors[0].summary.metrics:
+        table.add_row(metric, *(mean_and_error(one.summary.metrics[metric]) for one in evaluation.doctors))
+    table.add_section()
+    table.add_row("MCQE", *(mean_and_error(one.mcqe) for one in evaluation.doctors))
+    for name, count in _COUNTS.items():
+        table.add_row(name, *(str(count(one)) for one in evaluation.doctors), style="dim")
+    screen.print(table)
+    screen.print()
+    for one in evaluation.doctors:
+        show_left_out(screen, one.summary.left_out)
+    _show_lengths(screen, evaluation)
+    if len(evaluation.doctors) > 1:
+        show_compared(screen, evaluation.comparisons)
+
+
+_COUNTS: dict[str, Callable[[Doctor], int]] = {
+    "dialogues": lambda one: len(one.summary.scores),
+    "failed, outside the means": lambda one: one.summary.failed,
+    "no option chosen, counted as wrong": lambda one: one.summary.unreadable,
+    "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
+}
+
+
+def _show_lengths(screen: Console, evaluation: Evaluation) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.score import mean_and_error
+    from polyclinic.cli.show import plain
+
+    table = Table(show_edge=False, pad_edge=False, title="DIAGNOSIS by the doctor's turns", title_justify="left")
+    table.add_column("turns", justify="right")
+    for one in evaluation.doctors:
+        table.add_column(Text(plain(one.name)), justify="right")
+    for turns in sorted({n for one in evaluation.doctors for n in one.by_length}):
+        table.add_row(str(turns), *(_with_n(one, turns, mean_and_error) for one in evaluation.doctors))
+    screen.print(table)
+    screen.print()
+
+
+def _with_n(doctor: Doctor, turns: int, shown: Any) -> str:
+    estimate = doctor.by_length.get(turns)
+    return "" if estimate is None else f"{shown(estimate)} (n = {estimate.n})"
