@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyclinic.metrics.correlation import spearman
 from polyclinic.metrics.statistics import (
     estimate,
     holm,
@@ -14,7 +15,7 @@ from polyclinic.metrics.statistics import (
     paired_difference,
     ratio,
     resampled,
-    spearman,
+    share,
     standard_error,
 )
 
@@ -34,6 +35,13 @@ def test_the_interval_of_a_share_is_the_binomial_s():
     # Of 50 draws with 58 % the 2.5th and 97.5th percentiles are 22 and 36: 44 % and 72 %.
     e = estimate([100.0] * 29 + [0.0] * 21)
     assert (e.low, e.high) == (44.0, 72.0)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_a_share_lies_in_its_interval(a, b):
+    percent, low, high = share(min(a, b), max(a, b))
+    assert percent is None or 0 <= low <= percent <= high <= 100
+    assert (percent is None) == (max(a, b) == 0)
 
 
 def test_nothing_and_one():

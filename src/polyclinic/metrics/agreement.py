@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from polyclinic.ceiling import wilson
+from polyclinic.metrics.statistics import share
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: 
     counts = Counter(zip(reference, other, strict=True))
     n = len(reference)
     alike = sum(counts[label, label] for label in labels)
-    low, high = wilson(alike, n) if n else (None, None)  # rounding may put an end a hair outside
+    percent, low, high = share(alike, n)
     rows, columns = Counter(reference), Counter(other)
     by_chance = sum(rows[label] * columns[label] for label in labels)
     return Agreement(
@@ -60,8 +60,8 @@ def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: 
         confusion=tuple(tuple(counts[row, column] for column in labels) for row in labels),
         unreadable=tuple(sum(c for (r, o), c in counts.items() if r == row and o not in labels) for row in labels),
         n=n,
-        percent=100 * alike / n if n else None,
-        low=low if low is None else max(0.0, low),
-        high=high if high is None else min(100.0, high),
+        percent=percent,
+        low=low,
+        high=high,
         kappa=(n * alike - by_chance) / (n * n - by_chance) if n * n > by_chance else None,
     )

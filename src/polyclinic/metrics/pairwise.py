@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.ceiling import wilson
-from polyclinic.metrics.statistics import RESAMPLES, Numbers, resampled
+from polyclinic.metrics.statistics import RESAMPLES, Numbers, resampled, share
 
 _STEPS = 100
 _LONGEST_STEP = 2.0
@@ -87,10 +86,7 @@ def win_rates(comparisons: Sequence[Comparison]) -> dict[str, WinRate]:
         mine = [c for c in comparisons if player in (c.first, c.second)]
         wins, ties = sum(c.winner == player for c in mine), sum(c.winner is None for c in mine)
         decided = len(mine) - ties
-        low, high = wilson(wins, decided) if decided else (None, None)
-        percent = 100 * wins / decided if decided else None
-        # Rounding may put an end a hair outside.
-        low, high = (None, None) if low is None or high is None else (max(0.0, low), min(100.0, high))
+        percent, low, high = share(wins, decided)
         rates[player] = WinRate(percent=percent, low=low, high=high, wins=wins, losses=decided - wins, ties=ties)
     return rates
 

@@ -1,4 +1,4 @@
-"""How sure a number is: standard errors, bootstrap intervals, paired comparisons, corrections, correlations.
+"""How sure a number is: standard errors, bootstrap intervals, paired comparisons, corrections.
 
 Everything that is resampled is seeded and vectorised, and holds a bounded block of resamples at a time.
 """
@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterator, Sequence
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from polyclinic.ceiling import wilson
 
 RESAMPLES = 10_000
 _BLOCK = 2**20  # numbers held at a time
@@ -106,6 +108,16 @@ def ratio(
     low, high = _interval(above, below, resamples, seed)
     # Rounding may put an end a hair beyond the mean where all values are equal.
     return Estimate(mean=mean, stderr=stderr, low=min(low, mean), high=max(high, mean), n=n)
+
+
+def share(successes: int, n: int) -> tuple[float | None, float | None, float | None]:
+    """Returns a share in percent and the ends of Wilson's 95 % interval; three times None where n is 0."""
+    if n == 0:
+        return None, None, None
+    percent = 100 * successes / n
+    low, high = wilson(successes, n)
+    # Rounding may put an end a hair beyond the share, or outside of what a share can be.
+    return percent, max(0.0, min(low, percent)), min(100.0, max(high, percent))
 
 
 def standard_error(values: Sequence[float]) -> float | None:
@@ -214,38 +226,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
-
-
-def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
-    """Returns Spearman's rank correlation of every column with every other, ties sharing their mean rank.
-
-    Args:
-        columns: the indicators, each with one value a thing that is compared; None where it has none, and then that
-            thing is left out for the pairs of that indicator.
-
-    Returns:
-        A symmetric matrix; None where fewer than two things are shared or an indicator does not vary.
-    """
-    table = np.array([[math.nan if v is None else v for v in column] for column in columns], dtype=np.float64)
-    matrix: list[list[float | None]] = [[None] * len(columns) for _ in columns]
-    for row in range(len(columns)):
-        for column in range(row + 1):
-            both = ~np.isnan(table[row]) & ~np.isnan(table[column])
-            value = _correlation(_ranks(table[row][both]), _ranks(table[column][both]))
-            matrix[row][column] = matrix[column][row] = value
-    return matrix
-
-
-def _ranks(values: Numbers) -> Numbers:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: Numbers = (ends - (counts - 1) / 2)[inverse]
-    return ranks
-
-
-def _correlation(first: Numbers, second: Numbers) -> float | None:
-    if not len(first):
-        return None
-    a, b = first - first.mean(), second - second.mean()
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    return min(1.0, max(-1.0, float(a @ b) / scale)) if scale > 0 else None

@@ -1,0 +1,282 @@
+"""Two doctors' dialogues of one case side by side before a judge (aie-saps §2.4, §4.4.3).
+
+1. Every pair of doctors on every case that both have seen, as a doctor judges it and as a patient does.
+2. Each in both orders; orders that disagree are a tie. A comparison that lacks an order counts for nobody.
+3. By view and criterion: win rates without ties, Bradley-Terry strengths, and how much the order alone decides.
+
+The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told what
+is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Language
+from polyclinic.errors import EndpointError, PlayFailure, ScriptError
+from polyclinic.events import End, Examined, Opened, Role, Said, Trace
+from polyclinic.metrics.pairwise import Comparison, Strength, WinRate, of_both_orders, strengths, win_rates
+from polyclinic.models.model import Message, Model
+from polyclinic.prompts import read_prompts
+from polyclinic.visit import Visit
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+View = Literal["doctor", "patient"]
+Better = Literal["first", "second", "tie"]
+
+_AT_ONCE = 256  # what has not begun can still be stopped, where a budget is spent
+
+
+CRITERIA: dict[View, tuple[str, ...]] = {
+    "doctor": ("inquiry", "logic", "diagnosis", "patient", "total"),
+    "patient": ("effective", "clear", "understand", "empathy", "total"),
+}
+_ANSWERS = {
+    view: msgspec.defstruct(
+        f"As{view.title()}",
+        [("analysis", str), *((criterion, Better) for criterion in criteria)],
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
+    for view, criteria in CRITERIA.items()
+}
+_WHO: dict[Language, dict[Role, str]] = {
+    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
+    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
+}
+_RULE = re.compile("={3,}")
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question to the judge.
+
+    Attributes:
+        case: the case's id.
+        view: as whom it judged.
+        first: the doctor whose dialogue was shown first.
+        second: the other.
+        analysis: why.
+        better: by criterion; empty where no answer could be used.
+        error: the name of the failure; "" where there was none.
+        failed: no answer came at all; otherwise one came that cannot be used.
+    """
+
+    case: str
+    view: View
+    first: str
+    second: str
+    analysis: str = ""
+    better: dict[str, Better] = {}
+    error: str = ""
+    failed: bool = False
+
+    def winner(self, criterion: str) -> str | None:
+        """Returns the doctor who is better by a criterion; None is a tie."""
+        return {"first": self.first, "second": self.second}.get(self.better[criterion])
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one criterion.
+
+    Attributes:
+        n: comparisons, each judged in both orders.
+        ties: those that nobody won, disagreements included.
+        disagreements: those in which the orders did not agree.
+        first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
+            matter, None where nothing was decided.
+        win_rates: by doctor.
+        strengths: by doctor.
+    """
+
+    n: int
+    ties: int
+    disagreements: int
+    first_wins: float | None
+    win_rates: dict[str, WinRate]
+    strengths: dict[str, Strength]
+
+
+class Judgements(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a judge said.
+
+    Attributes:
+        judge: its name.
+        prompts: hash of the prompts in both languages; other prompts give other results.
+        views: by view and criterion.
+        unreadable: answers that cannot be used, by the name of the failure.
+        failed: questions that got no answer, likewise.
+        incomplete: comparisons of a view that lack an order for that, and count for nobody.
+        without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
+        calls: every question; the two orders of a comparison follow each other.
+    """
+
+    judge: str
+    prompts: str
+    views: dict[View, dict[str, Judged]]
+    unreadable: dict[str, int]
+    failed: dict[str, int]
+    incomplete: int
+    without: int
+    calls: tuple[Call, ...]
+
+    def comparisons(self, view: View, criterion: str) -> list[Comparison]:
+        """Returns who won against whom by a criterion, in both orders of asking."""
+        return [
+            Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
+            for one, other in _complete(self.calls, view)
+        ]
+
+
+async def judge_pairs(
+    visits_by_doctor: Mapping[str, Sequence[Visit]],
+    judge: Model,
+    *,
+    cases: Sequence[Case],
+    seed: int,
+    temperature: float | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> Judgements:
+    """Lets a judge compare all pairs of doctors, all questions at once.
+
+    Args:
+        visits_by_doctor: by the doctor's name; of several visits to one case, the first meets the first, and so on.
+        judge: a model, best of another family than every doctor.
+        cases: those that are judged; they say what is right.
+        seed: of the bootstrap.
+        temperature: of the judge; None leaves it to the server.
+        advance: called after each question.
+
+    Raises:
+        WrongKey: the endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    asked, without = _questions(visits_by_doctor, cases)
+    limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def ask(call: Call, messages: list[Message], purpose: str) -> Call:
+        async with limit:
+            try:
+                answer = _ANSWERS[call.view]
+                reply = await judge.ask(messages, answer=answer, temperature=temperature, purpose=purpose)
+            except PlayFailure as failure:
+                failed = isinstance(failure, EndpointError | ScriptError)
+                return msgspec.structs.replace(call, error=type(failure).__name__, failed=failed)
+            finally:
+                advance()
+        better = msgspec.structs.asdict(reply.value)
+        return msgspec.structs.replace(call, analysis=better.pop("analysis"), better=better)
+
+    tasks = [asyncio.create_task(ask(*question)) for question in asked]
+    try:
+        calls = tuple(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+    return _judgements(judge.name, calls, without, seed)
+
+
+def _questions(
+    visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]
+) -> tuple[list[tuple[Call, list[Message], str]], int]:
+    """Returns every question with its prompt and purpose, and how many pairs there is nothing to show of."""
+    seen: dict[tuple[str, str], list[str | None]] = {}
+    for doctor, visits in visits_by_doctor.items():
+        for visit in visits:
+            dialogue = None if visit.end is End.FAILED else said_in(visit.trace)
+            seen.setdefault((doctor, visit.case), []).append(dialogue)
+    asked: list[tuple[Call, list[Message], str]] = []
+    without = 0
+    for case in cases:
+        for a, b in combinations(visits_by_doctor, 2):
+            for mine, theirs in zip(seen.get((a, case.id), []), seen.get((b, case.id), []), strict=False):
+                if mine is None or theirs is None:
+                    without += 1
+                    continue
+                for view in CRITERIA:
+                    # A purpose an order: two doctors who said the same would put one question twice at a time.
+                    for order, (x, y), (one, other) in (
+                        ("", (a, b), (mine, theirs)),
+                        (", turned", (b, a), (theirs, mine)),
+                    ):
+                        call = Call(case=case.id, view=view, first=x, second=y)
+                        asked.append((call, messages_for(view, case, one, other), f"judge as {view}{order}"))
+    return asked, without
+
+
+def said_in(trace: Trace) -> str | None:
+    """Returns a dialogue for the judge, an utterance a line; None where the doctor said nothing.
+
+    A line break in what is said becomes a blank, and a row of equals signs one: no utterance can end its line or look
+    like the end of its dialogue.
+    """
+    opened = trace.last(Opened)
+    who = _WHO[opened.presentation.language if opened is not None else "en"]
+    lines, spoke = [], False
+    for event in trace:
+        if isinstance(event, Said | Examined):
+            speaker = event.who if isinstance(event, Said) else Role.EXAMINER
+            lines.append(f"{who[speaker]}: {_on_one_line(event.text)}")
+            spoke = spoke or speaker is Role.DOCTOR
+    return "\n".join(lines) if spoke else None
+
+
+def _on_one_line(text: str) -> str:
+    return _RULE.sub("=", " ".join(text.split()))
+
+
+def messages_for(view: View, case: Case, first: str, second: str) -> list[Message]:
+    """Returns what the judge is told; what is right, only as a doctor."""
+    prompts = read_prompts(PROMPTS)[case.presentation.language]
+    blanks = {"first": first, "second": second}
+    if view == "doctor":
+        options = case.question.options if case.question is not None else {}
+        right = [options[key] for key in case.truth.answers if key in options]
+        blanks["truth"] = _on_one_line("; ".join(right or [d.name for d in case.truth.diagnoses]))
+    return [("system", prompts(view)), ("user", prompts(f"{view}_shown", **blanks))]
+
+
+def _complete(calls: Sequence[Call], view: View) -> list[tuple[Call, Call]]:
+    """Returns a view's comparisons for which both orders were answered."""
+    pairs = zip(calls[::2], calls[1::2], strict=True)
+    return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
+
+
+def _judgements(judge: str, calls: tuple[Call, ...], without: int, seed: int) -> Judgements:
+    texts = b"".join(path.read_bytes() for path in (PROMPTS, PROMPTS.with_suffix(".zh.md")))
+    came = Judgements(
+        judge=judge,
+        prompts=hashlib.sha256(texts).hexdigest()[:16],
+        views={},
+        unreadable=dict(Counter(call.error for call in calls if call.error and not call.failed)),
+        failed=dict(Counter(call.error for call in calls if call.failed)),
+        incomplete=len(calls) // 2 - sum(len(_complete(calls, view)) for view in CRITERIA),
+        without=without,
+        calls=calls,
+    )
+    views = {view: {one: _judged(came, view, one, seed) for one in CRITERIA[view]} for view in CRITERIA}
+    return msgspec.structs.replace(came, views=views)
+
+
+def _judged(came: Judgements, view: View, criterion: str, seed: int) -> Judged:
+    pairs = _complete(came.calls, view)
+    comparisons = came.comparisons(view, criterion)
+    decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
+    return Judged(
+        n=len(comparisons),
+        ties=sum(one.winner is None for one in comparisons),
+        disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
+        first_wins=100 * decided.count("first") / len(decided) if decided else None,
+        win_rates=win_rates(comparisons),
+        strengths=strengths(comparisons, seed=seed),
+    )

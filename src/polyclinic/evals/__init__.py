@@ -1,0 +1,1 @@
+"""Our benchmarks as tasks of Inspect: its logs, viewer, retries, caching and limits. Needs the extra `evals`."""

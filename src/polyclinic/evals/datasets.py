@@ -1,0 +1,83 @@
+"""Case files as Inspect's datasets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from string import ascii_uppercase
+
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from polyclinic.benchmarks.distractors import with_questions
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.errors import BadInput
+from polyclinic.files import check_file
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.players.mind_model import describe
+
+_FILES = 8
+
+
+def cases_of(file: str, *, layout: str | None = None, seed: int = 0) -> dict[str, Case]:
+    """Returns the cases of a file by their ids, each with a question.
+
+    Dataset, solver and scorer each ask for them by the file's name: what is an argument of theirs stands in the log,
+    and the cases hold the truth.
+
+    Args:
+        file: in any layout; `shipped` and `shipped-zh` come with the package.
+        layout: a name in `cases.loaders.LAYOUTS`; by default the first record tells.
+        seed: gives the options, and their order, of cases whose source has none.
+
+    Raises:
+        BadInput: the file cannot be used, an id stands there twice, or a case has neither question nor diagnosis.
+    """
+    path = shipped_path(file)
+    check_file(path)
+    about = path.stat()
+    return _read(path, layout, seed, (about.st_mtime_ns, about.st_size))
+
+
+@lru_cache(maxsize=_FILES)
+def _read(path: Path, layout: str | None, seed: int, _version: tuple[int, int]) -> dict[str, Case]:
+    cases = with_questions(list(read_cases(path, layout=layout)), read_knowledge(), seed=seed)
+    if not cases:
+        raise BadInput("there is no case in it", path=path)
+    twice = [id for id, n in Counter(case.id for case in cases).items() if n > 1]
+    if twice:
+        raise BadInput(f"{len(twice)} ids stand there more than once, such as {twice[0]!r}", path=path)
+    without = [case.id for case in cases if case.question is None]
+    if without:
+        raise BadInput(f"{len(without)} cases have no question and no diagnosis, such as {without[0]!r}", path=path)
+    return {case.id: case for case in cases}
+
+
+def dataset(file: str, *, layout: str | None = None, seed: int = 0) -> MemoryDataset:
+    """Returns the cases of a file as samples: the input is what is known at the door, the target the right keys.
+
+    Args:
+        file: as in `cases_of`.
+        layout: as in `cases_of`.
+        seed: as in `cases_of`.
+
+    Raises:
+        BadInput: as `cases_of`.
+    """
+    cases = cases_of(file, layout=layout, seed=seed)
+    return MemoryDataset([_sample(case) for case in cases.values()], name=shipped_path(file).stem, location=file)
+
+
+def _sample(case: Case) -> Sample:
+    options = case.question.options if case.question is not None else {}
+    lettered = list(options) == list(ascii_uppercase[: len(options)])
+    return Sample(
+        id=case.id,
+        input=describe(case.presentation),
+        # Inspect letters them itself, from A on; under other keys they would not be those of the target.
+        choices=list(options.values()) if lettered else None,
+        target=list(case.truth.answers),
+        metadata={"language": case.presentation.language, "setting": case.setting, "source": case.source},
+    )

@@ -1,0 +1,194 @@
+"""The model under test as the doctor of a visit, a solver of Inspect."""
+
+# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
+# mypy: allow-subclassing-any, allow-untyped-decorators
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+)
+from inspect_ai.model import Model as InspectModel
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import LimitExceededError
+
+from polyclinic.benchmarks.aie import TURNS
+from polyclinic.cases.case import Case
+from polyclinic.errors import BadInput, PolyclinicError, UnknownMind
+from polyclinic.evals.datasets import cases_of
+from polyclinic.events import Chosen, Ended, Event, Examined, Failed, Role, Said, Trace
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.metrics.dialogue import information_of
+from polyclinic.models.inspect import Inspect
+from polyclinic.players.minds import Minds, model_of, read_script
+from polyclinic.visit import see
+
+TRACE = "trace"
+"""Where in the sample's store the events of the visit lie."""
+
+_ANY_NUMBER = 1_000_000
+
+
+@solver
+def consultation(
+    cases: str = "shipped",
+    layout: str | None = None,
+    patient: str = "rules",
+    patient_base_url: str | None = None,
+    max_turns: int | None = None,
+    in_one_step: bool = False,
+    seed: int = 0,
+) -> Solver:
+    """Lets the model under test see the patient of each case and answer the case's question.
+
+    The visit becomes the sample's messages, and its events go into the sample's store under `TRACE`. A player that
+    gives no usable answer ends its visit as failed; the sample goes on to its scorer.
+
+    Args:
+        cases: the file that the samples are of.
+        layout: of the file.
+        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
+        patient_base_url: the address of the patient's model.
+        max_turns: the doctor's turns; the paper's by default.
+        in_one_step: the doctor reads the whole record, without a dialogue.
+        seed: of the patient's choices, and of options that are made.
+
+    Raises:
+        UserError: the file or the patient's mind cannot be used.
+    """
+    known = cases_of(cases, layout=layout, seed=seed)
+    knowledge = read_knowledge()
+    _check(patient, max_turns)
+    made: dict[int, tuple[InspectModel, Minds]] = {}
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        case = known[str(state.sample_id)]
+        doctor = get_model()
+        # One solver may serve several models; the minds' tables are made once for each.
+        if id(doctor) not in made:
+            made[id(doctor)] = doctor, _minds(doctor, patient, patient_base_url, knowledge, seed)
+        trace = Trace()
+        state.messages = [_at_the_door(case, state.input_text)]
+        if in_one_step:
+            state.messages.append(ChatMessageUser(content=information_of(case)))
+
+        def watch(event: Event) -> None:
+            trace.add(event)
+            # One by one: a limit may end the visit, and what was said until then is to be read.
+            for message in _messages(event, case):
+                state.messages.append(message)
+
+        try:
+            visit = await see(
+                case,
+                made[id(doctor)][1],
+                max_turns=max_turns or TURNS[case.presentation.language],
+                in_one_step=in_one_step,
+                put_question=True,
+                watch=watch,
+            )
+        finally:
+            state.store.set(TRACE, msgspec.to_builtins(list(trace)))
+        state.output = ModelOutput.from_content(str(doctor), visit.answer or "")
+        return state
+
+    return cast(Solver, solve)
+
+
+def trace_of(store: Mapping[str, Any]) -> Trace:
+    """Returns the trace that lies in a sample's store, as far as the visit went.
+
+    Raises:
+        BadInput: there is none, or it is of another version.
+    """
+    try:
+        return Trace(msgspec.convert(store[TRACE], list[Event]))
+    except KeyError:
+        raise BadInput("the sample's store holds no trace; was it solved by polyclinic/consultation?") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"the trace in the sample's store cannot be read: {error}") from None
+
+
+class Tested(Inspect):
+    """A model that Inspect has opened, as a model of ours; what Inspect counts, limits and retries stays Inspect's.
+
+    Args:
+        model: the model under test, or one in a role of its own.
+    """
+
+    def __init__(self, model: InspectModel) -> None:
+        # Inspect takes an open model for a name, and its own limit is the one that counts here.
+        super().__init__(cast(str, model), concurrency=_ANY_NUMBER)
+        self._model = cast(InspectModel, _AsConfigured(model))
+
+    def _named(self, error: Exception) -> Exception:
+        # A limit ends the sample, and our provider's errors have their names.
+        return error if isinstance(error, LimitExceededError | PolyclinicError) else super()._named(error)
+
+
+class _AsConfigured:
+    """Leaves the time-out to Inspect's own options."""
+
+    def __init__(self, model: InspectModel) -> None:
+        self._model, self.api = model, model.api
+
+    async def generate(self, messages: list[ChatMessage], config: GenerateConfig) -> ModelOutput:
+        return await self._model.generate(messages, config=config.model_copy(update={"timeout": None}))
+
+
+def _check(patient: str, max_turns: int | None) -> None:
+    if max_turns is not None and max_turns < 1:
+        raise BadInput(f"max_turns={max_turns}; the doctor needs 1 or more")
+    model = model_of(patient)
+    if model is None:
+        read_script(Role.PATIENT, patient)
+    elif model.partition("/")[0] == "local":
+        raise UnknownMind(f"patient={patient}: Inspect cannot open {model}; serve it, and give direct/NAME")
+
+
+def _minds(doctor: InspectModel, patient: str, base_url: str | None, knowledge: Knowledge, seed: int) -> Minds:
+    tested = Tested(doctor)
+    models = {tested.name: tested}
+    if (name := model_of(patient)) is not None:
+        models[name] = Tested(get_model(name.removeprefix("inspect/"), role="patient", base_url=base_url))
+    return Minds(doctor=tested.name, patient=patient, knowledge=knowledge, seed=seed, models=models)
+
+
+def _at_the_door(case: Case, known: str) -> ChatMessage:
+    return ChatMessageSystem(content=f"Case {case.id}. Known at the door: {known}")
+
+
+def _messages(event: Event, case: Case) -> list[ChatMessage]:
+    """Returns an event as it is read in a log; nothing of what only the truth says."""
+    match event:
+        case Said(who=Role.DOCTOR):
+            return [ChatMessageAssistant(content=event.text)]
+        case Said():
+            to = " to the examiner" if event.to is Role.EXAMINER else ""
+            state = f" [{event.state}, {event.state.name.lower().replace('_', ' ')}]" if event.state else ""
+            return [ChatMessageUser(content=f"Patient{to}{state}: {event.text}")]
+        case Examined():
+            return [ChatMessageUser(content=f"Examiner: {event.text}")]
+        case Chosen() if case.question is not None:
+            options = "\n".join(f"{key}. {text}" for key, text in case.question.options.items())
+            return [
+                ChatMessageUser(content=f"{case.question.stem}\n\n{options}"),
+                ChatMessageAssistant(content=event.answer or "(none of them)"),
+            ]
+        case Failed():
+            return [ChatMessageSystem(content=f"The {event.who} failed: {event.error}: {event.problem}")]
+        case Ended():
+            return [ChatMessageSystem(content=f"The visit is over: {event.reason}, {event.turns} turns.")]
+        case _:
+            return []
