@@ -1,7 +1,7 @@
 import importlib
 import sys
 
-PARTS = ("consultations", "models")
+PARTS = ("consultations", "models", "saps")
 
 
 def main() -> None:

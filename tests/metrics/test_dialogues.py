@@ -5,9 +5,11 @@ import json
 import pytest
 
 from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.errors import BadInput
-from polyclinic.events import End, Ended, Examined, Failed, Opened, Role, Said, State, Trace
+from polyclinic.events import Chosen, End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import Turn, Unscorable, from_trace, information_of
 from polyclinic.metrics.transcripts import read_dialogues
@@ -77,6 +79,53 @@ async def test_a_file_of_traces(visit, tmp_path):
     assert "Refused" in left_out[0].problem
     assert "turn 1 has no state" in left_out[1].problem
     assert "breaks off" in left_out[2].problem
+
+
+def reported(*names):
+    diagnoses = tuple(map(Diagnosis, names))
+    return Reported(seq=2, report=Report(symptoms=(), examinations=(), diagnoses=diagnoses, rationale=(), treatment=()))
+
+
+@pytest.mark.parametrize(
+    ("last", "chosen"),
+    [
+        (Chosen(seq=2, answer="B"), "B"),
+        (Chosen(seq=2, answer=None), None),
+        (
+            Reported(
+                seq=2,
+                report=Report(
+                    symptoms=(), examinations=(), diagnoses=(Diagnosis("Influenza"),), rationale=(), treatment=()
+                ),
+            ),
+            "A",
+        ),
+        (
+            Reported(
+                seq=2,
+                report=Report(
+                    symptoms=(), examinations=(), diagnoses=(Diagnosis("a broken leg"),), rationale=(), treatment=()
+                ),
+            ),
+            None,
+        ),
+        (reported(), None),
+    ],
+)
+def test_what_the_doctor_chose(last, chosen):
+    question = Question(id="q", stem="Which?", options={"A": "influenza", "B": "pneumonia"})
+    trace = Trace(
+        [
+            Opened(seq=0, format=1, case="c", presentation=Presentation(complaint="x"), minds={}, seed=1, max_turns=3),
+            Said(seq=1, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text="I have a cough.", state=State.OPENING),
+            last,
+            Ended(seq=3, reason=End.CONCLUDED, turns=0),
+            Revealed(seq=4, diagnoses=(), question=question, answers=("A",)),
+        ]
+    )
+    dialogue = from_trace(trace)
+    assert (dialogue.chosen, dialogue.answers, dialogue.options) == (chosen, ("A",), question.options)
+    assert from_trace(trace, chosen="B").chosen == "B"
 
 
 async def test_one_step_holds_no_dialogue():

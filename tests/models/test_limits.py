@@ -52,15 +52,18 @@ async def test_places_of_the_cancelled_are_given_on():
         assert limit.inside == 1
 
 
-async def test_it_grows_by_one_a_round_and_halves_once_a_round():
+async def test_it_doubles_until_it_meets_a_bound_then_grows_by_one_and_halves_once_a_round():
     limit = Limit(100, adaptive=True, start=8)
     for _ in range(8):
         limit.went_well()
-    assert limit.now == 9
+    assert limit.now == 16
     async with limit, limit, limit:
         for _ in range(3):
             limit.too_many()
-    assert limit.now == 4
+    assert limit.now == 8
+    for _ in range(3 + 8):
+        limit.went_well()
+    assert limit.now == 9
     for _ in range(30):
         limit.too_many()
     assert limit.now == 1

@@ -3,9 +3,9 @@
 Across doctors each indicator has one value a doctor: the metric's mean, MCQE, the judge's win rate.
 
 Over pairs (Figure 5a) what is compared is two doctors on one case, as the paper's ordinal judgements are: a metric's
-value is the one doctor's minus the other's, a judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so that
-no coefficient depends on the order of the doctors. Figures 5c to 5e are the same within groups: both doctors of one
-group, or one of each. MCQE has no value of a case in an evaluation, and is not in these tables.
+value is the one doctor's minus the other's, a judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so
+that no coefficient depends on the order of the doctors. Figures 5c to 5e are the same within groups: both doctors of
+one group, or one of each. MCQE has no value of a case in an evaluation, and is not in these tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polyclinic.benchmarks.aie import Doctor
 from polyclinic.benchmarks.judging import CRITERIA, Judgements
 from polyclinic.errors import BadInput
 from polyclinic.metrics.conversation import METRICS
-from polyclinic.metrics.statistics import spearman
+from polyclinic.metrics.correlation import spearman
 
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
@@ -121,12 +121,15 @@ def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compa
             if case in by_case[b]
         }
     if judgements is not None:
+        place = {one.name: number for number, one in enumerate(doctors)}
         for view, criteria in CRITERIA.items():
             for criterion in criteria:
                 verdicts: dict[tuple[str, str, str], list[float]] = {}
                 for one in judgements.comparisons(view, criterion):
-                    won = 0.0 if one.winner is None else 1.0 if one.winner == one.first else -1.0
-                    verdicts.setdefault((one.first, one.second, one.case), []).append(won)
+                    if one.first in place and one.second in place:
+                        a, b = sorted((one.first, one.second), key=place.__getitem__)
+                        won = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
+                        verdicts.setdefault((a, b, one.case), []).append(won)
                 compared[f"{view}.{criterion}"] = {key: sum(won) / len(won) for key, won in verdicts.items()}
     return compared
 

@@ -4,8 +4,8 @@
 2. Each in both orders; orders that disagree are a tie. A comparison that lacks an order counts for nobody.
 3. By view and criterion: win rates without ties, Bradley-Terry strengths, and how much the order alone decides.
 
-The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told what
-is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
+The judge sees what was said, and neither the doctors' names nor the options they chose. Only as a doctor it is told
+what is right, for the criterion `diagnosis` (the paper does not say what its judge was told).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -161,14 +161,16 @@ async def judge_pairs(
         WrongKey: the endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    asked, without = _questions(visits_by_doctor, cases)
+    questions, without = _questions(visits_by_doctor, cases)
     limit = asyncio.Semaphore(_AT_ONCE)
 
-    async def ask(call: Call, messages: list[Message], purpose: str) -> Call:
+    async def ask(question: _Question) -> Call:
+        call = question.call
         async with limit:
+            messages = messages_for(call.view, question.case, question.first, question.second)
+            answer = _ANSWERS[call.view]
             try:
-                answer = _ANSWERS[call.view]
-                reply = await judge.ask(messages, answer=answer, temperature=temperature, purpose=purpose)
+                reply = await judge.ask(messages, answer=answer, temperature=temperature, purpose=question.purpose)
             except PlayFailure as failure:
                 failed = isinstance(failure, EndpointError | ScriptError)
                 return msgspec.structs.replace(call, error=type(failure).__name__, failed=failed)
@@ -177,7 +179,7 @@ async def judge_pairs(
         better = msgspec.structs.asdict(reply.value)
         return msgspec.structs.replace(call, analysis=better.pop("analysis"), better=better)
 
-    tasks = [asyncio.create_task(ask(*question)) for question in asked]
+    tasks = [asyncio.create_task(ask(question)) for question in questions]
     try:
         calls = tuple(await asyncio.gather(*tasks))
     finally:
@@ -186,32 +188,35 @@ async def judge_pairs(
     return _judgements(judge.name, calls, without, seed)
 
 
-def _questions(
-    visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]
-) -> tuple[list[tuple[Call, list[Message], str]], int]:
-    """Returns every question with its prompt and purpose, and how many pairs there is nothing to show of."""
-    seen: dict[tuple[str, str], list[str | None]] = {}
+class _Question(NamedTuple):
+    call: Call
+    case: Case
+    first: str
+    second: str
+    purpose: str
+
+
+def _questions(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[_Question], int]:
+    """Returns every question, the two orders of a comparison in a row, and how many pairs there is nothing to show of."""
+    said: dict[tuple[str, str], list[str | None]] = {}
     for doctor, visits in visits_by_doctor.items():
         for visit in visits:
             dialogue = None if visit.end is End.FAILED else said_in(visit.trace)
-            seen.setdefault((doctor, visit.case), []).append(dialogue)
-    asked: list[tuple[Call, list[Message], str]] = []
+            said.setdefault((doctor, visit.case), []).append(dialogue)
+    questions: list[_Question] = []
     without = 0
-    for case in cases:
-        for a, b in combinations(visits_by_doctor, 2):
-            for mine, theirs in zip(seen.get((a, case.id), []), seen.get((b, case.id), []), strict=False):
-                if mine is None or theirs is None:
-                    without += 1
-                    continue
-                for view in CRITERIA:
-                    # A purpose an order: two doctors who said the same would put one question twice at a time.
-                    for order, (x, y), (one, other) in (
-                        ("", (a, b), (mine, theirs)),
-                        (", turned", (b, a), (theirs, mine)),
-                    ):
-                        call = Call(case=case.id, view=view, first=x, second=y)
-                        asked.append((call, messages_for(view, case, one, other), f"judge as {view}{order}"))
-    return asked, without
+    for case, (a, b) in product(cases, combinations(visits_by_doctor, 2)):
+        for one, other in zip(said.get((a, case.id), []), said.get((b, case.id), []), strict=False):
+            if one is None or other is None:
+                without += 1
+                continue
+            for view in CRITERIA:
+                forth = Call(case=case.id, view=view, first=a, second=b)
+                back = Call(case=case.id, view=view, first=b, second=a)
+                # A purpose an order: two doctors who said the same would have one question put twice at a time.
+                questions.append(_Question(forth, case, one, other, f"judge as {view}"))
+                questions.append(_Question(back, case, other, one, f"judge as {view}, turned"))
+    return questions, without
 
 
 def said_in(trace: Trace) -> str | None:

@@ -24,7 +24,14 @@ _PANEL = "Language models"
 _MINDS = "rules, scripted:FILE, local, direct/NAME, or a name that Inspect knows."
 
 DoctorOption = Annotated[str, typer.Option(help=f"The doctor's mind: {_MINDS}", metavar="MIND")]
-PatientOption = Annotated[str, typer.Option(help=f"The patient's mind: {_MINDS}", metavar="MIND")]
+PatientOption = Annotated[
+    str,
+    typer.Option(
+        help=f"The patient's mind: {_MINDS} saps:MODEL is the state-aware simulator, saps-parallel:MODEL the same with "
+        "its questions asked at once.",
+        metavar="MIND",
+    ),
+]
 ExaminerOption = Annotated[
     str, typer.Option(help="Who reads requests for examinations: rules, or a model.", metavar="MIND")
 ]

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from polyclinic.errors import BadInput
 from polyclinic.evals.datasets import cases_of
-from polyclinic.evals.solvers import trace_of
+from polyclinic.evals.solvers import TRACE, trace_of
 from polyclinic.events import End, Failed, Trace
 from polyclinic.metrics import conversation as aie
 from polyclinic.metrics.dialogue import Unscorable, from_trace
@@ -24,7 +23,7 @@ MCQE = "MCQE"
 
 
 @scorer(metrics={name: [mean(), stderr()] for name in aie.METRICS})
-def conversation(cases: str = "shipped", layout: str | None = None, seed: int = 0) -> Scorer:
+def conversation(*, cases: str = "shipped", layout: str | None = None, seed: int = 0) -> Scorer:
     """Scores how the doctor led its visit: `metrics.conversation.METRICS`.
 
     A visit that failed, or that a limit ended, has no score: it is outside every mean and counted as unscored. So is a
@@ -46,7 +45,7 @@ def conversation(cases: str = "shipped", layout: str | None = None, seed: int = 
     async def score(state: TaskState, target: Target) -> Score:
         del target
         try:
-            trace = trace_of(state.store)
+            trace = trace_of(state.store.get(TRACE))
             dialogue = from_trace(trace, known[str(state.sample_id)], chosen=_chosen(trace))
         except BadInput as problem:
             return _unscored(str(problem))
@@ -63,7 +62,7 @@ def conversation(cases: str = "shipped", layout: str | None = None, seed: int = 
             },
         )
 
-    return cast(Scorer, score)
+    return score
 
 
 @scorer(metrics={MCQE: [mean(), stderr()]})
@@ -73,7 +72,7 @@ def choice() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         del target
         try:
-            trace = trace_of(state.store)
+            trace = trace_of(state.store.get(TRACE))
             visit = revisit(trace)
         except BadInput as problem:
             return _unscored(str(problem))
@@ -85,7 +84,7 @@ def choice() -> Scorer:
             explanation=_explained(visit.answer, {}, visit.truth.answers),
         )
 
-    return cast(Scorer, score)
+    return score
 
 
 def _chosen(trace: Trace) -> str | None:

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 from inspect_ai.model import (
@@ -41,6 +40,7 @@ _ANY_NUMBER = 1_000_000
 
 @solver
 def consultation(
+    *,
     cases: str = "shipped",
     layout: str | None = None,
     patient: str = "rules",
@@ -103,19 +103,19 @@ def consultation(
         state.output = ModelOutput.from_content(str(doctor), visit.answer or "")
         return state
 
-    return cast(Solver, solve)
+    return solve
 
 
-def trace_of(store: Mapping[str, Any]) -> Trace:
-    """Returns the trace that lies in a sample's store, as far as the visit went.
+def trace_of(kept: object) -> Trace:
+    """Returns the trace that a sample's store keeps under `TRACE`, as far as the visit went.
 
     Raises:
         BadInput: there is none, or it is of another version.
     """
+    if kept is None:
+        raise BadInput("the sample's store holds no trace; was it solved by polyclinic/consultation?")
     try:
-        return Trace(msgspec.convert(store[TRACE], list[Event]))
-    except KeyError:
-        raise BadInput("the sample's store holds no trace; was it solved by polyclinic/consultation?") from None
+        return Trace(msgspec.convert(kept, list[Event]))
     except msgspec.ValidationError as error:
         raise BadInput(f"the trace in the sample's store cannot be read: {error}") from None
 

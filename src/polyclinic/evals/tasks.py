@@ -20,6 +20,7 @@ VERSION = 1
 
 @task
 def aie(
+    *,
     cases: str = "shipped",
     layout: str | None = None,
     patient: str = "rules",
@@ -56,7 +57,7 @@ def aie(
 
 
 @task
-def aie_mcqe(cases: str = "shipped", layout: str | None = None, seed: int = 0) -> Task:
+def aie_mcqe(*, cases: str = "shipped", layout: str | None = None, seed: int = 0) -> Task:
     """The model under test reads all that is known of a patient and answers the same question, without a dialogue.
 
     Args:

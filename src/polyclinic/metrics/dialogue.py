@@ -12,7 +12,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Language
 from polyclinic.cases.record import read_out
-from polyclinic.events import End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
+from polyclinic.events import Chosen, End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
 from polyclinic.metrics.accuracy import plain_name
 
 STATES = ", ".join(State)
@@ -88,8 +88,8 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     Args:
         trace: a visit that is over.
         case: its case; without it, all that is known of the patient is not at hand.
-        chosen: the key that the doctor chose among the options; by default the option whose text is the name of the
-            report's likeliest diagnosis.
+        chosen: the key that the doctor chose among the options; by default the trace tells: the doctor's choice, or
+            where it reported instead, the option whose text is the name of the report's likeliest diagnosis.
 
     Raises:
         Unscorable: the visit failed or broke off, holds no dialogue, or the patient gave no state; says which.
@@ -105,9 +105,8 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
         raise Unscorable("the dialogue is empty" + (": the doctor read the record in one step" * opened.one_step))
     question = revealed.question if revealed is not None else None
     options = question.options if question is not None else {}
-    if chosen is None and (reported := trace.last(Reported)) is not None and reported.report.diagnoses:
-        named = plain_name(reported.report.diagnoses[0].name)
-        chosen = next((key for key, text in options.items() if plain_name(text) == named), None)
+    if chosen is None:
+        chosen = _choice(trace, options)
     return Dialogue(
         id=opened.case,
         language=opened.presentation.language,
@@ -117,6 +116,16 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
         answers=revealed.answers if revealed is not None else (),
         chosen=chosen,
     )
+
+
+def _choice(trace: Trace, options: dict[str, str]) -> str | None:
+    if (choice := trace.last(Chosen)) is not None:
+        return choice.answer
+    reported = trace.last(Reported)
+    if reported is None or not reported.report.diagnoses:
+        return None
+    named = plain_name(reported.report.diagnoses[0].name)
+    return next((key for key, text in options.items() if plain_name(text) == named), None)
 
 
 def _turns(trace: Trace) -> Iterable[Turn]:

@@ -14,8 +14,8 @@ class Limit:
     An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
     lost than the limit.
 
-    Adaptive, it grows by one for each round of answers that went well, and halves when the endpoint says that there
-    are too many, once for each round.
+    Adaptive, it doubles with each round of answers that went well until the endpoint says for the first time that there
+    are too many; from then on it grows by one a round, and halves when there are too many, once for each round.
 
     Args:
         most: how many at a time; where adaptive, at most so many.
@@ -31,6 +31,7 @@ class Limit:
         self.inside = self.unstored = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._since_change = 0
+        self._has_met_a_bound = False
 
     async def __aenter__(self) -> None:
         if self.inside + self.unstored < self.now and not self._waiting:
@@ -68,7 +69,7 @@ class Limit:
         if self.adaptive:
             self._since_change += 1
             if self._since_change >= self.now and self.now < self.most:
-                self.now += 1
+                self.now = min(self.most, self.now + (1 if self._has_met_a_bound else self.now))
                 self._since_change = 0
                 self._let_in()
 
@@ -76,6 +77,7 @@ class Limit:
         """Takes note of a 429."""
         # Those sent before the last halving still come back; they are no reason to halve again.
         if self.adaptive:
+            self._has_met_a_bound = True
             if self._since_change >= 0:
                 self.now = max(1, self.now // 2)
                 self._since_change = -self.inside
