@@ -19,7 +19,7 @@ from polyclinic.benchmarks.aie import Doctor
 from polyclinic.benchmarks.judging import CRITERIA, Judgements
 from polyclinic.errors import BadInput
 from polyclinic.metrics.conversation import METRICS
-from polyclinic.metrics.correlation import spearman
+from polyclinic.metrics.correlation import paired_rows, spearman
 
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
@@ -88,10 +88,14 @@ def correlate(
         for a, b in pairs:
             both = sorted({groups[a], groups[b]}, key=order.index)
             among.setdefault(" - ".join(both), []).append((a, b))
+    across = _across(doctors, judgements)
+    indicators = [name for name in across if name != MCQE]
     return Correlations(
-        doctors=_table("doctors", _across(doctors, judgements)),
-        pairs=_over_pairs("pairs of doctors on a case", compared, pairs),
-        groups={name: _over_pairs(f"{name}: pairs on a case", compared, some) for name, some in among.items()},
+        doctors=_table("doctors", across),
+        pairs=_over_pairs("pairs of doctors on a case", compared, pairs, indicators),
+        groups={
+            name: _over_pairs(f"{name}: pairs on a case", compared, some, indicators) for name, some in among.items()
+        },
     )
 
 
@@ -106,48 +110,47 @@ def _across(doctors: Sequence[Doctor], judgements: Judgements | None) -> dict[st
     return columns
 
 
-Compared = dict[str, dict[tuple[str, str, str], float]]
-"""By indicator: how much the one doctor is above the other on a case."""
+Compared = dict[tuple[str, str, str], dict[str, float]]
+"""By two doctors and a case: how much the one is above the other, by indicator."""
 
 
 def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compared:
-    compared: Compared = {}
-    for metric in METRICS:
-        by_case = {one.name: _by_case(one, metric) for one in doctors}
-        compared[metric] = {
-            (a, b, case): value - by_case[b][case]
-            for a, b in combinations(by_case, 2)
-            for case, value in by_case[a].items()
-            if case in by_case[b]
-        }
-    if judgements is not None:
-        place = {one.name: number for number, one in enumerate(doctors)}
-        for view, criteria in CRITERIA.items():
-            for criterion in criteria:
-                verdicts: dict[tuple[str, str, str], list[float]] = {}
-                for one in judgements.comparisons(view, criterion):
-                    if one.first in place and one.second in place:
-                        a, b = sorted((one.first, one.second), key=place.__getitem__)
-                        won = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
-                        verdicts.setdefault((a, b, one.case), []).append(won)
-                compared[f"{view}.{criterion}"] = {key: sum(won) / len(won) for key, won in verdicts.items()}
+    compared = {
+        (row.first, row.second, str(row.case)): dict(row.differences)
+        for row in paired_rows({one.name: _by_case(one) for one in doctors})
+    }
+    if judgements is None:
+        return compared
+    place = {one.name: number for number, one in enumerate(doctors)}
+    for view, criteria in CRITERIA.items():
+        for criterion in criteria:
+            verdicts: dict[tuple[str, str, str], list[float]] = {}
+            for one in judgements.comparisons(view, criterion):
+                if one.first in place and one.second in place:
+                    a, b = sorted((one.first, one.second), key=place.__getitem__)
+                    won = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
+                    verdicts.setdefault((a, b, one.case), []).append(won)
+            for key, several in verdicts.items():
+                compared.setdefault(key, {})[f"{view}.{criterion}"] = sum(several) / len(several)
     return compared
 
 
-def _by_case(doctor: Doctor, metric: str) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
+def _by_case(doctor: Doctor) -> dict[str | int, dict[str, float]]:
+    """Returns a doctor's metrics by case, the mean where there are several visits to one."""
+    values: dict[str | int, dict[str, list[float]]] = {}
     for one in doctor.summary.scores:
-        if metric in one.values:
-            values.setdefault(str(one.id), []).append(one.values[metric])
-    return {case: sum(some) / len(some) for case, some in values.items()}
+        for metric in METRICS:
+            if metric in one.values:
+                values.setdefault(one.id, {}).setdefault(metric, []).append(one.values[metric])
+    return {case: {name: sum(x) / len(x) for name, x in of_case.items()} for case, of_case in values.items()}
 
 
-def _over_pairs(over: str, compared: Compared, pairs: Sequence[tuple[str, str]]) -> Table:
+def _over_pairs(over: str, compared: Compared, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Table:
     wanted = set(pairs)
-    keys = dict.fromkeys(key for values in compared.values() for key in values if key[:2] in wanted)
+    rows = [values for (a, b, _), values in compared.items() if (a, b) in wanted]
     columns: dict[str, Column] = {}
-    for name, values in compared.items():
-        forth = [values.get(key) for key in keys]
+    for name in names:
+        forth = [values.get(name) for values in rows]
         columns[name] = [*forth, *(None if value is None else -value for value in forth)]
     return _table(over, columns, each=2)
 

@@ -37,7 +37,6 @@ Better = Literal["first", "second", "tie"]
 
 _AT_ONCE = 256  # what has not begun can still be stopped, where a budget is spent
 
-
 CRITERIA: dict[View, tuple[str, ...]] = {
     "doctor": ("inquiry", "logic", "diagnosis", "patient", "total"),
     "patient": ("effective", "clear", "understand", "empathy", "total"),
@@ -197,7 +196,7 @@ class _Question(NamedTuple):
 
 
 def _questions(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[_Question], int]:
-    """Returns every question, the two orders of a comparison in a row, and how many pairs there is nothing to show of."""
+    """Returns every question, both orders in a row, and how many pairs there is nothing to show of."""
     said: dict[tuple[str, str], list[str | None]] = {}
     for doctor, visits in visits_by_doctor.items():
         for visit in visits:

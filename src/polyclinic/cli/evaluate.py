@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from polyclinic.cases.case import Case
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
+    from polyclinic.simulator import LabelledCase, Row
 
 app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
 
@@ -123,6 +124,61 @@ def aie(
         raise PlayFailure(
             f"{failed} of {len(asked) * len(doctor)} visits failed; --max-failures allows {max_failures:g} %"
         )
+
+
+@app.command("patient-simulator")
+def patient_simulator(
+    cases: Annotated[Path, typer.Option("--cases", help="A labelled set in AIE's layout.", metavar="FILE")],
+    patient: PatientOption = "rules",
+    seed: Annotated[int, typer.Option(help="Of the patient and the bootstrap.")] = 0,
+    json: JsonOption = False,
+    base_url: BaseUrlOption = None,
+    api_key_env: KeyOption = "OPENAI_API_KEY",
+    concurrency: ConcurrencyOption = None,
+    temperature: TemperatureOption = None,
+    journal: JournalOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
+    price: PriceOption = None,
+) -> None:
+    """How well a simulated patient does on questions that people have labelled: its states, and what it tells."""
+    from polyclinic.cli.output import console, print_json
+    from polyclinic.cli.simulator import show_simulator, simulator_document
+    from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.simulator import read_labelled
+
+    options = MindOptions(
+        doctor="rules",
+        patient=patient,
+        examiner="rules",
+        seed=seed,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        concurrency=concurrency,
+        temperature=temperature,
+        journal=journal,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        price=price,
+    )
+    labelled = read_labelled(cases)
+    rows, ledger = asyncio.run(_simulate(labelled, options, read_knowledge()))
+    if json:
+        print_json(simulator_document(rows, patient, seed))
+    else:
+        show_simulator(console(), rows, patient, seed)
+        show_usage(console(sys.stderr), ledger)
+    if all(row.failed for row in rows):
+        raise PlayFailure(f"no question was answered; the first: {rows[0].error}")
+
+
+async def _simulate(
+    labelled: list[LabelledCase], options: MindOptions, knowledge: Knowledge
+) -> tuple[list[Row], Ledger]:
+    from polyclinic.simulator import simulate
+
+    async with open_minds(options, knowledge) as opened:
+        return await simulate(labelled, opened.minds[options.doctor]), opened.ledger
 
 
 async def _evaluate(

@@ -99,7 +99,8 @@ def _unscored(problem: str, trace: Trace | None = None) -> Score:
     failure = trace.last(Failed) if trace is not None else None
     if failure is None:
         return Score.unscored(reason="scoring_failed", explanation=problem)
-    return Score.unscored(reason=failure.error, explanation=f"{problem}: the {failure.who}: {failure.problem}")
+    told = f"the visit failed, by the {failure.who}: {failure.error}: {failure.problem}"
+    return Score.unscored(reason=failure.error, explanation=told)
 
 
 def _explained(chosen: str | None, options: dict[str, str], right: tuple[str, ...]) -> str:

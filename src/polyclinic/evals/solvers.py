@@ -21,6 +21,7 @@ from inspect_ai.model import Model as InspectModel
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
+from polyclinic import errors
 from polyclinic.benchmarks.aie import TURNS
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput, PolyclinicError, UnknownMind
@@ -51,8 +52,9 @@ def consultation(
 ) -> Solver:
     """Lets the model under test see the patient of each case and answer the case's question.
 
-    The visit becomes the sample's messages, and its events go into the sample's store under `TRACE`. A player that
-    gives no usable answer ends its visit as failed; the sample goes on to its scorer.
+    The visit becomes the sample's messages, and its events go into the sample's store under `TRACE`. Where a model
+    answers and the answer cannot be used, the visit has failed, and the sample goes on to its scorer. Where no answer
+    comes, the sample is an error of Inspect's, to be counted and tried again as its options say.
 
     Args:
         cases: the file that the samples are of.
@@ -100,6 +102,9 @@ def consultation(
             )
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
+        failure = visit.trace.last(Failed)
+        if failure is not None and issubclass(getattr(errors, failure.error, object), errors.EndpointError):
+            raise errors.EndpointError(f"the {failure.who}: {failure.error}: {failure.problem}")
         state.output = ModelOutput.from_content(str(doctor), visit.answer or "")
         return state
 

@@ -17,6 +17,9 @@ from polyclinic.evals.solvers import consultation
 VERSION = 1
 """Results of one version can be compared; it changes with prompts, scores and what a patient says."""
 
+FAILURES = 0.05
+"""Share of samples without an answer of the endpoint above which the evaluation has failed; all are run all the same."""
+
 
 @task
 def aie(
@@ -52,6 +55,8 @@ def aie(
             seed=seed,
         ),
         scorer=conversation(cases=cases, layout=layout, seed=seed),
+        fail_on_error=FAILURES,
+        continue_on_fail=True,
         version=VERSION,
     )
 
@@ -72,5 +77,7 @@ def aie_mcqe(*, cases: str = "shipped", layout: str | None = None, seed: int = 0
         dataset=dataset(cases, layout=layout, seed=seed),
         solver=consultation(cases=cases, layout=layout, in_one_step=True, seed=seed),
         scorer=choice(),
+        fail_on_error=FAILURES,
+        continue_on_fail=True,
         version=VERSION,
     )
