@@ -1,7 +1,7 @@
 import importlib
 import sys
 
-PARTS = ("consultations", "models", "saps")
+PARTS = ("consultations", "scoring", "models", "saps")
 
 
 def main() -> None:

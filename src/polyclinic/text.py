@@ -12,13 +12,13 @@ _CLAUSES = {
 _NO = {
     "en": re.compile(
         r"^\W*(?:no\b|not\b|none\b|never\b|nothing\b|could you\b"
-        r"|i (?:do not|don't|have no|haven't|have not|did not|didn't|cannot|can't)\b)",
+        r"|i (?:do not|don't|have no|haven't|have not|did not|didn't|cannot|can't)\b|.*\bnot had (?:it|that)\b)",
         re.IGNORECASE,
     ),
     "zh": re.compile(
         r"^\W*(?:医生，?)?(?:我家孩子|我|孩子|家里人)?(?:从来|都|也)?(?:没|不|无|记不|说不)"
         r"|^\W*(?:医生，?)?(?:您|你)?(?:能|可以)(?:不能|否)?|^\W*医生，(?:这个|这项)检查我?没"
-        r"|^\W*这个没什么"
+        r"|^\W*这个没什么|^.*还没有做过"
     ),
 }
 _YES = {

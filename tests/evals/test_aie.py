@@ -170,11 +170,14 @@ async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_pat
             task_args={"cases": str(file)},
         )
     broken, done = log.samples
-    assert broken.error.message.startswith("the doctor: Broken: ")
+    assert "the doctor: Broken: " in broken.error.message
     assert broken.messages[-1].text == "The visit is over: failed, 0 turns."
-    assert done.error is None
+    assert not broken.scores
+    # Half of the samples is more than may fail; the other half was run and scored all the same.
     assert log.status == "error"
-    assert done.scores["conversation"].value["DIAGNOSIS"] == 100.0 * (done.target == ["A"])
+    assert done.error is None
+    score = done.scores["conversation"]
+    assert (score.value, score.reason) == (100.0, None)
 
 
 async def test_a_misbehaving_endpoint(file, tmp_path):
@@ -220,7 +223,7 @@ async def test_mcqe_reads_everything_and_says_nothing(file, tmp_path):
     log = await run("polyclinic/aie_mcqe", tmp_path, doctor("C"), task_args={"cases": str(file)})
     assert means(log) == {"MCQE": 50.0 * sum(sample.target == ["C"] for sample in log.samples)}
     case = next(read_cases(file))
-    assert case.record.findings[0].text[:20] in log.samples[0].messages[1].text
+    assert case.record.history.present[:20] in log.samples[0].messages[1].text
     assert not [leak for leak in find_leaks([log.samples[0].messages[1].text], case) if leak.kind == "diagnosis"]
 
 

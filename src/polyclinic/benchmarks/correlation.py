@@ -19,7 +19,7 @@ from polyclinic.benchmarks.aie import Doctor
 from polyclinic.benchmarks.judging import CRITERIA, Judgements
 from polyclinic.errors import BadInput
 from polyclinic.metrics.conversation import METRICS
-from polyclinic.metrics.correlation import paired_rows, spearman
+from polyclinic.metrics.correlation import spearman
 
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
@@ -115,9 +115,14 @@ Compared = dict[tuple[str, str, str], dict[str, float]]
 
 
 def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compared:
+    by_case = {one.name: _by_case(one) for one in doctors}
     compared = {
-        (row.first, row.second, str(row.case)): dict(row.differences)
-        for row in paired_rows({one.name: _by_case(one) for one in doctors})
+        (a, b, case): {
+            name: value - by_case[b][case][name] for name, value in values.items() if name in by_case[b][case]
+        }
+        for a, b in combinations(by_case, 2)
+        for case, values in by_case[a].items()
+        if case in by_case[b]
     }
     if judgements is None:
         return compared
@@ -135,13 +140,13 @@ def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compa
     return compared
 
 
-def _by_case(doctor: Doctor) -> dict[str | int, dict[str, float]]:
+def _by_case(doctor: Doctor) -> dict[str, dict[str, float]]:
     """Returns a doctor's metrics by case, the mean where there are several visits to one."""
-    values: dict[str | int, dict[str, list[float]]] = {}
+    values: dict[str, dict[str, list[float]]] = {}
     for one in doctor.summary.scores:
         for metric in METRICS:
             if metric in one.values:
-                values.setdefault(one.id, {}).setdefault(metric, []).append(one.values[metric])
+                values.setdefault(str(one.id), {}).setdefault(metric, []).append(one.values[metric])
     return {case: {name: sum(x) / len(x) for name, x in of_case.items()} for case, of_case in values.items()}
 
 

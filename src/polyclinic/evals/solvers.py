@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from contextlib import nullcontext
+from typing import Self, cast
 
 import msgspec
 from inspect_ai.model import (
@@ -30,6 +31,7 @@ from polyclinic.events import Chosen, Ended, Event, Examined, Failed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.metrics.dialogue import information_of
 from polyclinic.models.inspect import Inspect
+from polyclinic.models.inspect_provider import DirectAPI
 from polyclinic.players.minds import Minds, model_of, read_script
 from polyclinic.visit import see
 
@@ -71,7 +73,7 @@ def consultation(
     known = cases_of(cases, layout=layout, seed=seed)
     knowledge = read_knowledge()
     _check(patient, max_turns)
-    made: dict[int, tuple[InspectModel, Minds]] = {}
+    made: dict[int, tuple[InspectModel, Minds, Tested | None]] = {}
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate
@@ -79,7 +81,8 @@ def consultation(
         doctor = get_model()
         # One solver may serve several models; the minds' tables are made once for each.
         if id(doctor) not in made:
-            made[id(doctor)] = doctor, _minds(doctor, patient, patient_base_url, knowledge, seed)
+            made[id(doctor)] = doctor, *_minds(doctor, patient, patient_base_url, knowledge, seed)
+        _, minds, patient_model = made[id(doctor)]
         trace = Trace()
         state.messages = [_at_the_door(case, state.input_text)]
         if in_one_step:
@@ -92,14 +95,15 @@ def consultation(
                 state.messages.append(message)
 
         try:
-            visit = await see(
-                case,
-                made[id(doctor)][1],
-                max_turns=max_turns or TURNS[case.presentation.language],
-                in_one_step=in_one_step,
-                put_question=True,
-                watch=watch,
-            )
+            async with patient_model or nullcontext():
+                visit = await see(
+                    case,
+                    minds,
+                    max_turns=max_turns or TURNS[case.presentation.language],
+                    in_one_step=in_one_step,
+                    put_question=True,
+                    watch=watch,
+                )
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
         failure = visit.trace.last(Failed)
@@ -128,6 +132,9 @@ def trace_of(kept: object) -> Trace:
 class Tested(Inspect):
     """A model that Inspect has opened, as a model of ours; what Inspect counts, limits and retries stays Inspect's.
 
+    Inspect opens models and closes none. `async with` is for one that nobody else uses: the last visit that leaves
+    closes the connections of our own provider, which opens them again when it is asked again.
+
     Args:
         model: the model under test, or one in a role of its own.
     """
@@ -136,6 +143,16 @@ class Tested(Inspect):
         # Inspect takes an open model for a name, and its own limit is the one that counts here.
         super().__init__(cast(str, model), concurrency=_ANY_NUMBER)
         self._model = cast(InspectModel, _AsConfigured(model))
+        self._visits = 0
+
+    async def __aenter__(self) -> Self:
+        self._visits += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._visits -= 1
+        if not self._visits and isinstance(self._model.api, DirectAPI):
+            await self._model.api.aclose()
 
     def _named(self, error: Exception) -> Exception:
         # A limit ends the sample, and our provider's errors have their names.
@@ -162,12 +179,17 @@ def _check(patient: str, max_turns: int | None) -> None:
         raise UnknownMind(f"patient={patient}: Inspect cannot open {model}; serve it, and give direct/NAME")
 
 
-def _minds(doctor: InspectModel, patient: str, base_url: str | None, knowledge: Knowledge, seed: int) -> Minds:
-    tested = Tested(doctor)
+def _minds(
+    doctor: InspectModel, patient: str, base_url: str | None, knowledge: Knowledge, seed: int
+) -> tuple[Minds, Tested | None]:
+    """Returns who plays, and the patient's model where it has one."""
+    tested, other = Tested(doctor), None
     models = {tested.name: tested}
     if (name := model_of(patient)) is not None:
-        models[name] = Tested(get_model(name.removeprefix("inspect/"), role="patient", base_url=base_url))
-    return Minds(doctor=tested.name, patient=patient, knowledge=knowledge, seed=seed, models=models)
+        # Not among the models that Inspect keeps for everybody: it is closed when no visit needs it.
+        opened = get_model(name.removeprefix("inspect/"), role="patient", base_url=base_url, memoize=False)
+        models[name] = other = Tested(opened)
+    return Minds(doctor=tested.name, patient=patient, knowledge=knowledge, seed=seed, models=models), other
 
 
 def _at_the_door(case: Case, known: str) -> ChatMessage:

@@ -113,7 +113,7 @@ class RulesPatient:
         results = self._results(phrases.ordered(heard.focus, language), role, story)
         if results:
             return PatientTurn(say=say("results", results), state=State.EFFECTIVE_ADVICE)
-        return PatientTurn(say=say("not examined"), state=State.INEFFECTIVE_ADVICE)
+        return PatientTurn(say=say("not yet examined"), state=State.INEFFECTIVE_ADVICE)
 
     def _results(self, named: str, role: Patient, story: Story) -> str:
         """Returns the results that an online patient holds of what is named, or ""."""

@@ -25,6 +25,10 @@ _SETS: dict[Language, dict[str, tuple[str, ...]]] = {
             "I have not had that before, doctor; I will do it.",
         ),
         "not examined": ("I have not had that done, doctor.", "No, doctor, that has not been done."),
+        "not yet examined": (
+            "All right, doctor, I will get that done; I have not had it so far.",
+            "I have not had that done yet, doctor; I will arrange it.",
+        ),
         "results": ("I have had that done: {}.", "The result was: {}."),
         "unknown": ("I do not know, doctor.", "I cannot tell you that, doctor."),
         "nothing like that": ("No, nothing like that.", "No, not that I know of."),
@@ -40,12 +44,13 @@ _SETS: dict[Language, dict[str, tuple[str, ...]]] = {
     "zh": {
         "demand": ("医生，这是线上问诊，我没法当面做给您看。", "不好意思医生，网上没法做这个动作。"),
         "demand in ward": ("好的医生，我照您说的做，结果请检查人员记录。",),
-        "other": ("医生，我们还是说说我的病吧。", "医生，我想先看我的病，这些就不聊了。"),
+        "other": ("医生，我们还是回到我的病情上吧。", "医生，我想先谈我的病情，这些就不聊了。"),
         "thanks": ("好的，谢谢医生。", "谢谢医生。"),
         "which advice": ("医生，您能说具体一点吗？要做哪项检查或治疗？", "好的医生，具体要做什么呢？"),
         "which question": ("医生，您能问得具体一点吗？", "医生，您具体想了解哪方面？"),
         "treatment": ("好的医生，这个我之前没有做过。", "好的，我之前没有用过，听您的。"),
         "not examined": ("医生，这个检查我没有做过。", "没有做过这项检查，医生。"),
+        "not yet examined": ("好的医生，这项检查我还没有做过，我会去做。", "我还没有做过，医生，我会按您说的去做。"),
         "results": ("医生，这个做过，结果是：{}。", "检查结果是：{}。"),
         "unknown": ("这个我不清楚，医生。", "医生，这个我不知道。"),
         "nothing like that": ("没有。", "没有这样的情况。"),
@@ -66,8 +71,10 @@ _PARENT = (
     ("I take no", "My child takes no"),
     ("I have not been travelling", "we have not been travelling"),
     ("I have not had", "My child has not had"),
+    ("I will get that done", "We will get that done"),
     ("my illness", "my child's illness"),
-    ("我的病", "孩子的病"),
+    ("我的病情", "孩子的病情"),
+    ("我还没有", "孩子还没有"),
     ("我之前", "孩子之前"),
 )
 """What changes in the set phrases where a parent speaks."""
