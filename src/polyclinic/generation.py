@@ -113,7 +113,12 @@ def _draw(
         treatment=disease.plan(severity).get(language),
         severity=severity,
     )
-    return Case(id=case_id, record=record, truth=truth, source=f"polyclinic generate ({case_id})")
+    return Case(
+        id=case_id,
+        record=record,
+        truth=truth,
+        source=f"polyclinic cases generate, seed {case_id[1:].partition('-')[0]}",
+    )
 
 
 def _draw_symptoms(

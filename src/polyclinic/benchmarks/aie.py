@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from polyclinic.benchmarks.studies import ByLength, BySource, actions_by_turn, by_length, by_source
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
-from polyclinic.events import End
+from polyclinic.events import End, State
 from polyclinic.metrics.comparison import Compared, compare
 from polyclinic.metrics.conversation import Summary, score, summarise
 from polyclinic.metrics.dialogue import Dialogue, LeftOut, Unscorable, from_trace
@@ -40,7 +41,9 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
         summary: the ten metrics, dialogue by dialogue and their means.
         mcqe: right answers, in percent, of the doctor who reads everything.
         mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
-        by_length: right answers, in percent, by the number of the doctor's turns (paper, Figure 6c).
+        by_length: DIAGNOSIS and COVERAGE by the number of the doctor's turns (Figure 6d).
+        by_turn: for each turn, the shares of the states, in percent (Figure 6c).
+        by_source: DIAGNOSIS and MCQE for each source of the cases (Figure 6b).
         visits: the visits with dialogue, in the order of the cases.
     """
 
@@ -48,7 +51,9 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary
     mcqe: Estimate
     mcqe_failed: int
-    by_length: dict[int, Estimate]
+    by_length: dict[int, ByLength]
+    by_turn: dict[int, dict[State, float]]
+    by_source: dict[str, BySource]
     visits: tuple[Visit, ...]
 
 
@@ -120,15 +125,13 @@ def _doctor(
     scores = [score(dialogue) for dialogue in dialogues]
     answered = [visit for visit in at_once if visit.end is not End.FAILED]
     turns = {visit.case: visit.turns for visit in with_dialogue}
-    lengths: dict[int, list[float]] = {}
-    for one in scores:
-        if "DIAGNOSIS" in one.values:
-            lengths.setdefault(turns[str(one.id)], []).append(one.values["DIAGNOSIS"])
     return Doctor(
         name=name,
         summary=summarise(scores, left_out=left_out, seed=seed),
         mcqe=estimate([100.0 * (visit.answer in visit.truth.answers) for visit in answered], seed=seed),
         mcqe_failed=len(at_once) - len(answered),
-        by_length={n: estimate(values, seed=seed) for n, values in sorted(lengths.items())},
+        by_length=by_length(scores, turns, seed=seed),
+        by_turn=actions_by_turn(with_dialogue),
+        by_source=by_source(cases, scores, at_once, seed=seed),
         visits=tuple(with_dialogue),
     )

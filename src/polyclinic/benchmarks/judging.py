@@ -244,10 +244,17 @@ def messages_for(view: View, case: Case, first: str, second: str) -> list[Messag
     prompts = read_prompts(PROMPTS)[case.presentation.language]
     blanks = {"first": first, "second": second}
     if view == "doctor":
-        options = case.question.options if case.question is not None else {}
-        right = [options[key] for key in case.truth.answers if key in options]
-        blanks["truth"] = _on_one_line("; ".join(right or [d.name for d in case.truth.diagnoses]))
+        blanks["truth"] = _right(case)
     return [("system", prompts(view)), ("user", prompts(f"{view}_shown", **blanks))]
+
+
+def _right(case: Case) -> str:
+    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
+    if case.question is not None:
+        right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
+        if right:
+            return _on_one_line(f"{case.question.stem} {'; '.join(right)}")
+    return _on_one_line("; ".join(diagnosis.name for diagnosis in case.truth.diagnoses))
 
 
 def _complete(calls: Sequence[Call], view: View) -> list[tuple[Call, Call]]:

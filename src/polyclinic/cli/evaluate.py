@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polyclinic.benchmarks.aie import Doctor, Evaluation
+    from polyclinic.benchmarks.studies import ByLength, BySource
     from polyclinic.cases.case import Case
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
     from polyclinic.simulator import LabelledCase, Row
 
 app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
+
+_SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
 @app.callback()
@@ -60,6 +63,12 @@ def aie(
         int | None,
         typer.Option(min=1, help="The doctor's turns; the paper's by default: 10 in Chinese, 15 in English."),
     ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="'paper': the paper's choices and no other: saps:MODEL with the staged tracker, 10 or 15 turns."
+        ),
+    ] = "ours",
     seed: Annotated[int, typer.Option(help="Of the patients, the made options and the bootstrap.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write each doctor's traces and the summary into this folder.", metavar="DIR")
@@ -87,6 +96,7 @@ def aie(
     from polyclinic.cli.output import console, print_json
     from polyclinic.knowledge.knowledge import read_knowledge
 
+    _check_protocol(protocol, patient, max_turns)
     if len(set(doctor)) < len(doctor):
         raise UserError(f"--doctor names {max(doctor, key=doctor.count)!r} twice; each doctor once")
     if out is not None and not out.parent.is_dir():
@@ -109,13 +119,15 @@ def aie(
         price=price,
     )
     evaluation, ledger = asyncio.run(_evaluate(asked, options, knowledge, doctor, max_turns, quiet=json))
-    document = _document(evaluation)
+    document = {"protocol": protocol, "patient": patient, **_document(evaluation)}
     if out is not None:
         _write(out, evaluation, document)
     if json:
         print_json(document)
     else:
-        _show(console(), evaluation)
+        screen = console()
+        _show(screen, evaluation)
+        screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
         show_usage(console(sys.stderr), ledger)
         if out is not None:
             typer.echo(f"Traces and summary: {out}. Score them again with: polyclinic score aie", err=True)
@@ -124,6 +136,17 @@ def aie(
         raise PlayFailure(
             f"{failed} of {len(asked) * len(doctor)} visits failed; --max-failures allows {max_failures:g} %"
         )
+
+
+def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:
+    if protocol not in ("ours", "paper"):
+        raise UserError(f"--protocol {protocol!r}; allowed: ours, paper")
+    if protocol == "paper" and not patient.startswith("saps:"):
+        raise UserError(
+            f"--protocol paper has the patient saps:MODEL, with the staged tracker; --patient is {patient!r}"
+        )
+    if protocol == "paper" and max_turns is not None:
+        raise UserError("--protocol paper has 10 turns in Chinese and 15 in English; leave out --max-turns")
 
 
 @app.command("patient-simulator")
@@ -208,7 +231,9 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
                 "second": one.summary.second,
                 "mcqe": one.mcqe,
                 "mcqe_failed": one.mcqe_failed,
-                "by_length": {str(n): estimate for n, estimate in one.by_length.items()},
+                "by_length": {str(n): length for n, length in one.by_length.items()},
+                "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
+                "by_source": one.by_source,
                 "unreadable": one.summary.unreadable,
                 "failed": one.summary.failed,
                 "left_out": one.summary.left_out,
@@ -254,7 +279,7 @@ def _show(screen: Console, evaluation: Evaluation) -> None:
     screen.print()
     for one in evaluation.doctors:
         show_left_out(screen, one.summary.left_out)
-    _show_lengths(screen, evaluation)
+    _show_studies(screen, evaluation)
     if len(evaluation.doctors) > 1:
         show_compared(screen, evaluation.comparisons)
 
@@ -267,23 +292,44 @@ _COUNTS: dict[str, Callable[[Doctor], int]] = {
 }
 
 
-def _show_lengths(screen: Console, evaluation: Evaluation) -> None:
+def _show_studies(screen: Console, evaluation: Evaluation) -> None:
+    lengths = sorted({n for one in evaluation.doctors for n in one.by_length})
+    _show_pairs(
+        screen,
+        "DIAGNOSIS and COVERAGE by the doctor's turns",
+        evaluation,
+        [(str(n), [one.by_length.get(n) for one in evaluation.doctors]) for n in lengths],
+    )
+    sources = dict.fromkeys(source for one in evaluation.doctors for source in one.by_source)
+    if len(sources) > 1 and len(sources) <= _SOURCES_SHOWN:
+        _show_pairs(
+            screen,
+            "DIAGNOSIS and MCQE by source",
+            evaluation,
+            [(source, [one.by_source.get(source) for one in evaluation.doctors]) for source in sources],
+        )
+
+
+def _show_pairs(
+    screen: Console, title: str, evaluation: Evaluation, rows: list[tuple[str, list[ByLength | BySource | None]]]
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from polyclinic.cli.score import mean_and_error
     from polyclinic.cli.show import plain
 
-    table = Table(show_edge=False, pad_edge=False, title="DIAGNOSIS by the doctor's turns", title_justify="left")
-    table.add_column("turns", justify="right")
+    def shown(pair: ByLength | BySource | None) -> str:
+        if pair is None:
+            return ""
+        first, second = (getattr(pair, field) for field in pair.__struct_fields__)
+        return f"{mean_and_error(first)}; {mean_and_error(second)} (n = {first.n})"
+
+    table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
+    table.add_column("")
     for one in evaluation.doctors:
         table.add_column(Text(plain(one.name)), justify="right")
-    for turns in sorted({n for one in evaluation.doctors for n in one.by_length}):
-        table.add_row(str(turns), *(_with_n(one, turns, mean_and_error) for one in evaluation.doctors))
+    for name, pairs in rows:
+        table.add_row(Text(plain(name)), *map(shown, pairs))
     screen.print(table)
     screen.print()
-
-
-def _with_n(doctor: Doctor, turns: int, shown: Any) -> str:
-    estimate = doctor.by_length.get(turns)
-    return "" if estimate is None else f"{shown(estimate)} (n = {estimate.n})"

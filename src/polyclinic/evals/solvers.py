@@ -31,7 +31,6 @@ from polyclinic.events import Chosen, Ended, Event, Examined, Failed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.metrics.dialogue import information_of
 from polyclinic.models.inspect import Inspect
-from polyclinic.models.inspect_provider import DirectAPI
 from polyclinic.players.minds import Minds, model_of, read_script
 from polyclinic.visit import see
 
@@ -151,7 +150,7 @@ class Tested(Inspect):
 
     async def __aexit__(self, *error: object) -> None:
         self._visits -= 1
-        if not self._visits and isinstance(self._model.api, DirectAPI):
+        if not self._visits and self.name.startswith("inspect/direct/"):
             await self._model.api.aclose()
 
     def _named(self, error: Exception) -> Exception:

@@ -18,7 +18,7 @@ VERSION = 1
 """Results of one version can be compared; it changes with prompts, scores and what a patient says."""
 
 FAILURES = 0.05
-"""Share of samples without an answer of the endpoint above which the evaluation has failed; all are run all the same."""
+"""Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
 
 
 @task
