@@ -1,0 +1,96 @@
+"""`polyclinic eval` as a user meets it."""
+
+import json
+
+import pytest
+
+from polyclinic.testing.process import EndpointProcess
+
+pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
+
+TEN = {
+    *("DIAGNOSIS", "COVERAGE", "INQUIRY_ACC", "INQUIRY_SPECIFIC", "INQUIRY_LOGIC"),
+    *("ADVICE_ACC", "ADVICE_SPECIFIC", "DISTINCT", "AVG_TURN", "AVG_LEN"),
+}
+AIE = ("eval", "aie", "--cases", "shipped", "--limit", "4")
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with EndpointProcess(latency=0.001) as process:
+        yield process
+
+
+def test_offline_with_traces_that_can_be_scored_again(run, tmp_path):
+    document = json.loads(run(*AIE, "--doctor", "rules", "--json", "--out", tmp_path / "out").stdout)
+    (doctor,) = document["doctors"]
+    assert set(doctor["metrics"]) == TEN
+    assert doctor["metrics"]["DIAGNOSIS"]["n"] == len(doctor["cases"]) == doctor["mcqe"]["n"] == 4
+    assert sum(length["diagnosis"]["n"] for length in doctor["by_length"].values()) == 4
+    for shares in doctor["by_turn"].values():
+        assert sum(shares.values()) == pytest.approx(100)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == document
+    again = json.loads(run("score", "aie", tmp_path / "out" / "rules.jsonl", "--cases", "shipped", "--json").stdout)
+    for name in TEN - {"COVERAGE", "INQUIRY_LOGIC", "AVG_LEN"}:
+        assert again["metrics"][name]["mean"] == pytest.approx(doctor["metrics"][name]["mean"]), name
+
+
+def test_doctors_side_by_side_and_a_state_aware_patient(run, endpoint):
+    shown = run(
+        *AIE, "--doctor", "rules", "--doctor", "direct/a", "--patient", "saps:direct/p", "--base-url", endpoint.url
+    )
+    for word in ("rules", "direct/a", "DIAGNOSIS", "MCQE", "p (Holm)", "patient: saps:direct/p"):
+        assert word in shown.stdout
+    assert "specific inquiry" in shown.stderr
+
+
+def test_what_fails_is_counted_and_never_scored(run):
+    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+        command = (*AIE, "--doctor", "direct/a", "--base-url", refusing.url, "--json")
+        done = run(*command, code=1)
+        (doctor,) = json.loads(done.stdout)["doctors"]
+        assert (doctor["failed"], doctor["mcqe_failed"]) == (4, 4)
+        assert doctor["metrics"]["DIAGNOSIS"] == {"mean": None, "stderr": None, "low": None, "high": None, "n": 0}
+        assert "4 of 4 visits failed" in done.stderr
+
+
+def test_a_run_goes_on_from_its_journal(run, endpoint, tmp_path):
+    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
+    first = run(*command).stdout
+    before = endpoint.counters()["requests"]
+    assert run(*command).stdout == first
+    assert endpoint.counters()["requests"] == before
+
+
+def test_bad_input_is_one_clear_line(complaint, tmp_path):
+    assert "no such file" in complaint("eval", "aie", "--cases", tmp_path / "none", "--doctor", "rules")
+    assert "each doctor once" in complaint(*AIE, "--doctor", "rules", "--doctor", "rules")
+    assert "allowed: ours, paper" in complaint(*AIE, "--doctor", "rules", "--protocol", "mine")
+    assert "saps:MODEL" in complaint(*AIE, "--doctor", "rules", "--protocol", "paper")
+    assert "direct/NAME" in complaint(*AIE, "--doctor", "oracle")
+    assert "no folder" in complaint(*AIE, "--doctor", "rules", "--out", tmp_path / "no" / "out")
+    file = tmp_path / "labelled.json"
+    file.write_text('[{"id": 1}]')
+    assert "not a labelled set" in complaint("eval", "patient-simulator", "--cases", file)
+
+
+def test_a_patient_on_labelled_questions(run, tmp_path):
+    vignette = "男，40 岁，咳嗽、发热 3 天。无胸痛。胸部 X 线片：右下肺斑片影。"
+
+    def labelled(question, state, answer):
+        return {"question": question, "human_state": state, "human_answer": answer}
+
+    questions = {
+        "A-A-A": labelled("您发热多久了？", "A-A-A", "咳嗽、发热 3 天"),
+        "A-A-B": labelled("您有没有皮疹？", "A-A-B", "没有皮疹。"),
+        "B-A-A": labelled("建议您做胸部 X 线检查。", "B-A-A", "右下肺斑片影"),
+        "C": labelled("请您站起来，转动一下手臂。", "C", "这是线上问诊。"),
+    }
+    file = tmp_path / "labelled.json"
+    file.write_text(json.dumps([{"id": 1, "raw_data": {"question": vignette}, "patient_test": {"0": questions}}]))
+    document = json.loads(run("eval", "patient-simulator", "--cases", file, "--json").stdout)
+    assert [row["label"] for row in document["rows"]] == ["A-A-A", "A-A-B", "B-A-A", "C"]
+    assert document["states"]["n"] == 4
+    assert document["states"]["percent"] >= 75
+    assert set(document["metrics"]) == set(document["human"])
+    assert "states that agree" in run("eval", "patient-simulator", "--cases", file).stdout
