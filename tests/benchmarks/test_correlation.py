@@ -28,7 +28,8 @@ def doctor(name, level):
     ]
     summary = summarise(scores, resamples=50)
     mcqe = estimate([float(level)], resamples=50)
-    return Doctor(name=name, summary=summary, mcqe=mcqe, mcqe_failed=0, by_length={}, visits=())
+    unused = {"by_length": {}, "by_turn": {}, "by_source": {}, "visits": ()}
+    return Doctor(name=name, summary=summary, mcqe=mcqe, mcqe_failed=0, **unused)
 
 
 def judged(levels, *, upside_down=(), undecided=()):

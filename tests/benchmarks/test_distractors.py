@@ -77,7 +77,7 @@ def test_any_names(names, seed):
 
 
 def test_the_right_one_under_another_name_is_no_wrong_one():
-    disease = next(d for d in KNOWLEDGE.diseases.values() if len(KNOWLEDGE.diseases) > WRONG_OPTIONS)
+    disease = next(iter(KNOWLEDGE.diseases.values()))
     cases = [
         case("mine", disease.name.en),
         case("other", disease.name.en.upper()),

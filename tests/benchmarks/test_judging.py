@@ -1,6 +1,7 @@
 """Pairwise judging: both orders, both views, both languages, and what the judge is and is not shown."""
 
 import asyncio
+import itertools
 import re
 
 import msgspec
@@ -31,7 +32,9 @@ def case(id="c0", language="en"):
         id=id,
         record=Record(presentation=presentation),
         truth=Truth(diagnoses=(Diagnosis(name="J09"),), answers=("B",)),
-        question=Question(id=id, stem="?", options={"A": "Measles", "B": RIGHT[language]}, language=language),
+        question=Question(
+            id=id, stem="Which is it?", options={"A": "Measles", "B": RIGHT[language]}, language=language
+        ),
     )
 
 
@@ -123,15 +126,13 @@ async def test_one_who_says_tie():
 
 async def test_what_cannot_be_read_is_neither_tie_nor_win():
     cases = [case(f"c{n}") for n in range(4)]
-    good = prefers("a", "b")
-    lines = iter(["no JSON", Refused("no"), TimedOut("late"), {"analysis": "", "inquiry": "both"}])
+    # Of the doctor's view one order a case goes wrong, now the one, now the other, each in another way.
+    wrong = {0: "no JSON", 3: Refused("no"), 4: TimedOut("late"), 7: {"analysis": "", "inquiry": "both"}}
+    asked = itertools.count()
 
     def judge(messages):
-        shown = messages[1][1]
-        # Of the doctor's view one order a case goes wrong, each in another way.
-        if view_of(messages) == "doctor" and shown.index("I am a") < shown.index("I am b"):
-            return next(lines)
-        return good._script(messages)
+        line = wrong.get(next(asked)) if view_of(messages) == "doctor" else None
+        return prefers("a", "b")._script(messages) if line is None else line
 
     came = await judge_pairs(visits(cases, "a", "b"), Scripted(judge), cases=cases, seed=1)
     assert came.unreadable == {"UnreadableReply": 2, "Refused": 1}
@@ -140,7 +141,7 @@ async def test_what_cannot_be_read_is_neither_tie_nor_win():
     assert came.views["doctor"]["total"].n == 0
     assert came.views["doctor"]["total"].win_rates == {}
     assert (came.views["patient"]["total"].n, came.views["patient"]["total"].win_rates["a"].percent) == (4, 100)
-    assert [call.error for call in came.calls if call.failed] == ["TimedOut"]
+    assert [(call.case, call.error) for call in came.calls if call.failed] == [("c2", "TimedOut")]
 
 
 async def test_a_visit_without_a_dialogue_is_not_judged():
@@ -194,15 +195,16 @@ async def test_all_questions_are_asked_at_once_and_each_has_a_name():
 def test_the_truth_is_for_the_doctors_view_and_names_are_for_none(language):
     one = case(language=language)
     doctor, patient = (str(messages_for(view, one, "Doctor: x", "Doctor: y")) for view in ("doctor", "patient"))
-    assert RIGHT[language] in doctor
-    assert RIGHT[language] not in patient
+    assert f"Which is it? {RIGHT[language]}\\n" in doctor
+    assert not any(told in patient for told in (RIGHT[language], "Which is it?", "Measles", "J09"))
     for text in (doctor, patient):
         assert text.index("Doctor: x") < text.index("Doctor: y")
     for view, text in (("doctor", doctor), ("patient", patient)):
         assert all(f"`{criterion}`" in text for criterion in CRITERIA[view])
-    without = msgspec.structs.replace(one, question=None)
-    assert "J09" in str(messages_for("doctor", without, "", ""))
-    assert "J09" not in str(messages_for("patient", without, "", ""))
+    for other in (None, msgspec.structs.replace(one.question, options={"A": "Measles"})):
+        without = msgspec.structs.replace(one, question=other)
+        assert "J09" in str(messages_for("doctor", without, "", ""))
+        assert "J09" not in str(messages_for("patient", without, "", ""))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 import pytest
@@ -72,6 +73,8 @@ async def run(task, tmp_path, answer=None, model="mockllm/model", **options):
     from inspect_ai import eval_async
     from inspect_ai.log import read_eval_log_async
 
+    import polyclinic.evals._registry  # noqa: F401
+
     options |= {"model_args": {**options.get("model_args", {}), **({"custom_outputs": answer} if answer else {})}}
     (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"), **options)
     return await read_eval_log_async(log.location)
@@ -79,6 +82,20 @@ async def run(task, tmp_path, answer=None, model="mockllm/model", **options):
 
 def means(log):
     return {score.name: score.metrics["mean"].value for score in log.results.scores}
+
+
+async def test_inspects_options_reach_the_model(file, tmp_path):
+    seen = []
+
+    def answer(messages, tools, tool_choice, config):
+        seen.append(config)
+        return doctor("A", GOODBYE)(messages)
+
+    await run(
+        "polyclinic/aie", tmp_path, answer, task_args={"cases": str(file)}, temperature=0.3, timeout=77, max_tokens=99
+    )
+    assert {(config.temperature, config.timeout, config.max_tokens) for config in seen} == {(0.3, 77, 99)}
+    assert all(config.response_schema is not None for config in seen)
 
 
 async def test_two_visits_and_their_scores(file, tmp_path):
@@ -152,13 +169,15 @@ async def test_an_unusable_answer_is_no_wrong_answer(file, tmp_path):
 
 
 async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_path):
-    first = next(read_cases(file))
+    second = list(read_cases(file))[1]
 
     def answer(body):
-        if first.presentation.complaint in body["messages"][0]["content"]:
-            return "Not JSON, whatever is asked."
-        return GOODBYE if "key of the one option" not in body["messages"][-1]["content"] else "A"
+        choosing = any("key of the one option" in message["content"] for message in body["messages"])
+        return second_answer if choosing else GOODBYE
 
+    from polyclinic.evals.datasets import cases_of
+
+    (second_answer,) = cases_of(str(file))[second.id].truth.answers
     async with Endpoint(answers=answer, plan=["503"]) as endpoint:
         log = await run(
             "polyclinic/aie",
@@ -176,8 +195,8 @@ async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_pat
     # Half of the samples is more than may fail; the other half was run and scored all the same.
     assert log.status == "error"
     assert done.error is None
-    score = done.scores["conversation"]
-    assert (score.value, score.reason) == (100.0, None)
+    assert done.scores["conversation"].value["DIAGNOSIS"] == 100.0
+    assert means(log)["DIAGNOSIS"] == 100.0
 
 
 async def test_a_misbehaving_endpoint(file, tmp_path):
@@ -208,6 +227,26 @@ async def test_the_state_aware_patient_has_a_role_of_its_own(file, tmp_path):
     assert patient.answered > 0
     assert log.stats.role_usage["patient"].total_tokens > 0
     assert log.samples[0].store["trace"][0]["minds"]["patient"] == "saps:direct/test"
+
+
+async def test_a_model_in_the_role_of_the_patient_takes_its_place(file, tmp_path):
+    from inspect_ai.model import get_model
+
+    async with (
+        Endpoint() as named,
+        Endpoint() as given,
+        get_model("direct/given", base_url=given.url, memoize=False) as model,
+    ):
+        log = await run(
+            "polyclinic/aie",
+            tmp_path,
+            doctor("A", QUESTION, GOODBYE),
+            model_roles={"patient": model},
+            task_args={"cases": str(file), "patient": "saps:direct/named", "patient_base_url": named.url},
+        )
+    assert log.status == "success"
+    assert (named.requests, given.requests > 0) == (0, True)
+    assert set(log.stats.model_usage) == {"mockllm/model", "direct/given"}
 
 
 async def test_a_limit_ends_the_visit_and_leaves_it_unscored(file, tmp_path):
@@ -255,6 +294,8 @@ def test_ids_must_differ(file):
 
 @pytest.mark.slow
 async def test_inspect_finds_the_task_by_its_name(tmp_path, file):
+    points = {point.name: point.value for point in entry_points(group="inspect_ai")}
+    assert points["polyclinic"] == "polyclinic.evals._registry", "install the package again"
     async with Endpoint() as endpoint:
         command = [sys.executable, "-m", "inspect_ai", "eval", "polyclinic/aie", "-T", f"cases={file}"]
         command += ["--model", "direct/test", "--model-base-url", endpoint.url, "--limit", "1"]

@@ -17,6 +17,7 @@ from inspect_ai.model import (
     GenerateConfig,
     ModelOutput,
     get_model,
+    model_roles,
 )
 from inspect_ai.model import Model as InspectModel
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -37,6 +38,7 @@ from polyclinic.visit import see
 TRACE = "trace"
 """Where in the sample's store the events of the visit lie."""
 
+_ROLE = "patient"
 _ANY_NUMBER = 1_000_000
 
 
@@ -181,13 +183,14 @@ def _check(patient: str, max_turns: int | None) -> None:
 def _minds(
     doctor: InspectModel, patient: str, base_url: str | None, knowledge: Knowledge, seed: int
 ) -> tuple[Minds, Tested | None]:
-    """Returns who plays, and the patient's model where it has one."""
-    tested, other = Tested(doctor), None
-    models = {tested.name: tested}
+    """Returns who plays, and the patient's model where it is opened here."""
+    tested = Tested(doctor)
+    models, other = {tested.name: tested}, None
     if (name := model_of(patient)) is not None:
         # Not among the models that Inspect keeps for everybody: it is closed when no visit needs it.
-        opened = get_model(name.removeprefix("inspect/"), role="patient", base_url=base_url, memoize=False)
-        models[name] = other = Tested(opened)
+        opened = get_model(name.removeprefix("inspect/"), role=_ROLE, base_url=base_url, memoize=False)
+        models[name] = playing = Tested(opened)
+        other = None if _ROLE in model_roles() else playing
     return Minds(doctor=tested.name, patient=patient, knowledge=knowledge, seed=seed, models=models), other
 
 
