@@ -49,9 +49,20 @@ def test_what_fails_is_counted_and_never_scored(run):
         command = (*AIE, "--doctor", "direct/a", "--base-url", refusing.url, "--json")
         done = run(*command, code=1)
         (doctor,) = json.loads(done.stdout)["doctors"]
-        assert (doctor["failed"], doctor["mcqe_failed"]) == (4, 4)
-        assert doctor["metrics"]["DIAGNOSIS"] == {"mean": None, "stderr": None, "low": None, "high": None, "n": 0}
+        assert (doctor["failed"], doctor["unreadable"]) == (0, 4)
+        # Nobody gains by refusing: the diagnoses are wrong, and nothing else is measured.
+        assert (doctor["metrics"]["DIAGNOSIS"]["mean"], doctor["metrics"]["DIAGNOSIS"]["n"]) == (0, 4)
+        assert (doctor["metrics"]["COVERAGE"]["mean"], doctor["metrics"]["COVERAGE"]["n"]) == (None, 0)
+        assert doctor["mcqe"]["mean"] == 0
         assert "4 of 4 visits failed" in done.stderr
+
+
+def test_what_no_endpoint_answered_is_outside_every_mean(run):
+    with EndpointProcess(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
+        done = run(*AIE, "--doctor", "direct/a", "--base-url", broken.url, "--json", code=1)
+        (doctor,) = json.loads(done.stdout)["doctors"]
+        assert (doctor["failed"], doctor["unreadable"], doctor["mcqe_failed"]) == (4, 0, 4)
+        assert doctor["metrics"]["DIAGNOSIS"] == {"mean": None, "stderr": None, "low": None, "high": None, "n": 0}
 
 
 def test_a_run_goes_on_from_its_journal(run, endpoint, tmp_path):

@@ -120,12 +120,14 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
         who: the player.
         error: the name of the error, such as `UnreadableReply`.
         problem: what it said.
+        answered: an answer came, and could not be used: the fault is the player's and not its endpoint's.
     """
 
     seq: int
     who: Role
     error: str
     problem: str
+    answered: bool = False
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="ended"):

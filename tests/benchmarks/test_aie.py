@@ -113,7 +113,7 @@ async def test_doctors_are_compared_with_holm(cases, knowledge):
     assert came == await evaluate(cases, doctors, seed=1)
 
 
-async def test_what_failed_is_counted_and_outside_every_mean(cases, knowledge):
+async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(cases, knowledge):
     failing = {
         cases[0].id: (TimedOut("late"), True),
         cases[1].id: (Refused("no"), True),
@@ -123,16 +123,18 @@ async def test_what_failed_is_counted_and_outside_every_mean(cases, knowledge):
     came = await evaluate(cases, doctors, seed=1)
     doctor = came.doctors[0]
     assert [visit.end for visit in doctor.visits[:3]] == [End.FAILED, End.FAILED, End.CONCLUDED]
-    assert doctor.summary.failed == 2
+    assert (doctor.summary.failed, doctor.summary.unreadable) == (1, 1)
     assert [(one.id, one.problem, one.failed) for one in doctor.summary.left_out] == [
         (cases[0].id, "the visit failed: TimedOut", True),
-        (cases[1].id, "the visit failed: Refused", True),
+        (cases[1].id, "the doctor's answer could not be used: Refused", False),
     ]
-    assert (doctor.summary.metrics["DIAGNOSIS"].mean, doctor.summary.metrics["DIAGNOSIS"].n) == (100, N - 2)
+    diagnosis = doctor.summary.metrics["DIAGNOSIS"]
+    assert (diagnosis.mean, diagnosis.n) == (pytest.approx(100 * (N - 2) / (N - 1)), N - 1)
+    assert doctor.summary.metrics["COVERAGE"].n == N - 2
     assert (doctor.mcqe.mean, doctor.mcqe.n, doctor.mcqe_failed) == (100, N - 1, 1)
-    assert sum(one.diagnosis.n for one in doctor.by_length.values()) == N - 2
+    assert sum(one.diagnosis.n for one in doctor.by_length.values()) == N - 1
     assert sum(one.mcqe.n for one in doctor.by_source.values()) == N - 1
-    assert {one.difference.n for one in came.comparisons} == {N - 2}
+    assert {c.metric: c.difference.n for c in came.comparisons}["DIAGNOSIS"] == N - 1
 
 
 async def test_the_number_of_turns_can_be_given(cases, knowledge):

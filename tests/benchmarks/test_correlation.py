@@ -5,7 +5,7 @@ import pytest
 
 from polyclinic.benchmarks.aie import Doctor
 from polyclinic.benchmarks.correlation import FEWEST, MCQE, correlate
-from polyclinic.benchmarks.judging import CRITERIA, Call, _judgements
+from polyclinic.benchmarks.judgements import CRITERIA, Call, judgements_of
 from polyclinic.errors import BadInput
 from polyclinic.metrics.conversation import METRICS, Score, summarise
 from polyclinic.metrics.statistics import estimate
@@ -46,7 +46,7 @@ def judged(levels, *, upside_down=(), undecided=()):
                             wins = (levels[first] > levels[second]) != (one in upside_down)
                             better[one] = "tie" if one in undecided else "first" if wins else "second"
                         calls.append(Call(case=case, view=view, first=first, second=second, better=better))
-    return _judgements("judge", tuple(calls), 0, 1)
+    return judgements_of("judge", "", tuple(calls), without=0, seed=1)
 
 
 def cell(table, row, column):

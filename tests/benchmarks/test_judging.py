@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.benchmarks.judging import CRITERIA, PROMPTS, judge_pairs, messages_for, said_in
+from polyclinic.benchmarks.judgements import CRITERIA
+from polyclinic.benchmarks.judging import PROMPTS, judge_pairs, messages_for, said_in
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record

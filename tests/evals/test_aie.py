@@ -149,7 +149,7 @@ async def test_the_messages_are_the_visit_and_hold_no_truth(file, tmp_path):
         assert sample.output.completion == "A"
 
 
-async def test_an_unusable_answer_is_no_wrong_answer(file, tmp_path):
+async def test_an_unusable_answer_is_a_wrong_diagnosis_and_nothing_else(file, tmp_path):
     first = next(read_cases(file))
 
     def answer(messages, *rest):
@@ -160,12 +160,13 @@ async def test_an_unusable_answer_is_no_wrong_answer(file, tmp_path):
     log = await run("polyclinic/aie", tmp_path, answer, task_args={"cases": str(file)})
     failed, done = log.samples
     score = failed.scores["conversation"]
-    assert math.isnan(score.value)
-    assert score.reason == "Refused"
+    assert score.value["DIAGNOSIS"] == 0
+    assert all(math.isnan(value) for name, value in score.value.items() if name != "DIAGNOSIS")
+    assert "Refused" in score.explanation
     assert failed.messages[-2].text.startswith("The doctor failed: Refused: ")
     diagnosis = log.results.scores[0]
-    assert (diagnosis.scored_samples, diagnosis.unscored_samples) == (1, 1)
-    assert diagnosis.metrics["mean"].value == 100.0 * (done.target == ["A"])
+    assert (diagnosis.scored_samples, diagnosis.unscored_samples) == (2, 0)
+    assert diagnosis.metrics["mean"].value == 50.0 * (done.target == ["A"])
 
 
 async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_path):

@@ -5,7 +5,8 @@
 3. Beside it MCQE: the doctor reads all there is to know, without a dialogue, and answers the same question.
 4. Ten metrics a dialogue, their means over the cases with errors and intervals, and every two doctors compared.
 
-Visits do not depend on one another and run at once. A visit that failed is outside every mean, and counted.
+Visits do not depend on one another and run at once. A doctor whose answer cannot be used has a wrong diagnosis: nobody
+gains by being unreadable. A visit that failed otherwise (an endpoint, the patient) is outside every mean, and counted.
 Defaults are the paper's: at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam).
 """
 
@@ -21,8 +22,8 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, State
 from polyclinic.metrics.comparison import Compared, compare
-from polyclinic.metrics.conversation import Summary, score, summarise
-from polyclinic.metrics.dialogue import Dialogue, LeftOut, Unscorable, from_trace
+from polyclinic.metrics.conversation import Score, Summary, score, summarise, unusable
+from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
 from polyclinic.metrics.statistics import Estimate, estimate
 from polyclinic.players.minds import Minds
 from polyclinic.visit import Visit, see
@@ -115,15 +116,18 @@ async def evaluate(
 def _doctor(
     name: str, cases: Sequence[Case], with_dialogue: Sequence[Visit], at_once: Sequence[Visit], seed: int
 ) -> Doctor:
-    dialogues: list[Dialogue] = []
+    scores: list[Score] = []
     left_out: list[LeftOut] = []
     for case, visit in zip(cases, with_dialogue, strict=True):
+        problem = unusable_answer(visit.trace)
+        if problem is not None:
+            scores.append(unusable(case.id, problem))
+            continue
         try:
-            dialogues.append(from_trace(visit.trace, case, chosen=visit.answer))
-        except Unscorable as problem:
-            left_out.append(LeftOut(case.id, str(problem), failed=visit.end is End.FAILED))
-    scores = [score(dialogue) for dialogue in dialogues]
-    answered = [visit for visit in at_once if visit.end is not End.FAILED]
+            scores.append(score(from_trace(visit.trace, case, chosen=visit.answer)))
+        except Unscorable as unscorable:
+            left_out.append(LeftOut(case.id, str(unscorable), failed=visit.end is End.FAILED))
+    answered = [visit for visit in at_once if visit.end is not End.FAILED or unusable_answer(visit.trace)]
     turns = {visit.case: visit.turns for visit in with_dialogue}
     return Doctor(
         name=name,

@@ -16,7 +16,7 @@ from itertools import combinations
 import msgspec
 
 from polyclinic.benchmarks.aie import Doctor
-from polyclinic.benchmarks.judging import CRITERIA, Judgements
+from polyclinic.benchmarks.judgements import CRITERIA, Judgements
 from polyclinic.errors import BadInput
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.metrics.correlation import spearman

@@ -10,6 +10,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Role, Said, State
 from polyclinic.metrics.conversation import Score
+from polyclinic.metrics.dialogue import unusable_answer
 from polyclinic.metrics.statistics import Estimate, estimate
 from polyclinic.visit import Visit
 
@@ -86,7 +87,7 @@ def by_source(
     for score in scores:
         diagnosis.setdefault(source[str(score.id)], []).extend(_values([score], "DIAGNOSIS"))
     for visit in at_once:
-        if visit.end is not End.FAILED:
+        if visit.end is not End.FAILED or unusable_answer(visit.trace):
             mcqe.setdefault(source[visit.case], []).append(100.0 * (visit.answer in visit.truth.answers))
     return {
         name: BySource(

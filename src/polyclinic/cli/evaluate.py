@@ -94,6 +94,7 @@ def aie(
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
     from polyclinic.cli.output import console, print_json
+    from polyclinic.events import End
     from polyclinic.knowledge.knowledge import read_knowledge
 
     _check_protocol(protocol, patient, max_turns)
@@ -131,7 +132,7 @@ def aie(
         show_usage(console(sys.stderr), ledger)
         if out is not None:
             typer.echo(f"Traces and summary: {out}. Score them again with: polyclinic score aie", err=True)
-    failed = sum(one.summary.failed for one in evaluation.doctors)
+    failed = sum(visit.end is End.FAILED for one in evaluation.doctors for visit in one.visits)
     if failed * 100 > max_failures * len(asked) * len(doctor):
         raise PlayFailure(
             f"{failed} of {len(asked) * len(doctor)} visits failed; --max-failures allows {max_failures:g} %"
@@ -287,7 +288,7 @@ def _show(screen: Console, evaluation: Evaluation) -> None:
 _COUNTS: dict[str, Callable[[Doctor], int]] = {
     "dialogues": lambda one: len(one.summary.scores),
     "failed, outside the means": lambda one: one.summary.failed,
-    "no option chosen, counted as wrong": lambda one: one.summary.unreadable,
+    "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
     "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
 }
 

@@ -15,7 +15,7 @@ from polyclinic.evals.datasets import cases_of
 from polyclinic.evals.solvers import TRACE, trace_of
 from polyclinic.events import End, Failed, Trace
 from polyclinic.metrics import conversation as aie
-from polyclinic.metrics.dialogue import Unscorable, from_trace
+from polyclinic.metrics.dialogue import Unscorable, from_trace, unusable_answer
 from polyclinic.metrics.words import rouge_1
 from polyclinic.visit import revisit
 
@@ -26,8 +26,8 @@ MCQE = "MCQE"
 def conversation(*, cases: str = "shipped", layout: str | None = None, seed: int = 0) -> Scorer:
     """Scores how the doctor led its visit: `metrics.conversation.METRICS`.
 
-    A visit that failed, or that a limit ended, has no score: it is outside every mean and counted as unscored. So is a
-    metric that cannot be computed.
+    A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise, or that a limit ended,
+    has no score: it is outside every mean and counted as unscored. So is a metric that cannot be computed.
 
     Args:
         cases: the file that the samples are of; COVERAGE and INQUIRY_LOGIC need all that is known of a patient.
@@ -46,11 +46,14 @@ def conversation(*, cases: str = "shipped", layout: str | None = None, seed: int
         del target
         try:
             trace = trace_of(state.store.get(TRACE))
+            problem = unusable_answer(trace)
+            if problem is not None:
+                return _wrong(trace, problem, {name: 0.0 if name == "DIAGNOSIS" else math.nan for name in aie.METRICS})
             dialogue = from_trace(trace, known[str(state.sample_id)], chosen=_chosen(trace))
-        except BadInput as problem:
-            return _unscored(str(problem))
-        except Unscorable as problem:
-            return _unscored(str(problem), trace)
+        except BadInput as unreadable:
+            return _unscored(str(unreadable))
+        except Unscorable as unscorable:
+            return _unscored(str(unscorable), trace)
         scored = aie.score(dialogue)
         return Score(
             value={name: scored.values.get(name, math.nan) for name in aie.METRICS},
@@ -76,6 +79,9 @@ def choice() -> Scorer:
             visit = revisit(trace)
         except BadInput as problem:
             return _unscored(str(problem))
+        unusable = unusable_answer(trace)
+        if unusable is not None:
+            return _wrong(trace, unusable, {MCQE: 0.0})
         if visit.end is End.FAILED:
             return _unscored("the visit failed", trace)
         return Score(
@@ -85,6 +91,13 @@ def choice() -> Scorer:
         )
 
     return score
+
+
+def _wrong(trace: Trace, problem: str, value: dict[str, float]) -> Score:
+    """Returns the score of a doctor whose answer could not be used: wrong, with the name of the failure."""
+    failure = trace.last(Failed)
+    told = f"{problem}: {failure.problem}" if failure is not None else problem
+    return Score(value=value, answer=None, explanation=told, metadata={"unusable": problem})
 
 
 def _chosen(trace: Trace) -> str | None:

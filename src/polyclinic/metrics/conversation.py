@@ -133,6 +133,22 @@ def score(dialogue: Dialogue) -> Score:
     )
 
 
+def unusable(id: str | int, problem: str) -> Score:
+    """Returns the score of a doctor whose answer could not be used: a diagnosis that is wrong, and nothing else.
+
+    A model must not gain by being unreadable, so its case stays in the mean of DIAGNOSIS.
+    """
+    others = tuple(name for name in METRICS if name != "DIAGNOSIS")
+    return Score(
+        id=id,
+        values={"DIAGNOSIS": 0.0},
+        counts=dict.fromkeys(_SHARES, (0, 0)),
+        lengths=(),
+        left_out=(LeftOut(id, problem, others),),
+        unreadable=True,
+    )
+
+
 def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
     effective = "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE)
     collected = "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | {State.OPENING})

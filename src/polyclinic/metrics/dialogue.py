@@ -79,6 +79,14 @@ class Unscorable(Exception):
         super().__init__(problem)
 
 
+def unusable_answer(trace: Trace) -> str | None:
+    """Returns what was wrong where the visit failed by an answer of the doctor that could not be used, else None."""
+    failure = trace.last(Failed)
+    if failure is None or failure.who is not Role.DOCTOR or not failure.answered:
+        return None
+    return f"the doctor's answer could not be used: {failure.error}"
+
+
 def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = None) -> Dialogue:
     """Reads the dialogue of a visit.
 
