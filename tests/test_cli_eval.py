@@ -65,6 +65,35 @@ def test_what_no_endpoint_answered_is_outside_every_mean(run):
         assert doctor["metrics"]["DIAGNOSIS"] == {"mean": None, "stderr": None, "low": None, "high": None, "n": 0}
 
 
+def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
+    command = (*AIE, "--doctor", "rules", "--doctor", "direct/a", "--base-url", endpoint.url, "--judge", "direct/j")
+    command += ("--journal", tmp_path / "journal")
+    document = json.loads(run(*command, "--json", "--group", "rules=ours", "--group", "direct/a=open").stdout)
+    views = document["judgements"]["views"]
+    assert {view: set(criteria) for view, criteria in views.items()} == {
+        "doctor": {"inquiry", "logic", "diagnosis", "patient", "total"},
+        "patient": {"effective", "clear", "understand", "empathy", "total"},
+    }
+    assert views["doctor"]["total"]["n"] == 4
+    assert len(document["judgements"]["calls"]) == 2 * 2 * 4
+    assert set(document["correlations"]["groups"]) == {"ours - open"}
+    before = endpoint.counters()["requests"]
+    shown = run(*command).stdout
+    assert endpoint.counters()["requests"] == before
+    assert "judged by direct/j as a patient" in shown and "Spearman" in shown
+    assert "is no model" in complaint(*AIE, "--doctor", "rules", "--doctor", "direct/a", "--judge", "rules")
+    assert "name a second" in complaint(*AIE, "--doctor", "rules", "--judge", "direct/j")
+    assert "needs MIND=GROUP" in complaint(*AIE, "--doctor", "rules", "--group", "open")
+
+
+def test_a_budget_ends_the_run_and_the_run_goes_on(run, endpoint, tmp_path):
+    command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
+    stopped = run(*command, "--max-tokens", 500, code=1)
+    assert stopped.stdout == ""
+    assert "the same command goes on" in stopped.stderr
+    assert len(json.loads(run(*command).stdout)["doctors"][0]["cases"]) == 4
+
+
 def test_a_run_goes_on_from_its_journal(run, endpoint, tmp_path):
     command = (*AIE, "--doctor", "direct/a", "--base-url", endpoint.url, "--journal", tmp_path / "journal", "--json")
     first = run(*command).stdout

@@ -97,17 +97,23 @@ async def evaluate(
         advance()
         return visit
 
-    async def all_of(minds: Minds) -> tuple[list[Visit], list[Visit]]:
-        with_dialogue, at_once = await asyncio.gather(
-            asyncio.gather(*(visit(case, minds, one_step=False) for case in cases)),
-            asyncio.gather(*(visit(case, minds, one_step=True) for case in cases)),
-        )
-        return with_dialogue, at_once
-
-    seen = await asyncio.gather(*map(all_of, doctors.values()))
+    tasks = [
+        asyncio.create_task(visit(case, minds, one_step=one_step))
+        for minds in doctors.values()
+        for one_step in (False, True)
+        for case in cases
+    ]
+    try:
+        seen = await asyncio.gather(*tasks)
+    finally:
+        # What ends the run (a spent budget, a wrong key) ends it for everybody; the models are closed after this.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    n = len(cases)
     results = tuple(
-        _doctor(name, cases, with_dialogue, at_once, seed)
-        for name, (with_dialogue, at_once) in zip(doctors, seen, strict=True)
+        _doctor(name, cases, seen[2 * n * i : 2 * n * i + n], seen[2 * n * i + n : 2 * n * (i + 1)], seed)
+        for i, name in enumerate(doctors)
     )
     compared = compare({doctor.name: doctor.summary for doctor in results}, seed=seed)
     return Evaluation(doctors=results, comparisons=tuple(compared))

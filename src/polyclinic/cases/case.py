@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
@@ -39,5 +40,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def case_schema() -> dict[str, Any]:
     """Returns the JSON Schema of one line of a case file in polyclinic's own layout."""
-    schema = msgspec.json.schema(Case)
+    schema = _with_clean_texts(msgspec.json.schema(Case))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "polyclinic case", **schema}
+
+
+def _with_clean_texts(node: Any) -> Any:
+    """Returns a schema whose descriptions are without the indentation of docstrings, which Python 3.13 drops itself."""
+    if isinstance(node, dict):
+        cleaned = {key: _with_clean_texts(value) for key, value in node.items()}
+        if isinstance(node.get("description"), str):
+            cleaned["description"] = inspect.cleandoc(node["description"])
+        return cleaned
+    return [_with_clean_texts(part) for part in node] if isinstance(node, list) else node

@@ -261,8 +261,8 @@ def replay(
 ) -> None:
     """Show recorded visits again."""
     from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.show import show_event, show_outcome
-    from polyclinic.events import Reported, Revealed, Trace
+    from polyclinic.cli.show import show_choice, show_event, show_outcome
+    from polyclinic.events import Chosen, Reported, Revealed, Trace
     from polyclinic.knowledge.knowledge import read_knowledge
     from polyclinic.visit import revisit
 
@@ -276,8 +276,10 @@ def replay(
     for recorded in traces:
         for event in recorded:
             show_event(screen, event)
-        revealed = recorded.last(Revealed)
-        if revealed is not None:
+        revealed, chosen = recorded.last(Revealed), recorded.last(Chosen)
+        if revealed is not None and chosen is not None:
+            show_choice(screen, chosen, revealed)
+        elif revealed is not None:
             from polyclinic.metrics.accuracy import verdict
 
             visit = revisit(recorded)

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -27,12 +27,13 @@ from polyclinic.cli.minds import (
     open_minds,
     show_usage,
 )
-from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from polyclinic.benchmarks.aie import Doctor, Evaluation
+    from polyclinic.benchmarks.judgements import Judgements
     from polyclinic.benchmarks.studies import ByLength, BySource
     from polyclinic.cases.case import Case
     from polyclinic.knowledge.knowledge import Knowledge
@@ -57,6 +58,14 @@ def aie(
     doctor: Annotated[list[str], typer.Option(help="A doctor's mind; may be repeated.", metavar="MIND")],
     patient: PatientOption = "rules",
     examiner: ExaminerOption = "rules",
+    judge: Annotated[
+        str | None,
+        typer.Option(help="A model that compares the doctors in pairs, as a doctor and as a patient.", metavar="MODEL"),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="A doctor's group, for correlations within groups; repeated.", metavar="MIND=GROUP"),
+    ] = None,
     layout: LayoutOption = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many cases.")] = None,
     max_turns: Annotated[
@@ -90,9 +99,11 @@ def aie(
 
     Cases without a question get one: their diagnosis and four like it.
     """
+    from polyclinic.benchmarks.correlation import correlate
     from polyclinic.benchmarks.distractors import with_questions
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
+    from polyclinic.cli.judging import show_correlations, show_judgements
     from polyclinic.cli.output import console, print_json
     from polyclinic.events import End
     from polyclinic.knowledge.knowledge import read_knowledge
@@ -119,8 +130,16 @@ def aie(
         max_cost=max_cost,
         price=price,
     )
-    evaluation, ledger = asyncio.run(_evaluate(asked, options, knowledge, doctor, max_turns, quiet=json))
+    groups = read_groups(group, doctor)
+    try:
+        came = asyncio.run(_evaluate(asked, options, knowledge, doctor, max_turns, judge, quiet=json))
+    except BudgetSpent as spent:
+        again = "the same command goes on from there" if journal else "with --journal FILE a run can go on"
+        raise BudgetSpent(f"{spent}; the evaluation is not over, and {again}") from None
+    evaluation, ledger = came.evaluation, came.ledger
+    correlations = correlate(evaluation.doctors, came.judgements, groups=groups) if len(doctor) > 1 else None
     document = {"protocol": protocol, "patient": patient, **_document(evaluation)}
+    document |= {"judgements": came.judgements, "correlations": correlations}
     if out is not None:
         _write(out, evaluation, document)
     if json:
@@ -128,6 +147,10 @@ def aie(
     else:
         screen = console()
         _show(screen, evaluation)
+        if came.judgements is not None:
+            show_judgements(screen, came.judgements)
+        if correlations is not None:
+            show_correlations(screen, correlations)
         screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
         show_usage(console(sys.stderr), ledger)
         if out is not None:
@@ -211,16 +234,54 @@ async def _evaluate(
     knowledge: Knowledge,
     doctors: list[str],
     max_turns: int | None,
+    judge: str | None,
     *,
     quiet: bool,
-) -> tuple[Evaluation, Ledger]:
+) -> _Came:
     from polyclinic.benchmarks.aie import evaluate
+    from polyclinic.benchmarks.judging import judge_pairs
     from polyclinic.cli.output import progress
+    from polyclinic.players.minds import model_of
 
-    async with open_minds(options, knowledge, doctors=doctors) as opened:
+    if judge is not None and model_of(judge) is None:
+        raise UserError(f"--judge {judge!r} is no model; a judge is one, such as direct/NAME")
+    if judge is not None and len(doctors) == 1:
+        raise UserError("--judge compares doctors in pairs; name a second --doctor")
+    others = [] if judge is None else [judge]
+    async with open_minds(options, knowledge, doctors=doctors, others=others) as opened:
         with progress("evaluating", 2 * len(cases) * len(doctors), quiet=quiet) as advance:
             evaluation = await evaluate(cases, opened.minds, max_turns=max_turns, seed=options.seed, advance=advance)
-        return evaluation, opened.ledger
+        judgements = None
+        if judge is not None:
+            visits = {one.name: one.visits for one in evaluation.doctors}
+            judgements = await judge_pairs(visits, opened.others[judge], cases=cases, seed=options.seed)
+        return _Came(evaluation, opened.ledger, judgements)
+
+
+class _Came(NamedTuple):
+    evaluation: Evaluation
+    ledger: Ledger
+    judgements: Judgements | None
+
+
+def read_groups(given: list[str] | None, doctors: list[str]) -> dict[str, str] | None:
+    """Reads `MIND=GROUP`, once for each doctor.
+
+    Raises:
+        UserError: it is something else, names no doctor of the evaluation, or leaves one out.
+    """
+    if not given:
+        return None
+    groups = {}
+    for text in given:
+        mind, sign, name = text.rpartition("=")
+        if not sign or not name or mind not in doctors:
+            raise UserError(f"--group {text!r}; needs MIND=GROUP with a --doctor's mind: {', '.join(doctors)}")
+        groups[mind] = name
+    missing = [mind for mind in doctors if mind not in groups]
+    if missing:
+        raise UserError(f"--group is missing for {', '.join(missing)}; give one for each doctor, or none")
+    return groups
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:

@@ -155,7 +155,13 @@ async def open_minds(
             )
             for doctor in doctors
         }
-        further = {name: ledger.meter(models[name], "judge") for name in others if name in models}
+        further = {
+            name: ledger.meter(
+                models[name] if journal is None else journal.wrap(models[name], episode="judge"), "judge"
+            )
+            for name in others
+            if name in models
+        }
         yield Opened(minds, further, ledger)
 
 

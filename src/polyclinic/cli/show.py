@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.report import Diagnosis
-from polyclinic.events import End, Ended, Event, Examined, Failed, Opened, Reported, Revealed, Role, Said
+from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Reported, Revealed, Role, Said
 from polyclinic.metrics.accuracy import Verdict
 
 _STYLE = {Role.DOCTOR: "bold cyan", Role.PATIENT: "bold green", Role.EXAMINER: "bold magenta"}
@@ -41,6 +41,9 @@ def show_event(console: Console, event: Event) -> None:
         )
     elif isinstance(event, Examined):
         console.print(Text.assemble("    ", ("Examiner: ", _STYLE[Role.EXAMINER]), plain(event.text)))
+    elif isinstance(event, Chosen):
+        chosen = plain(event.answer) if event.answer is not None else "none of the options"
+        console.print(Text.assemble("    ", ("Doctor chooses: ", _STYLE[Role.DOCTOR]), chosen))
     elif isinstance(event, Failed):
         console.print(Text(f"    The {event.who} failed: {event.error}: {plain(event.problem)}", style="red"))
     elif isinstance(event, Ended):
@@ -92,6 +95,19 @@ def show_outcome(console: Console, reported: Reported | None, revealed: Revealed
         table.add_row("Severity", "", revealed.severity)
     console.print(table)
     console.print()
+
+
+def show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
+    """Prints the option that was chosen beside the right one."""
+    options = revealed.question.options if revealed.question is not None else {}
+
+    def named(key: str | None) -> str:
+        return plain(f"{key}. {options[key]}" if key in options else "none of the options")
+
+    right = chosen.answer in revealed.answers
+    sign, style = _VERDICT[Verdict.RIGHT if right else Verdict.WRONG]
+    told = ", ".join(map(named, revealed.answers))
+    console.print(Text.assemble((f"{sign} ", style), f"chosen: {named(chosen.answer)}; right: {told}\n"))
 
 
 def _items(items: Iterable[str]) -> Text:
