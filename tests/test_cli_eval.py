@@ -118,7 +118,7 @@ def test_a_patient_on_labelled_questions(run, tmp_path):
     vignette = "男，40 岁，咳嗽、发热 3 天。无胸痛。胸部 X 线片：右下肺斑片影。"
 
     def labelled(question, state, answer):
-        return {"question": question, "human_state": state, "human_answer": answer}
+        return {"question": question, "human_state": state, "human_answer": answer, "answer": answer}
 
     questions = {
         "A-A-A": labelled("您发热多久了？", "A-A-A", "咳嗽、发热 3 天"),

@@ -52,7 +52,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         turn: the context length at which it was put, from 0.
         text: what the doctor says.
         state: what people say it is.
-        answer: what a person answered in the patient's place.
+        answer: the answer that was written with the question; what a person replied where the set has none.
+        replied: what a person replied in the patient's place.
         recorded: what the set's own simulator answered; "" where it did not.
         recorded_state: what that took it to be.
     """
@@ -62,6 +63,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     state: State
     answer: str
+    replied: str = ""
     recorded: str = ""
     recorded_state: State | None = None
 
@@ -211,6 +213,7 @@ class _Test(msgspec.Struct):
     human_state: State
     human_answer: str
     question: str = ""
+    answer: str = ""
     prediction: str = ""
     state_prediction: str | None = None
 
@@ -262,7 +265,8 @@ def _questions(case: _Case) -> tuple[Question, ...]:
             turn=int(length) if length.isdigit() else 0,
             text=test.question,
             state=test.human_state,
-            answer=test.human_answer,
+            answer=test.answer or test.human_answer,
+            replied=test.human_answer,
             recorded=test.prediction,
             recorded_state=known.get(test.state_prediction or ""),
         )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
 
+_TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
 _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
@@ -362,6 +363,8 @@ def _show_studies(screen: Console, evaluation: Evaluation) -> None:
         evaluation,
         [(str(n), [one.by_length.get(n) for one in evaluation.doctors]) for n in lengths],
     )
+    for one in evaluation.doctors[:_TURNS_SHOWN]:
+        _show_turns(screen, one)
     sources = dict.fromkeys(source for one in evaluation.doctors for source in one.by_source)
     if len(sources) > 1 and len(sources) <= _SOURCES_SHOWN:
         _show_pairs(
@@ -370,6 +373,24 @@ def _show_studies(screen: Console, evaluation: Evaluation) -> None:
             evaluation,
             [(source, [one.by_source.get(source) for one in evaluation.doctors]) for source in sources],
         )
+
+
+def _show_turns(screen: Console, doctor: Doctor) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from polyclinic.cli.show import plain
+
+    states = list(dict.fromkeys(state for shares in doctor.by_turn.values() for state in shares))
+    title = Text(plain(f"{doctor.name}: what its turns were to the patient, in percent"))
+    table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
+    table.add_column("turn", justify="right")
+    for state in sorted(states):
+        table.add_column(str(state), justify="right")
+    for turn, shares in doctor.by_turn.items():
+        table.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in sorted(states)))
+    screen.print(table)
+    screen.print()
 
 
 def _show_pairs(

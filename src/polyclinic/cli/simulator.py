@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def people(rows: Sequence[Row], seed: int) -> PatientSummary:
-    """Returns the scores of what people answered to the same questions."""
+    """Returns the scores of what people replied to the same questions."""
     import msgspec
 
     from polyclinic.metrics.patient_replies import summarise_replies
     from polyclinic.simulator import replies
 
     answered = [
-        msgspec.structs.replace(row, reply=row.question.answer, state=row.question.state)
+        msgspec.structs.replace(row, reply=row.question.replied, state=row.question.state)
         for row in rows
-        if row.question.answer
+        if row.question.replied
     ]
     return summarise_replies(replies(answered), seed=seed)
 
@@ -46,6 +46,7 @@ def simulator_document(rows: Sequence[Row], patient: str, seed: int) -> dict[str
         "effect": {"keys": EFFECT, "states": effect.states, "constant": effect.constant},
         "metrics": mine.metrics,
         "human": human.metrics,
+        "recorded": summarise_replies(replies(rows, recorded=True), seed=seed).metrics,
         "second": mine.second,
         "by_turn": {str(turn): metrics for turn, metrics in mine.by_turn.items()},
         "rows": [
@@ -84,13 +85,21 @@ def show_simulator(screen: Console, rows: Sequence[Row], patient: str, seed: int
     screen.print(f"{everything.failed} questions failed, outside all figures\n")
     _show_confusion(screen, everything.states)
     mine, human = summarise_replies(replies(rows), seed=seed), people(rows, seed)
+    recorded = summarise_replies(replies(rows, recorded=True), seed=seed)
     metrics = Table(show_edge=False, pad_edge=False, title="\nwhat it tells, mean ± se", title_justify="left")
     metrics.add_column("metric")
     metrics.add_column(Text(plain(patient)), justify="right")
     metrics.add_column("people", justify="right")
+    metrics.add_column("the set's own", justify="right")
     metrics.add_column("n", justify="right")
     for name, estimate in mine.metrics.items():
-        metrics.add_row(name, mean_and_error(estimate), mean_and_error(human.metrics[name]), str(estimate.n))
+        metrics.add_row(
+            name,
+            mean_and_error(estimate),
+            mean_and_error(human.metrics[name]),
+            mean_and_error(recorded.metrics[name]),
+            str(estimate.n),
+        )
     screen.print(metrics)
 
 
