@@ -383,7 +383,8 @@ def _show_turns(screen: Console, doctor: Doctor) -> None:
 
     states = list(dict.fromkeys(state for shares in doctor.by_turn.values() for state in shares))
     title = Text(plain(f"{doctor.name}: what its turns were to the patient, in percent"))
-    table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
+    screen.print(title, style="italic")
+    table = Table(show_edge=False, pad_edge=False)
     table.add_column("turn", justify="right")
     for state in sorted(states):
         table.add_column(str(state), justify="right")
@@ -408,7 +409,8 @@ def _show_pairs(
         first, second = (getattr(pair, field) for field in pair.__struct_fields__)
         return f"{mean_and_error(first)}; {mean_and_error(second)} (n = {first.n})"
 
-    table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
+    screen.print(title, style="italic")
+    table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
     for one in evaluation.doctors:
         table.add_column(Text(plain(one.name)), justify="right")
