@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
 DEV := .venv/.dev
+CACHE := $(CURDIR)/.venv/cache
+WEIGHTS := .venv/.weights
 
 .PHONY: demo test check bench docs clean
 .DEFAULT_GOAL := demo
@@ -27,8 +29,12 @@ $(DEV): pyproject.toml | .venv/.python
 demo: $(CORE)
 	@$(BIN)/polyclinic demo
 
-test: $(DEV)
-	@$(BIN)/python -m pytest -n 2
+# The weights of the small model are kept inside .venv; without them (no network) its tests skip and say so.
+$(WEIGHTS): | $(DEV)
+	@XDG_CACHE_HOME=$(CACHE) $(BIN)/polyclinic models install smollm2 >/dev/null && touch $@ || echo "The tests of the local model will be skipped." >&2
+
+test: $(DEV) $(WEIGHTS)
+	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n 2
 
 check: $(DEV)
 	@$(BIN)/ruff check .
