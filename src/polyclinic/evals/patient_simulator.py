@@ -1,0 +1,128 @@
+"""A model as the state-aware patient on labelled questions: `inspect eval polyclinic/patient_simulator -T cases=FILE`.
+
+The same as `polyclinic eval patient-simulator --patient saps:MODEL` (Liao et al., arXiv:2403.08495, §3.1, §4.4.1).
+"""
+
+# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
+# mypy: allow-subclassing-any, allow-untyped-decorators
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, ModelOutput, get_model
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from polyclinic.errors import EndpointError, UserError
+from polyclinic.evals.solvers import Tested
+from polyclinic.evals.tasks import FAILURES, VERSION
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
+from polyclinic.players.mind_model import describe
+from polyclinic.players.minds import Minds
+from polyclinic.simulator import LabelledCase, Row, read_labelled, replies, simulate
+
+ROW = "row"
+"""Where in the sample's store lies what the patient made of the question."""
+
+STATE = "STATE"
+_MINDS = {"staged": "saps", "parallel": "saps-parallel"}
+
+
+def _questions(cases: str) -> dict[str, LabelledCase]:
+    """Returns every question of a labelled set as a case of its own, by sample id."""
+    return {
+        f"{case.id}/{question.turn}/{question.key}": msgspec.structs.replace(case, questions=(question,))
+        for case in read_labelled(Path(cases))
+        for question in case.questions
+    }
+
+
+@solver
+def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
+    """Lets the model under test play the patient to whom each question is put.
+
+    Args:
+        cases: the labelled set that the samples are of.
+        tracker: "staged", as in the paper, or "parallel".
+        seed: of the minds.
+
+    Raises:
+        UserError: the file or the tracker cannot be used.
+    """
+    known, knowledge = _questions(cases), read_knowledge()
+    if tracker not in _MINDS:
+        raise UserError(f"tracker={tracker}; allowed: {', '.join(_MINDS)}")
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        asked = known[str(state.sample_id)]
+        model = Tested(get_model())
+        name = f"{_MINDS[tracker]}:{model.name}"
+        minds = Minds(patient=name, knowledge=knowledge, seed=seed, models={model.name: model})
+        (row,) = await simulate([asked], minds)
+        if row.failed:
+            raise EndpointError(f"the patient: {row.error}")
+        told = f"[{row.state}] {row.reply}" if row.state is not None else f"The patient failed: {row.error}"
+        state.messages = [
+            ChatMessageSystem(content=f"Case {asked.id}. The patient: {describe(asked.record.presentation)}"),
+            ChatMessageUser(content=asked.questions[0].text),
+            ChatMessageAssistant(content=told),
+        ]
+        state.store.set(ROW, msgspec.to_builtins(row))
+        state.output = ModelOutput.from_content(model.name, row.reply)
+        return state
+
+    return solve
+
+
+@scorer(metrics={name: [mean(), stderr()] for name in (STATE, *PATIENT_METRICS)})
+def states_and_replies() -> Scorer:
+    """Scores whether the state is the label, in percent, and those of the six metrics that speak of the reply.
+
+    A model that answered, and whose answer cannot be used, has a wrong state.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        row = msgspec.convert(state.store.get(ROW), Row)
+        values = dict.fromkeys((STATE, *PATIENT_METRICS), math.nan)
+        values[STATE] = 100.0 * (row.state == target.text)
+        for reply in replies([row]):
+            values |= {name: value for name, value in score_reply(reply).items() if name in values}
+        told = f"labelled {target.text}, taken for {row.state or 'nothing'}{f': {row.error}' if row.error else ''}"
+        return Score(value=values, answer=row.state, explanation=told)
+
+    return score
+
+
+@task
+def patient_simulator(*, cases: str, tracker: str = "staged", seed: int = 0) -> Task:
+    """The model under test plays the state-aware patient; people have labelled what every question is.
+
+    Args:
+        cases: a labelled set in AIE's layout.
+        tracker: "staged", as in the paper, or "parallel".
+        seed: of the minds.
+
+    Raises:
+        UserError: the file or the tracker cannot be used, or a part is not installed.
+    """
+    samples = [
+        Sample(
+            id=id, input=case.questions[0].text, target=case.questions[0].state, metadata={"key": case.questions[0].key}
+        )
+        for id, case in _questions(cases).items()
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=Path(cases).stem, location=cases),
+        solver=patient(cases=cases, tracker=tracker, seed=seed),
+        scorer=states_and_replies(),
+        fail_on_error=FAILURES,
+        continue_on_fail=True,
+        version=VERSION,
+    )

@@ -1,0 +1,74 @@
+"""A model as the state-aware patient, as a task of Inspect."""
+
+import json
+import math
+
+import pytest
+
+pytest.importorskip("inspect_ai", reason="the extra 'evals' is not installed")
+pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
+
+from inspect_ai import eval_async
+from inspect_ai.model import get_model
+
+from polyclinic.errors import UserError
+from polyclinic.evals.patient_simulator import ROW, patient, patient_simulator
+from polyclinic.testing.endpoint import Endpoint
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+VIGNETTE = "A 30-year-old woman has had a dry cough for three days. She has no fever."
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    def one(question, state):
+        return {"question": question, "human_state": state, "human_answer": "x", "answer": "a dry cough for three days"}
+
+    tests = {"A-B": one("How do you feel?", "A-B"), "C": one("Please stand up.", "C")}
+    file = tmp_path / "labelled.json"
+    file.write_text(json.dumps([{"id": 7, "raw_data": {"question": VIGNETTE}, "patient_test": {"0": tests}}]))
+    return file
+
+
+@pytest.mark.parametrize("tracker", ["staged", "parallel"])
+async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
+    def answer(body):
+        told = json.dumps(body)
+        if "demand" in told and "other" in told and "inquiry" in told and "conclusion" in told:
+            return "inquiry" if "How do you feel" in told else "demand"
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        options = schema.get("properties", {}).get("answer", {}).get("enum") or schema.get("enum") or []
+        if "ambiguous" in options:
+            return "ambiguous"
+        return "Could you be more specific, doctor?"
+
+    async with Endpoint(answers=answer) as endpoint:
+        model = get_model("direct/p", base_url=endpoint.url, memoize=False)
+        task = patient_simulator(cases=str(labelled), tracker=tracker)
+        (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"))
+        await model.api.aclose()
+    assert log.status == "success", log.error
+    by_id = {sample.id: sample for sample in log.samples}
+    assert set(by_id) == {"7/0/A-B", "7/0/C"}
+    for sample in by_id.values():
+        row = sample.store[ROW]
+        value = sample.scores["states_and_replies"].value
+        assert value["STATE"] == 100.0 * (row["state"] == sample.target)
+        assert math.isnan(value["ACCURACY"])
+        assert row["question"]["text"] in sample.messages[1].text
+    assert {score.name for score in log.results.scores} >= {"STATE", "FOCUS", "GUIDANCE"}
+
+
+async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_path):
+    async with Endpoint(faults=1.0, kinds=["huge"]) as endpoint:
+        model = get_model("direct/p", base_url=endpoint.url, memoize=False)
+        task = patient_simulator(cases=str(labelled))
+        (log,) = await eval_async(task, model=model, log_dir=str(tmp_path / "logs"))
+        await model.api.aclose()
+    assert all(sample.error is not None and not sample.scores for sample in log.samples)
+
+
+def test_a_tracker_that_there_is_not(labelled):
+    with pytest.raises(UserError, match="allowed: staged, parallel"):
+        patient(cases=str(labelled), tracker="guessing")
