@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import hashlib
 import random
+import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -202,9 +203,14 @@ def _schema_in(said: Any) -> dict[str, Any] | None:
 
 async def serve(**options: Any) -> None:
     """Runs an endpoint until it is stopped, and says its address first."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell starts what runs in the background with SIGINT ignored; a program that is told to stop must stop.
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with Endpoint(**options) as endpoint:
         print(endpoint.url, flush=True)  # noqa: T201
-        await asyncio.Event().wait()
+        await stopped.wait()
 
 
 def main() -> None:
