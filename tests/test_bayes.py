@@ -58,9 +58,11 @@ def test_information_by_hand(knowledge, reader):
     assert information[fever] == pytest.approx(expected, abs=2e-3)
 
 
-@given(st.lists(st.floats(0, 1), min_size=25, max_size=25).filter(lambda w: sum(w) > 0.1))
+@given(st.lists(st.floats(0, 1), min_size=25, max_size=25).filter(lambda w: sum(w[:-1]) > 0.1))
 def test_information_is_never_negative_and_never_more_than_there_is_to_know(weights):
     reader = Reader(read_knowledge().select("respiratory"), something_else=0.1)
+    # As a doctor plans: "something else" never has more than half of what the known diseases have.
+    weights[-1] = min(weights[-1], sum(weights[:-1]) / 2)
     posterior = np.array(weights) / sum(weights)
     by_disease = reader.members @ posterior
     entropy = -sum(p * math.log(p) for p in by_disease if p > 0)
@@ -69,7 +71,7 @@ def test_information_is_never_negative_and_never_more_than_there_is_to_know(weig
     assert questions.max() <= entropy + 1e-9
     # What is drawn under the known diseases only is an estimate; it may miss by the share of something else.
     for value in reader.examination_information(posterior, ["blood-test", "nucleic-acid-amplification"]).values():
-        assert -0.2 <= value <= entropy + 0.2
+        assert -0.05 <= value <= entropy + 0.05
 
 
 def test_a_typing_test_separates_what_symptoms_do_not(knowledge):

@@ -165,7 +165,10 @@ class Reader:
         return information
 
     def examination_information(self, posterior: Vector, examinations: Iterable[str]) -> dict[str, float]:
-        """Returns how much each examination's result is expected to say about the disease."""
+        """Returns how much each examination's result is expected to say about the disease.
+
+        An estimate over results drawn under the known diseases; it holds where "something else" is not the likeliest.
+        """
         kept = np.flatnonzero(posterior > _PLAUSIBLE)
         drawn = kept[kept < len(self._pairs)]
         if not len(drawn):
