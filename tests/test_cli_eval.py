@@ -111,6 +111,7 @@ def test_bad_input_is_one_clear_line(complaint, tmp_path):
     assert "no folder" in complaint(*AIE, "--doctor", "rules", "--out", tmp_path / "no" / "out")
     file = tmp_path / "labelled.json"
     file.write_text('[{"id": 1}]')
+    assert "this is a file" in complaint(*AIE, "--doctor", "rules", "--out", file)
     assert "not a labelled set" in complaint("eval", "patient-simulator", "--cases", file)
 
 

@@ -102,6 +102,24 @@ def check_writable(path: Path, *, unlike: Path | None = None) -> None:
         raise BadInput("this is the file that is read; name another one to write to", path=path)
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder for results, before a long run; one that is there is taken.
+
+    Raises:
+        BadInput: it is a file, the folder above it is missing, or it may not be written to.
+    """
+    if path.exists() and not path.is_dir():
+        raise BadInput("this is a file; name a folder", path=path)
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent}; make it first", path=path)
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot be made ({error.strerror})", path=path) from None
+    if not os.access(path, os.W_OK):
+        raise BadInput("may not be written to", path=path)
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing: the text goes to a file beside it, which then takes its place.
 

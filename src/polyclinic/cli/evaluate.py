@@ -27,7 +27,7 @@ from polyclinic.cli.minds import (
     open_minds,
     show_usage,
 )
-from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,13 +107,12 @@ def aie(
     from polyclinic.cli.judging import show_correlations, show_judgements
     from polyclinic.cli.output import console, print_json
     from polyclinic.events import End
+    from polyclinic.files import make_folder
     from polyclinic.knowledge.knowledge import read_knowledge
 
     _check_protocol(protocol, patient, max_turns)
     if len(set(doctor)) < len(doctor):
         raise UserError(f"--doctor names {max(doctor, key=doctor.count)!r} twice; each doctor once")
-    if out is not None and not out.parent.is_dir():
-        raise BadInput(f"there is no folder {out.parent}; make it first", path=out)
     knowledge = read_knowledge()
     read = list(read_cases(shipped_path(cases), layout=layout))
     asked = with_questions(read, knowledge, seed=seed)[:limit]
@@ -132,6 +131,8 @@ def aie(
         price=price,
     )
     groups = read_groups(group, doctor)
+    if out is not None:
+        make_folder(out)
     try:
         came = asyncio.run(_evaluate(asked, options, knowledge, doctor, max_turns, judge, quiet=json))
     except BudgetSpent as spent:
@@ -313,7 +314,6 @@ def _write(folder: Path, evaluation: Evaluation, document: dict[str, Any]) -> No
 
     from polyclinic.files import write_text
 
-    folder.mkdir(exist_ok=True)
     for one in evaluation.doctors:
         # A mind's name may hold strokes and colons; it must stay a file of this folder.
         name = re.sub(r"[^\w.-]+", "-", one.name).strip(".-")
