@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -30,20 +28,14 @@ from polyclinic.cli.minds import (
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from polyclinic.benchmarks.aie import Doctor, Evaluation
+    from polyclinic.benchmarks.aie import Evaluation
     from polyclinic.benchmarks.judgements import Judgements
-    from polyclinic.benchmarks.studies import ByLength, BySource
     from polyclinic.cases.case import Case
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
     from polyclinic.simulator import LabelledCase, Row
 
 app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
-
-_TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
-_SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
 @app.callback()
@@ -104,6 +96,7 @@ def aie(
     from polyclinic.benchmarks.distractors import with_questions
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
+    from polyclinic.cli.aie import evaluation_document, show_evaluation, write_evaluation
     from polyclinic.cli.judging import show_correlations, show_judgements
     from polyclinic.cli.output import console, print_json
     from polyclinic.events import End
@@ -140,15 +133,15 @@ def aie(
         raise BudgetSpent(f"{spent}; the evaluation is not over, and {again}") from None
     evaluation, ledger = came.evaluation, came.ledger
     correlations = correlate(evaluation.doctors, came.judgements, groups=groups) if len(doctor) > 1 else None
-    document = {"protocol": protocol, "patient": patient, **_document(evaluation)}
+    document = {"protocol": protocol, "patient": patient, **evaluation_document(evaluation)}
     document |= {"judgements": came.judgements, "correlations": correlations}
     if out is not None:
-        _write(out, evaluation, document)
+        write_evaluation(out, evaluation, document)
     if json:
         print_json(document)
     else:
         screen = console()
-        _show(screen, evaluation)
+        show_evaluation(screen, evaluation)
         if came.judgements is not None:
             show_judgements(screen, came.judgements)
         if correlations is not None:
@@ -284,137 +277,3 @@ def read_groups(given: list[str] | None, doctors: list[str]) -> dict[str, str] |
     if missing:
         raise UserError(f"--group is missing for {', '.join(missing)}; give one for each doctor, or none")
     return groups
-
-
-def _document(evaluation: Evaluation) -> dict[str, Any]:
-    return {
-        "doctors": [
-            {
-                "name": one.name,
-                "metrics": one.summary.metrics,
-                "second": one.summary.second,
-                "mcqe": one.mcqe,
-                "mcqe_failed": one.mcqe_failed,
-                "by_length": {str(n): length for n, length in one.by_length.items()},
-                "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
-                "by_source": one.by_source,
-                "unreadable": one.summary.unreadable,
-                "failed": one.summary.failed,
-                "left_out": one.summary.left_out,
-                "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
-            }
-            for one in evaluation.doctors
-        ],
-        "comparisons": evaluation.comparisons,
-    }
-
-
-def _write(folder: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    import msgspec
-
-    from polyclinic.files import write_text
-
-    for one in evaluation.doctors:
-        # A mind's name may hold strokes and colons; it must stay a file of this folder.
-        name = re.sub(r"[^\w.-]+", "-", one.name).strip(".-")
-        write_text(folder / f"{name}.jsonl", "".join(visit.trace.lines() for visit in one.visits))
-    write_text(folder / "summary.json", msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
-
-
-def _show(screen: Console, evaluation: Evaluation) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.cli.score import mean_and_error, show_compared, show_left_out
-    from polyclinic.cli.show import plain
-
-    table = Table(show_edge=False, pad_edge=False, title="AIE, mean ± se", title_justify="left")
-    table.add_column("metric")
-    for one in evaluation.doctors:
-        table.add_column(Text(plain(one.name)), justify="right")
-    for metric in evaluation.doctors[0].summary.metrics:
-        table.add_row(metric, *(mean_and_error(one.summary.metrics[metric]) for one in evaluation.doctors))
-    table.add_section()
-    table.add_row("MCQE", *(mean_and_error(one.mcqe) for one in evaluation.doctors))
-    for name, count in _COUNTS.items():
-        table.add_row(name, *(str(count(one)) for one in evaluation.doctors), style="dim")
-    screen.print(table)
-    screen.print()
-    for one in evaluation.doctors:
-        show_left_out(screen, one.summary.left_out)
-    _show_studies(screen, evaluation)
-    if len(evaluation.doctors) > 1:
-        show_compared(screen, evaluation.comparisons)
-
-
-_COUNTS: dict[str, Callable[[Doctor], int]] = {
-    "dialogues": lambda one: len(one.summary.scores),
-    "failed, outside the means": lambda one: one.summary.failed,
-    "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
-    "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
-}
-
-
-def _show_studies(screen: Console, evaluation: Evaluation) -> None:
-    lengths = sorted({n for one in evaluation.doctors for n in one.by_length})
-    _show_pairs(
-        screen,
-        "DIAGNOSIS and COVERAGE by the doctor's turns",
-        evaluation,
-        [(str(n), [one.by_length.get(n) for one in evaluation.doctors]) for n in lengths],
-    )
-    for one in evaluation.doctors[:_TURNS_SHOWN]:
-        _show_turns(screen, one)
-    sources = dict.fromkeys(source for one in evaluation.doctors for source in one.by_source)
-    if len(sources) > 1 and len(sources) <= _SOURCES_SHOWN:
-        _show_pairs(
-            screen,
-            "DIAGNOSIS and MCQE by source",
-            evaluation,
-            [(source, [one.by_source.get(source) for one in evaluation.doctors]) for source in sources],
-        )
-
-
-def _show_turns(screen: Console, doctor: Doctor) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.cli.show import plain
-
-    states = list(dict.fromkeys(state for shares in doctor.by_turn.values() for state in shares))
-    title = Text(plain(f"{doctor.name}: what its turns were to the patient, in percent"))
-    screen.print(title, style="italic")
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("turn", justify="right")
-    for state in sorted(states):
-        table.add_column(str(state), justify="right")
-    for turn, shares in doctor.by_turn.items():
-        table.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in sorted(states)))
-    screen.print(table)
-    screen.print()
-
-
-def _show_pairs(
-    screen: Console, title: str, evaluation: Evaluation, rows: list[tuple[str, list[ByLength | BySource | None]]]
-) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.cli.score import mean_and_error
-    from polyclinic.cli.show import plain
-
-    def shown(pair: ByLength | BySource | None) -> str:
-        if pair is None:
-            return ""
-        first, second = (getattr(pair, field) for field in pair.__struct_fields__)
-        return f"{mean_and_error(first)}; {mean_and_error(second)} (n = {first.n})"
-
-    screen.print(title, style="italic")
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("")
-    for one in evaluation.doctors:
-        table.add_column(Text(plain(one.name)), justify="right")
-    for name, pairs in rows:
-        table.add_row(Text(plain(name)), *map(shown, pairs))
-    screen.print(table)
-    screen.print()
