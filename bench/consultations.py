@@ -6,12 +6,12 @@ import resource
 import statistics
 import time
 
-from polyclinic.ceiling import measure, wilson
-from polyclinic.generation import generate
+from polyclinic.generation.ceiling import measure, wilson
+from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.minds import Minds
-from polyclinic.visit import see
+from polyclinic.visits.visit import see
 
 VISITS = 1000
 SECONDS_ALLOWED = 8.0

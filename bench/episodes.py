@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from polyclinic.generation import generate
-from polyclinic.hospital.compute import Setup, open_clinic
-from polyclinic.hospital.episodes import Request
-from polyclinic.hospital.workers import Pool
+from polyclinic.generation.draw import generate
+from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.care.episodes import Request
+from polyclinic.hospital.care.workers import Pool
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.testing.endpoint import serve
 

@@ -14,16 +14,16 @@ from pathlib import Path
 import msgspec
 
 from bench.episodes import AT_ONCE, LATENCY, MODEL
-from polyclinic.hospital.compute import Setup
-from polyclinic.hospital.episodes import Episode, Seen
-from polyclinic.hospital.happenings import Acuity
-from polyclinic.hospital.plan import Job
-from polyclinic.hospital.reader import DEFAULT, read_hospital
-from polyclinic.hospital.residents import Residents
+from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.plan.file import DEFAULT, read_hospital
+from polyclinic.hospital.plan.plan import Job
+from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.running import Configuration, kinds_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import simulate
-from polyclinic.hospital.town import DrawnTown
+from polyclinic.hospital.town.residents import Residents
+from polyclinic.hospital.town.town import DrawnTown
 from polyclinic.knowledge.knowledge import read_knowledge
 
 SEED = 20_262

@@ -10,8 +10,8 @@ import time
 import warnings
 from pathlib import Path
 
-from polyclinic.metrics.icd_linking import Titles
-from polyclinic.metrics.icd_tables import Entry
+from polyclinic.metrics.icd.linking import Titles
+from polyclinic.metrics.icd.tables import Entry
 
 NAMES = 1_000
 NAMES_SECONDS_ALLOWED = 2.0

@@ -5,11 +5,11 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from polyclinic.judges.director_by_rules import SCALES, RulesJudge
+from polyclinic.judges.director_fitting import case_and_report, fitted, halves
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.director import compare_judges, recorded_judgements
 from polyclinic.metrics.grades import ONE_STEP
-from polyclinic.metrics.judge_fitting import case_and_report, fitted, halves
-from polyclinic.metrics.judge_rules import SCALES, RulesJudge
 from polyclinic.metrics.recorded_reports import read_recorded_reports
 
 RECORDED = Path("cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl")

@@ -13,10 +13,10 @@ import sys
 import time
 from pathlib import Path
 
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.methods.medagents import medagents
 from polyclinic.models.open import open_model
-from polyclinic.outcome import OutcomeEnd
 from polyclinic.testing.endpoint import serve
 
 QUESTIONS, AT_ONCE = 200, 256

@@ -16,14 +16,14 @@ from pathlib import Path
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.events import End, Role, Said
-from polyclinic.methods.consultation import consultation
 from polyclinic.models.open import open_model
-from polyclinic.players.doctor import Doctor
-from polyclinic.players.mind_model import ModelMind
-from polyclinic.players.patient import Patient
-from polyclinic.players.saps import Saps
+from polyclinic.players.language_model.mind import ModelMind
+from polyclinic.players.language_model.saps import Saps
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.patient import Patient
 from polyclinic.seeds import derive
 from polyclinic.testing.endpoint import serve
+from polyclinic.visits.consultation import consultation
 
 CASES, TURNS, LATENCY, AT_ONCE = 150, 10, 1.0, 256
 BARS = {"staged": 1.2, "parallel": 1.35}

@@ -13,14 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from polyclinic.hospital.episodes import Episode, Seen
-from polyclinic.hospital.happenings import Acuity
-from polyclinic.hospital.reader import read_hospital
-from polyclinic.hospital.recorded import RecordedRun
-from polyclinic.hospital.residents import residents
+from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
-from polyclinic.hospital.store import Store
-from polyclinic.hospital.town import DrawnTown
+from polyclinic.hospital.town.residents import residents
+from polyclinic.hospital.town.town import DrawnTown
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.seeds import derive
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyclinic.cases.loaders import read_cases
-    from polyclinic.generation import generate
+    from polyclinic.generation.draw import generate
     from polyclinic.knowledge.knowledge import read_knowledge
     from polyclinic.models.open import open_model
     from polyclinic.players.minds import Minds
-    from polyclinic.visit import see
+    from polyclinic.visits.visit import see
 
 __version__ = "0.1.0"
 
@@ -22,11 +22,11 @@ __all__ = ["Minds", "generate", "open_model", "read_cases", "read_knowledge", "s
 
 _HOMES = {
     "Minds": "players.minds",
-    "generate": "generation",
+    "generate": "generation.draw",
     "open_model": "models.open",
     "read_cases": "cases.loaders",
     "read_knowledge": "knowledge.knowledge",
-    "see": "visit",
+    "see": "visits.visit",
 }
 
 

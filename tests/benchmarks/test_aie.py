@@ -2,14 +2,14 @@
 
 import pytest
 
-from polyclinic.benchmarks.aie import TURNS, evaluate
-from polyclinic.benchmarks.correlation import correlate
-from polyclinic.benchmarks.distractors import with_questions
-from polyclinic.benchmarks.judging import CRITERIA, judge_pairs
+from polyclinic.benchmarks.aie.correlation import correlate
+from polyclinic.benchmarks.aie.distractors import with_questions
+from polyclinic.benchmarks.aie.evaluation import TURNS, evaluate
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
 from polyclinic.events import End
-from polyclinic.generation import generate
+from polyclinic.generation.draw import generate
+from polyclinic.judges.pairs import CRITERIA, judge_pairs
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.models.scripted import Scripted

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.aie import Doctor
-from polyclinic.benchmarks.correlation import FEWEST, MCQE, correlate
-from polyclinic.benchmarks.judgements import CRITERIA, Call, judgements_of
+from polyclinic.benchmarks.aie.correlation import FEWEST, MCQE, correlate
+from polyclinic.benchmarks.aie.evaluation import Doctor
 from polyclinic.errors import BadInput
+from polyclinic.judges.pair_judgements import CRITERIA, Call, judgements_of
 from polyclinic.metrics.conversation import METRICS, Score, summarise
-from polyclinic.metrics.statistics import estimate
+from polyclinic.statistics.uncertainty import estimate
 
 CASES = ("c0", "c1", "c2")
 

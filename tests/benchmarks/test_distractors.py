@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyclinic.benchmarks.distractors import WRONG_OPTIONS, with_questions
+from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, with_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation import generate
+from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.accuracy import identity
 

@@ -5,8 +5,10 @@ import asyncio
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.exam_runs import Learning, asked, run_methods
-from polyclinic.benchmarks.exam_studies import (
+from polyclinic.answering.outcome import Called, Outcome, OutcomeEnd
+from polyclinic.benchmarks.exams.evaluation import Answered, answer_all, compare, result, stability
+from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
+from polyclinic.benchmarks.exams.studies import (
     ablation,
     outcome_files,
     panels,
@@ -15,16 +17,14 @@ from polyclinic.benchmarks.exam_studies import (
     sweep,
     wrong_answers,
 )
-from polyclinic.benchmarks.exams import Answered, answer_all, compare, result, stability
-from polyclinic.benchmarks.methods import METHODS, answering, choose, kind_of, settable
-from polyclinic.cases.answers import write_answer
-from polyclinic.cases.exam import ExamQuestion
-from polyclinic.cases.exams import read_exam
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, BudgetSpent, Unreachable, UserError
+from polyclinic.methods.table import METHODS, answering, choose, kind_of, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
-from polyclinic.outcome import Called, Outcome, OutcomeEnd
+from polyclinic.questions.answers import write_answer
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 

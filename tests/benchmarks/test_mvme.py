@@ -3,18 +3,18 @@
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.mvme import Entrant, evaluate
-from polyclinic.benchmarks.mvme_rows import Setting
+from polyclinic.benchmarks.mvme.evaluation import Entrant, evaluate
+from polyclinic.benchmarks.mvme.rows import Setting
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
-from polyclinic.generation import generate
+from polyclinic.generation.draw import generate
+from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.judges.failure_reasons import FailureReason, Word
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.metrics.failure_reasons import FailureReason, Word
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
-from polyclinic.metrics.icd_linking import Titles
-from polyclinic.metrics.icd_tables import Entry
-from polyclinic.metrics.judge_rules import RulesJudge
+from polyclinic.metrics.icd.linking import Titles
+from polyclinic.metrics.icd.tables import Entry
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
 

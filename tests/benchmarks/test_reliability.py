@@ -6,8 +6,8 @@ import re
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.orders import orders
-from polyclinic.benchmarks.reliability import PROMPTS, Verdict, messages_for, rounds_of, study
+from polyclinic.benchmarks.reliability.evaluation import PROMPTS, Verdict, messages_for, rounds_of, study
+from polyclinic.benchmarks.reliability.orders import orders
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -19,12 +19,12 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import BudgetSpent, Refused, TimedOut
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.names import Names
-from polyclinic.metrics.statistics import estimate
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import DoctorTurn, PatientTurn
 from polyclinic.prompts import read_prompts
-from polyclinic.visit import see
+from polyclinic.statistics.uncertainty import estimate
+from polyclinic.visits.visit import see
 
 KNOWLEDGE = read_knowledge()
 NAMES = Names(KNOWLEDGE)

@@ -14,7 +14,7 @@ import pytest
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.events import Ended, Revealed
-from polyclinic.generation import generate
+from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.testing.endpoint import Endpoint

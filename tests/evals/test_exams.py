@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.cases.examples import shipped_examples
-from polyclinic.cases.exams import read_exam
-from polyclinic.cases.exams import sample as draw
 from polyclinic.errors import BadInput, UserError
+from polyclinic.questions.examples import shipped_examples
+from polyclinic.questions.layouts import read_exam
+from polyclinic.questions.layouts import sample as draw
 from polyclinic.testing.endpoint import Endpoint
 
 pytestmark = [
@@ -150,8 +150,8 @@ def means(log):
 def test_every_method_is_a_solver_of_its_name():
     from inspect_ai._util.registry import registry_lookup
 
-    from polyclinic.benchmarks import methods
     from polyclinic.evals._registry import SOLVERS
+    from polyclinic.methods import table as methods
 
     assert tuple(SOLVERS) == tuple(methods.METHODS) == METHODS
     assert all(registry_lookup("solver", f"polyclinic/{method}") is SOLVERS[method] for method in METHODS)

@@ -7,17 +7,17 @@ from importlib.util import find_spec
 
 import pytest
 
-from polyclinic.benchmarks.mvme import Entrant, evaluate
+from polyclinic.benchmarks.mvme.evaluation import Entrant, evaluate
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.errors import UserError
 from polyclinic.events import Reported
-from polyclinic.generation import generate
+from polyclinic.generation.draw import generate
+from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect
-from polyclinic.metrics.icd_linking import Titles
-from polyclinic.metrics.icd_tables import english_entries
-from polyclinic.metrics.judge_rules import RulesJudge
+from polyclinic.metrics.icd.linking import Titles
+from polyclinic.metrics.icd.tables import english_entries
 from polyclinic.models.direct import Direct
 from polyclinic.players.minds import Minds
 from polyclinic.testing.endpoint import Endpoint
@@ -143,7 +143,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
 
 async def test_the_log_shows_the_visit_and_the_report_and_no_truth(file, tmp_path):
     from polyclinic.evals.solvers import TRACE, trace_of
-    from polyclinic.visit import revisit
+    from polyclinic.visits.visit import revisit
 
     report = {**REPORT, "diagnoses": [{"name": "Gout", "icd10": None, "probability": None}], "rationale": []}
     async with Endpoint(answers=lambda body: intern(body, report)) as endpoint:

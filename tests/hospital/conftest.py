@@ -11,10 +11,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.hospital.episodes import Episode, Seen
-from polyclinic.hospital.happenings import DAY, Acuity, Outcome
-from polyclinic.hospital.illness import Course, Onset, next_severity
-from polyclinic.hospital.plan import (
+from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.plan.plan import (
     Area,
     AreaKind,
     Duration,
@@ -25,6 +23,8 @@ from polyclinic.hospital.plan import (
     Member,
     Shift,
 )
+from polyclinic.hospital.record.happenings import DAY, Acuity, Outcome
+from polyclinic.hospital.town.illness import Course, Onset, next_severity
 from polyclinic.seeds import derive
 
 WEEK = tuple(range(7))

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyclinic.hospital.clock import Clock
-from polyclinic.hospital.episodes import Episode, Seen
-from polyclinic.hospital.happenings import (
+from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.plan.plan import Duration, Durations
+from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
     Called,
@@ -35,9 +36,8 @@ from polyclinic.hospital.happenings import (
     Walked,
     WentHome,
 )
-from polyclinic.hospital.log import log_hash
-from polyclinic.hospital.plan import Duration, Durations
-from polyclinic.hospital.results import summarise
+from polyclinic.hospital.record.log import log_hash
+from polyclinic.hospital.record.results import summarise
 from polyclinic.hospital.simulation import simulate
 
 HOUR = 3600

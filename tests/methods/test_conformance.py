@@ -8,16 +8,16 @@ import itertools
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.exams import answer_all
-from polyclinic.benchmarks.methods import METHODS, answering, choose, settable
-from polyclinic.cases.answers import write_answer
-from polyclinic.cases.exam import ExamQuestion
+from polyclinic.answering.outcome import OutcomeEnd
+from polyclinic.benchmarks.exams.evaluation import answer_all
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable
+from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.answers import Completion, ask_until_read
 from polyclinic.models.model import Usage
 from polyclinic.models.schema import form_of
-from polyclinic.outcome import OutcomeEnd
+from polyclinic.questions.answers import write_answer
+from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, Unreachable, UserError
 from polyclinic.methods.mdagents import mdagents
-from polyclinic.outcome import OutcomeEnd
 
 
 def opinion(answer, why="Because."):

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, Unreachable, UserError
 from polyclinic.methods.medagents import PROMPTS, medagents
 from polyclinic.models.direct import Direct
-from polyclinic.outcome import OutcomeEnd
 from polyclinic.prompts import read_prompts
 from polyclinic.testing.endpoint import Endpoint
 

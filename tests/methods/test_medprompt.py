@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.cases.examples import Example, shipped_examples
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import Refused, TimedOut, UserError
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
 from polyclinic.models.scripted import Scripted
-from polyclinic.outcome import OutcomeEnd
+from polyclinic.questions.examples import Example, shipped_examples
 
 ORGANS = ["heart", "lung", "liver", "kidney", "spleen", "brain", "skin"]
 TRAINING = [

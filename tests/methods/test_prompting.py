@@ -2,15 +2,15 @@
 
 import pytest
 
-from polyclinic.cases.examples import Example, shipped_examples
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, Unreachable, UserError
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import few_shot
 from polyclinic.methods.zero_shot import zero_shot
 from polyclinic.models.scripted import Scripted
-from polyclinic.outcome import OutcomeEnd
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.examples import Example, shipped_examples
 
 METHODS = [zero_shot, few_shot, chain_of_thought]
 EXAMPLES = [

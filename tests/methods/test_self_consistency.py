@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.cases.examples import shipped_examples
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import Refused, TimedOut, UserError
 from polyclinic.methods.chain_of_thought import chain_of_thought
@@ -15,7 +15,7 @@ from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.models.direct import Direct
 from polyclinic.models.model import Reply, Usage
 from polyclinic.models.scripted import Scripted
-from polyclinic.outcome import OutcomeEnd
+from polyclinic.questions.examples import shipped_examples
 from polyclinic.testing.endpoint import Endpoint
 
 QUESTION = Question(id="q", stem="Which?", options={"A": "x", "B": "y", "C": "z", "D": "w"})

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, Unreachable, UserError
 from polyclinic.methods.tree_of_thought import tree_of_thought
-from polyclinic.outcome import OutcomeEnd
 
 
 def answers(given=None, *, breadth=3, scores=None, votes=None, answer="B"):

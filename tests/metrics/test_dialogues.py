@@ -14,7 +14,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import Turn, Unscorable, from_trace, information_of
 from polyclinic.metrics.transcripts import read_dialogues
 from polyclinic.players.minds import Minds
-from polyclinic.visit import see
+from polyclinic.visits.visit import see
 
 
 @pytest.fixture(params=["shipped", "shipped-zh"])

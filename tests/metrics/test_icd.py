@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput, MissingExtra
 from polyclinic.metrics.disease_names import split_names
-from polyclinic.metrics.icd import METRICS, NamedPair, named, score_names
-from polyclinic.metrics.icd_linking import THRESHOLD, Link, Titles
-from polyclinic.metrics.icd_plain import link_plainly, split_plainly
-from polyclinic.metrics.icd_reports import read_named_reports
-from polyclinic.metrics.icd_tables import Entry, english_entries, read_entries
-from polyclinic.metrics.icd_wording import name_wordings
+from polyclinic.metrics.icd.linking import THRESHOLD, Link, Titles
+from polyclinic.metrics.icd.plain import link_plainly, split_plainly
+from polyclinic.metrics.icd.reports import read_named_reports
+from polyclinic.metrics.icd.scores import METRICS, NamedPair, named, score_names
+from polyclinic.metrics.icd.tables import Entry, english_entries, read_entries
+from polyclinic.metrics.icd.wording import name_wordings
 
 CHINESE = [
     Entry("A16.2", "肺结核"),

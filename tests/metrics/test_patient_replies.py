@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.events import State
-from polyclinic.metrics.agreement import agreement
 from polyclinic.metrics.keywords import says
 from polyclinic.metrics.patient_replies import (
     PATIENT_METRICS,
@@ -14,6 +13,7 @@ from polyclinic.metrics.patient_replies import (
     score_reply,
     summarise_replies,
 )
+from polyclinic.statistics.agreement import agreement
 
 
 def reply(state, text, *, language="en", heard=None, answer=None, turn=0, case="a"):

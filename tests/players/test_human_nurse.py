@@ -9,9 +9,9 @@ import pytest
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
-from polyclinic.players.mind_human_nurse import HumanNurse
-from polyclinic.players.nurse import Nurse
+from polyclinic.players.human_nurse import HumanNurse
 from polyclinic.players.player import send_to
+from polyclinic.players.roles.nurse import Nurse
 
 DEPARTMENTS = {"cardiology": "Cardiology", "neurology": "Neurology"}
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-Language = Literal["en", "zh"]
+from polyclinic.language.language import Language
+
 Sex = Literal["female", "male"]
 Setting = Literal["ward", "online"]
 """`ward`: an examiner holds the findings (AI Hospital); `online`: the patient does (AIE)."""

@@ -7,7 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from polyclinic.cases.presentation import Language, Presentation
+from polyclinic.cases.presentation import Presentation
+from polyclinic.language.language import Language
 
 _PRINTED = {
     "Cel": "°C",

@@ -8,80 +8,54 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
 
-import typer
+from cyclopts import CycloptsError
+from rich.console import Console
 
-from polyclinic import __version__
-from polyclinic.cli import cases, check, consult, demo, evaluate, models, replay, report, run, score, study
-from polyclinic.cli.minds import TakesDoctors
+from polyclinic.cli.commands import APP
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
-# Typer carries its own copy of click, and exports of its errors this one only.
-_UsageError: Any = typer.BadParameter.__mro__[1]
 
-app = typer.Typer(
-    name="polyclinic",
-    help="Language models practise medicine on simulated patients, so that they can be watched, measured and improved."
-    "\n\nFor research and teaching only; never for the care of real people.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("consult", cls=TakesDoctors)(consult.consult)
-app.command("replay")(replay.replay)
-app.command("report")(report.report)
-app.command("check")(check.check)
-app.add_typer(cases.app, name="cases")
-app.add_typer(evaluate.app, name="eval")
-app.add_typer(score.app, name="score")
-app.add_typer(study.app, name="study")
-app.add_typer(models.app, name="models")
+LEGACY = ("demo", "run", "consult", "replay", "report", "cases", "eval", "score", "study", "models")
+"""Not yet on the new command line."""
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"polyclinic {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Takes the options that come before a command."""
-
-
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    code: object = 0
+    if words and words[0] in LEGACY:
+        from polyclinic.cli import legacy
+
+        legacy.main(words)
     try:
-        code = app(args=arguments, prog_name="polyclinic", standalone_mode=False)
+        if _is_group(words):
+            APP.help_print(words, console=Console(stderr=True))
+            sys.exit(2)
+        code = APP(words, exit_on_error=False, print_error=False)
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:
         _fail(f"{type(error).__name__}: {error}", 1)
-    except _UsageError as error:
-        where = error.ctx.command_path if error.ctx is not None else "polyclinic"
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()
-            sys.exit(2)
-        _fail(f"{error.format_message().rstrip('.')}; see '{where} --help'", 2)
-    except (typer.Abort, KeyboardInterrupt):
+    except CycloptsError as error:
+        where = " ".join(("polyclinic", *(error.command_chain or ())))
+        _fail(f"{str(error).rstrip('.')}; see '{where} --help'", 2)
+    except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    if code == INTERRUPTED:
-        _fail("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _is_group(words: Sequence[str]) -> bool:
+    """Whether these words name no command, but a group of them."""
+    chain, app, rest = APP.parse_commands(words)
+    return not rest and app[-1].default_command is None and len(chain) == len(words)
 
 
 def _fail(message: str, code: int) -> None:

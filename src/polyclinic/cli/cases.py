@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from polyclinic.cases.check import CheckResult
-    from polyclinic.ceiling import Ceiling
+    from polyclinic.generation.ceiling import Ceiling
 
 app = typer.Typer(help="List, check and generate cases.", no_args_is_help=True)
 
@@ -52,8 +52,7 @@ def list_cases(
 
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import console, plain, print_json
 
     cases = list(read_cases(shipped_path(file), layout=layout))
     if json:
@@ -112,8 +111,8 @@ def check(
     if ceiling:
         from polyclinic.cases.loaders import read_cases
         from polyclinic.cases.shipped import shipped_path
-        from polyclinic.ceiling import measure
-        from polyclinic.generation import generate
+        from polyclinic.generation.ceiling import measure
+        from polyclinic.generation.draw import generate
 
         knowledge = read_knowledge().select(diseases)
         if file is None:
@@ -130,10 +129,9 @@ def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
 
     from polyclinic.cases.check import check_cases
     from polyclinic.cases.shipped import SHIPPED, shipped_path
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.show import plain
     from polyclinic.knowledge.check import check_knowledge
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import console, plain, print_json
 
     names = list(SHIPPED) if file is None else [file]
     results = {name: check_cases(shipped_path(name), layout=layout) for name in names}
@@ -176,7 +174,7 @@ def _summary(result: CheckResult) -> str:
 def _show_ceiling(ceiling: Ceiling, *, json: bool) -> None:
     import msgspec
 
-    from polyclinic.cli.output import console, print_json
+    from polyclinic.terminal.screen import console, print_json
 
     if json:
         print_json(msgspec.to_builtins(ceiling))
@@ -202,7 +200,7 @@ def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
 def _departments(ceiling: Ceiling) -> Table:
     from rich.table import Table
 
-    from polyclinic.ceiling import wilson
+    from polyclinic.statistics.uncertainty import wilson
 
     table = Table(show_edge=False, pad_edge=False, title="\nall findings: by department", title_justify="left")
     for name in ("department", "cases", "right", "95 % interval", "read as another department's"):
@@ -257,7 +255,7 @@ def generate(
 ) -> None:
     """Draw patients from the medical knowledge, balanced over disease and severity."""
     from polyclinic.cases.loaders import write_cases
-    from polyclinic.generation import generate as draw
+    from polyclinic.generation.draw import generate as draw
     from polyclinic.knowledge.knowledge import read_knowledge
 
     if language not in ("en", "zh"):
@@ -309,9 +307,8 @@ def personas(
     from polyclinic.cases.loaders import read_cases, write_cases
     from polyclinic.cases.shipped import shipped_path
     from polyclinic.cli.minds import ModelOptions
-    from polyclinic.cli.output import console
     from polyclinic.cli.personas import make_personas, read_manner
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import console, plain
 
     chosen = read_manner(manner)
     if out.is_file() and not force:
@@ -344,6 +341,6 @@ def personas(
 def schema() -> None:
     """Print the JSON Schema of one line of a case file."""
     from polyclinic.cases.case import case_schema
-    from polyclinic.cli.output import print_json
+    from polyclinic.terminal.screen import print_json
 
     print_json(case_schema())

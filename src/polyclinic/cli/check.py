@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+import msgspec
+from cyclopts import Parameter
 
-if TYPE_CHECKING:
-    from polyclinic.models.check import Check
+from polyclinic.cli.options import Json, Several, at_least
+from polyclinic.models.check import Check, check_model, extras
+from polyclinic.models.open import open_model
+from polyclinic.terminal.screen import console, print_json
 
 
-def check(
+async def check(
+    *,
     model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="A model to check, such as direct/NAME or local; may be repeated."),
+        list[str] | None, Several, Parameter(help="A model to check, such as direct/NAME or local.")
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The endpoint's address, up to /v1.")] = None,
-    api_key_env: Annotated[str, typer.Option(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one answer may take.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")] = False,
-) -> None:
-    """Check models: reachable, answers, structured answers, latency; and which extras are installed."""
-    import msgspec
-
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.models.check import check_model, extras
-    from polyclinic.models.open import open_model
-
-    async def all_checks() -> list[Check]:
-        # Opened one by one before any is asked: a name that is wrong is told at once.
-        opened = [
-            open_model(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout, attempts=2, report=_quiet)
-            for name in model or []
-        ]
-        return [await check_model(one) for one in opened]
-
-    checks, installed = asyncio.run(all_checks()), extras()
+    base_url: Annotated[str | None, Parameter(help="The endpoint's address, up to /v1.")] = None,
+    api_key_env: Annotated[str, Parameter(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
+    timeout: Annotated[float, Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
+    json: Json = False,
+) -> int:
+    """Checks models, and says which extras are installed; 1 where a model cannot be used."""
+    at_least(0.1, timeout=timeout)
+    # Opened one by one before any is asked: a name that is wrong is told at once.
+    opened = [
+        open_model(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout, attempts=2, report=_quiet)
+        for name in model or []
+    ]
+    checks, installed = [await check_model(one) for one in opened], extras()
     if json:
         print_json({"models": msgspec.to_builtins(checks), "extras": installed})
     else:
@@ -46,8 +40,7 @@ def check(
         for name, there in installed.items():
             line = "installed" if there else f"not installed: pip install 'polyclinic[{name}]'"
             screen.print(f"extra {name:<10} {line}", soft_wrap=True)
-    if not all(found.good for found in checks):
-        raise typer.Exit(1)
+    return 0 if all(found.good for found in checks) else 1
 
 
 def _quiet(_: str) -> None:

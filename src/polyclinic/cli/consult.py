@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
     from polyclinic.players.minds import Minds
-    from polyclinic.visit import TeamVisit, Visit
+    from polyclinic.visits.visit import TeamVisit, Visit
 
 V = TypeVar("V")
 
@@ -101,10 +101,10 @@ def consult(
     Research and teaching only; never for the care of real people.
     """
     from polyclinic.cases.loaders import find_case, read_cases
-    from polyclinic.cli.output import console, print_json
     from polyclinic.events import Order
     from polyclinic.files import check_writable, write_text
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import console, print_json
 
     path, case_id = split_case(case)
     if out is not None:
@@ -190,9 +190,9 @@ async def _see(
     live: bool,
     quiet: bool,
 ) -> Seen:
-    from polyclinic.cli.output import console
     from polyclinic.cli.replay import show_end
-    from polyclinic.visit import confer, see
+    from polyclinic.terminal.screen import console
+    from polyclinic.visits.visit import confer, see
 
     async with open_minds(options, knowledge, doctors=team.doctors if team is not None else ()) as opened:
         how: dict[str, Any] = {"max_turns": max_turns, "in_one_step": one_step}
@@ -236,7 +236,7 @@ async def see_all(
     Returns:
         The visits that are over, in the order of the cases, and what stopped the run before its end, if anything did.
     """
-    from polyclinic.visit import see
+    from polyclinic.visits.visit import see
 
     async def one(case: Case) -> Visit:
         return await see(case, minds, max_turns=max_turns, in_one_step=one_step)
@@ -247,7 +247,7 @@ async def see_all(
 async def _all(
     cases: list[Case], one: Callable[[Case], Awaitable[V]], *, quiet: bool
 ) -> tuple[list[V], PolyclinicError | None]:
-    from polyclinic.cli.output import progress
+    from polyclinic.terminal.screen import progress
 
     # Visits do not depend on one another; how many run at once only bounds the memory of those that wait.
     limit = asyncio.Semaphore(_AT_ONCE)
@@ -277,7 +277,7 @@ def show_visits(screen: Console, visits: Sequence[Visit | TeamVisit], knowledge:
     from polyclinic.cli.show import show_table
     from polyclinic.cli.team import show_team_visits
     from polyclinic.metrics.accuracy import verdict
-    from polyclinic.visit import Visit
+    from polyclinic.visits.visit import Visit
 
     alone = [visit for visit in visits if isinstance(visit, Visit)]
     if len(alone) < len(visits):

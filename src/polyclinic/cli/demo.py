@@ -18,14 +18,14 @@ def demo(
     """Let a small town fall ill and its hospital treat it for a week, and say what to try next."""
     from pathlib import Path
 
-    from polyclinic.cli.output import console
     from polyclinic.cli.run_progress import watching
     from polyclinic.cli.run_tables import show_run
-    from polyclinic.hospital.compute import Setup
+    from polyclinic.hospital.care.compute import Setup
     from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.reader import read_hospital
+    from polyclinic.hospital.plan.file import read_hospital
     from polyclinic.hospital.running import document_of, run
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import console
 
     screen = console()
     knowledge = read_knowledge()

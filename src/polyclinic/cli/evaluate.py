@@ -32,12 +32,12 @@ from polyclinic.cli.reliability import reliability
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 
 if TYPE_CHECKING:
-    from polyclinic.benchmarks.aie import Evaluation
-    from polyclinic.benchmarks.judgements import Judgements
+    from polyclinic.benchmarks.aie.evaluation import Evaluation
+    from polyclinic.benchmarks.patient_simulator.evaluation import LabelledCase, Row
     from polyclinic.cases.case import Case
+    from polyclinic.judges.pair_judgements import Judgements
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.ledger import Ledger
-    from polyclinic.simulator import LabelledCase, Row
 
 app = typer.Typer(help="Run an evaluation.", no_args_is_help=True)
 app.command("mvme", cls=TakesDoctors)(mvme)
@@ -100,16 +100,16 @@ def aie(
 
     Cases without a question get one: their diagnosis and four like it.
     """
-    from polyclinic.benchmarks.correlation import correlate
-    from polyclinic.benchmarks.distractors import with_questions
+    from polyclinic.benchmarks.aie.correlation import correlate
+    from polyclinic.benchmarks.aie.distractors import with_questions
+    from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
+    from polyclinic.benchmarks.aie.tables import evaluation_document, show_evaluation, write_evaluation
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
-    from polyclinic.cli.aie import evaluation_document, show_evaluation, write_evaluation
-    from polyclinic.cli.judging import show_correlations, show_judgements
-    from polyclinic.cli.output import console, print_json
     from polyclinic.events import End
     from polyclinic.files import make_folder
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import console, print_json
 
     _check_protocol(protocol, patient, max_turns)
     if len(set(doctor)) < len(doctor):
@@ -192,10 +192,10 @@ def patient_simulator(
     price: PriceOption = None,
 ) -> None:
     """How well a simulated patient does on questions that people have labelled: its states, and what it tells."""
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.simulator import show_simulator, simulator_document
+    from polyclinic.benchmarks.patient_simulator.evaluation import read_labelled
+    from polyclinic.benchmarks.patient_simulator.tables import show_simulator, simulator_document
     from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.simulator import read_labelled
+    from polyclinic.terminal.screen import console, print_json
 
     options = MindOptions(
         doctor="rules",
@@ -225,7 +225,7 @@ def patient_simulator(
 async def _simulate(
     labelled: list[LabelledCase], options: MindOptions, knowledge: Knowledge
 ) -> tuple[list[Row], Ledger]:
-    from polyclinic.simulator import simulate
+    from polyclinic.benchmarks.patient_simulator.evaluation import simulate
 
     async with open_minds(options, knowledge) as opened:
         return await simulate(labelled, opened.minds[options.doctor]), opened.ledger
@@ -241,10 +241,10 @@ async def _evaluate(
     *,
     quiet: bool,
 ) -> _Came:
-    from polyclinic.benchmarks.aie import evaluate
-    from polyclinic.benchmarks.judging import judge_pairs
-    from polyclinic.cli.output import progress
+    from polyclinic.benchmarks.aie.evaluation import evaluate
+    from polyclinic.judges.pairs import judge_pairs
     from polyclinic.players.minds import model_of
+    from polyclinic.terminal.screen import progress
 
     if judge is not None and model_of(judge) is None:
         raise UserError(f"--judge {judge!r} is no model; a judge is one, such as direct/NAME")

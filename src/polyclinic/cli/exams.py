@@ -30,11 +30,11 @@ from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyclinic.benchmarks.exam_runs import Episode
-    from polyclinic.benchmarks.exams import MethodResult
-    from polyclinic.cases.exam import ExamQuestion
+    from polyclinic.benchmarks.exams.evaluation import MethodResult
+    from polyclinic.benchmarks.exams.runs import Episode
     from polyclinic.models.ledger import Ledger
     from polyclinic.models.model import Model
+    from polyclinic.questions.exam import ExamQuestion
 
 SAMPLE = 300
 """Questions that the paper draws from each data set (medagents §4.1)."""
@@ -127,13 +127,13 @@ def exam_command(dataset: str) -> Callable[..., None]:
         max_cost: MaxCostOption = None,
         price: PriceOption = None,
     ) -> None:
-        from polyclinic.benchmarks.exam_runs import Learning, asked, run_methods
-        from polyclinic.benchmarks.exams import compare
-        from polyclinic.benchmarks.methods import PRESETS, choose
-        from polyclinic.cases.examples import read_examples
-        from polyclinic.cli.exam_tables import exam_document, show_exam, write_exam
-        from polyclinic.cli.output import console, print_json
+        from polyclinic.benchmarks.exams.evaluation import compare
+        from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
+        from polyclinic.benchmarks.exams.tables import exam_document, show_exam, write_exam
         from polyclinic.files import make_folder
+        from polyclinic.methods.table import PRESETS, choose
+        from polyclinic.questions.examples import read_examples
+        from polyclinic.terminal.screen import console, print_json
 
         chosen = choose(method or ["zero_shot"], settings or [], presets=PRESETS.get(dataset, {}))
         if baseline is not None and baseline not in {one.name for one in chosen}:
@@ -216,7 +216,7 @@ def read_questions(
     Raises:
         UserError: the file or the fields cannot be used, or the options contradict.
     """
-    from polyclinic.cases import exams
+    from polyclinic.questions import layouts as exams
 
     if sample is not None and everything:
         raise UserError("--sample and --all contradict; give one of them")
@@ -276,7 +276,7 @@ def with_models(
         UserError: a model cannot be opened.
         BudgetSpent: the run has cost what it may cost; says how to go on.
     """
-    from polyclinic.cli.output import progress
+    from polyclinic.terminal.screen import progress
 
     async def opened() -> tuple[T, Ledger]:
         async with open_models(names, options, run=f"seed={options.seed} {named}") as models:

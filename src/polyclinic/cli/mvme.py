@@ -35,14 +35,14 @@ from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polyclinic.benchmarks.mvme import Evaluation
+    from polyclinic.benchmarks.mvme.evaluation import Evaluation
     from polyclinic.cases.case import Case
-    from polyclinic.cases.presentation import Language
+    from polyclinic.judges.failure_reasons import Words
     from polyclinic.knowledge.knowledge import Knowledge
-    from polyclinic.metrics.failure_reasons import Words
-    from polyclinic.metrics.icd_linking import Linker
+    from polyclinic.language.language import Language
+    from polyclinic.metrics.icd.linking import Linker
     from polyclinic.models.ledger import Ledger
-    from polyclinic.players.examiner import Missing
+    from polyclinic.players.roles.examiner import Missing
 
 Protocol = Literal["ours", "paper"]
 
@@ -104,14 +104,14 @@ def mvme(
     price: PriceOption = None,
 ) -> None:
     """MVME: interns see patients, alone or as a team; a director grades their reports, ICD-10 checks the diagnoses."""
+    from polyclinic.benchmarks.mvme.tables import mvme_document, show_mvme, write_mvme
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
-    from polyclinic.cli.mvme_tables import mvme_document, show_mvme, write_mvme
-    from polyclinic.cli.output import console, print_json
     from polyclinic.files import make_folder
+    from polyclinic.judges.failure_reasons import read_words
     from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.metrics.failure_reasons import read_words
-    from polyclinic.metrics.icd_linking import linkers_for
+    from polyclinic.metrics.icd.linking import linkers_for
+    from polyclinic.terminal.screen import console, print_json
 
     alone, team = doctor or [], tuple(doctors or ())
     if not alone and not team:
@@ -205,11 +205,11 @@ async def _evaluate(
     words: Words | None,
     quiet: bool,
 ) -> tuple[Evaluation, Ledger]:
-    from polyclinic.benchmarks.mvme import Entrant, evaluate
-    from polyclinic.cli.output import progress
+    from polyclinic.benchmarks.mvme.evaluation import Entrant, evaluate
     from polyclinic.events import Order
-    from polyclinic.metrics.judge_rules import RulesJudge
-    from polyclinic.metrics.judges import Judge, ModelJudge
+    from polyclinic.judges.director import Judge, ModelJudge
+    from polyclinic.judges.director_by_rules import RulesJudge
+    from polyclinic.terminal.screen import progress
 
     names = list(dict.fromkeys((*how.alone, *how.team)))
     others = [] if how.judge == "rules" else [how.judge]

@@ -37,7 +37,7 @@ def read_manner(text: str) -> Manner | None:
     Raises:
         UserError: there is no such manner.
     """
-    from polyclinic.players.personas import MANNERS
+    from polyclinic.players.language_model.personas import MANNERS
 
     if text == "mixed":
         return None
@@ -91,9 +91,9 @@ async def _make(cases: list[Case], options: ModelOptions, mind: str, manner: Man
 async def _one(case: Case, model: Model | None, options: ModelOptions, manner: Manner | None) -> Persona | str:
     """Returns the persona of a case, or why it has none."""
     from polyclinic.cases.leaks import truth_terms
-    from polyclinic.players.mind_scripted import Scripted
-    from polyclinic.players.patient import Patient
-    from polyclinic.players.personas import persona_by_model, persona_from_templates
+    from polyclinic.players.language_model.personas import persona_by_model, persona_from_templates
+    from polyclinic.players.roles.patient import Patient
+    from polyclinic.players.scripted import Scripted
     from polyclinic.seeds import derive
 
     # The role knows what a patient may know, and cuts what it may not say.

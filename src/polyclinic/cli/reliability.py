@@ -30,11 +30,11 @@ from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from polyclinic.benchmarks.attack import Attacked
-    from polyclinic.benchmarks.reliability import Study
+    from polyclinic.benchmarks.reliability.attack import Attacked
+    from polyclinic.benchmarks.reliability.evaluation import Study
     from polyclinic.cases.case import Case
-    from polyclinic.metrics.statistics import Estimate
     from polyclinic.models.ledger import Ledger
+    from polyclinic.statistics.uncertainty import Estimate
 
 
 def reliability(
@@ -77,9 +77,9 @@ def reliability(
     """AI Hospital's reliability: are patient and examiner relevant, true to the record, and proof against fishing?"""
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
-    from polyclinic.cli.output import console, print_json
     from polyclinic.files import make_folder
     from polyclinic.players.minds import model_of
+    from polyclinic.terminal.screen import console, print_json
 
     doctors = doctor or ["rules"]
     if len(set(doctors)) < len(doctors):
@@ -145,10 +145,10 @@ async def _run(
     attacked: bool,
     quiet: bool,
 ) -> _Came:
-    from polyclinic.benchmarks.attack import attack
-    from polyclinic.benchmarks.reliability import study
-    from polyclinic.cli.output import progress
+    from polyclinic.benchmarks.reliability.attack import attack
+    from polyclinic.benchmarks.reliability.evaluation import study
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import progress
 
     others = [] if judge is None else [judge]
     async with open_minds(options, read_knowledge(), doctors=doctors, others=others) as opened:
@@ -195,7 +195,7 @@ def show_study(screen: Console, study: Study) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = Table(show_edge=False, pad_edge=False, title="reliability, % [95 % interval]", title_justify="left")
     table.add_column("doctor")
@@ -241,7 +241,7 @@ def show_attacks(screen: Console, attacks: tuple[Attacked, ...], cases: int) -> 
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     if not attacks:
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polyclinic.knowledge.knowledge import Knowledge
-    from polyclinic.visit import TeamVisit, Visit
+    from polyclinic.visits.visit import TeamVisit, Visit
 
 
 def replay(
@@ -20,11 +20,11 @@ def replay(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")] = False,
 ) -> None:
     """Show recorded visits again."""
-    from polyclinic.cli.output import console, print_json
     from polyclinic.cli.team import TeamView
     from polyclinic.events import Convened, Opened, Revealed, Trace
     from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.visit import revisit_all
+    from polyclinic.terminal.screen import console, print_json
+    from polyclinic.visits.visit import revisit_all
 
     traces = Trace.read(trace)
     if json:
@@ -55,7 +55,7 @@ def show_end(screen: Console, visit: Visit | TeamVisit, knowledge: Knowledge) ->
     from polyclinic.cli.team import show_team_outcome
     from polyclinic.events import Chosen, Reported, Revealed
     from polyclinic.metrics.accuracy import verdict
-    from polyclinic.visit import TeamVisit
+    from polyclinic.visits.visit import TeamVisit
 
     revealed, chosen = visit.trace.last(Revealed), visit.trace.last(Chosen)
     assert revealed is not None  # noqa: S101

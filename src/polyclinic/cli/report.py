@@ -28,12 +28,12 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Report on a run of the hospital: one HTML file with pictures and tables, also while the run goes on."""
-    from polyclinic.cli.output import console, print_json
     from polyclinic.files import check_writable, write_text
-    from polyclinic.hospital.export import Layout
-    from polyclinic.hospital.export import export as write
-    from polyclinic.hospital.recorded import RecordedRun
-    from polyclinic.hospital.report import figures, page
+    from polyclinic.hospital.record.export import Layout
+    from polyclinic.hospital.record.export import export as write
+    from polyclinic.hospital.record.recorded import RecordedRun
+    from polyclinic.hospital.record.report import figures, page
+    from polyclinic.terminal.screen import console, print_json
 
     with RecordedRun(run) as recorded:
         if export is not None:

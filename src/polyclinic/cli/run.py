@@ -26,7 +26,7 @@ from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserErr
 
 if TYPE_CHECKING:
     from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.store import Store
+    from polyclinic.hospital.record.store import Store
 
 _TOWN = "The town and its hospital"
 _STAFF = "rules, scripted:FILE, or a model."
@@ -108,14 +108,14 @@ def run(
     price: PriceOption = None,
 ) -> None:
     """Let a town fall ill and a hospital treat it: triage, queues, consultations, recovery. One seed, one log."""
-    from polyclinic.cli.output import console, print_json
     from polyclinic.cli.run_tables import show_replicas, show_run
     from polyclinic.files import make_folder
-    from polyclinic.hospital.compute import Setup
+    from polyclinic.hospital.care.compute import Setup
     from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.reader import read_hospital
-    from polyclinic.hospital.store import Store
+    from polyclinic.hospital.plan.file import read_hospital
+    from polyclinic.hospital.record.store import Store
     from polyclinic.knowledge.knowledge import read_knowledge
+    from polyclinic.terminal.screen import console, print_json
 
     if nurse == "human" and (workers > 1 or replicas > 1):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
@@ -181,7 +181,7 @@ def _begin(configuration: Configuration, folder: Path | None, workers: int, *, q
     """Runs from the beginning, and keeps the run where a folder is given."""
     import msgspec
 
-    from polyclinic.hospital.store import Store
+    from polyclinic.hospital.record.store import Store
 
     if folder is None:
         return _held(configuration, None, workers, quiet=quiet)
@@ -230,7 +230,7 @@ def _held(configuration: Configuration, store: Store | None, workers: int, *, qu
 
 def replicated(documents: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns several runs and the means of what they say, with intervals over runs."""
-    from polyclinic.metrics.statistics import estimate
+    from polyclinic.statistics.uncertainty import estimate
 
     shares = list(documents[0]["accuracy"])
     values = {f"accuracy.{name}": [d["accuracy"][name] for d in documents] for name in shares}

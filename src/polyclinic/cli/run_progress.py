@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from polyclinic.hospital.care.episodes import Episode
     from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.episodes import Episode
-    from polyclinic.hospital.happenings import Happening
+    from polyclinic.hospital.record.happenings import Happening
     from polyclinic.hospital.running import Watching
 
 _DAY = 24 * 60 * 60
@@ -28,7 +28,7 @@ def watching(configuration: Configuration, *, quiet: bool) -> Iterator[Watching 
         return
     from rich.progress import BarColumn, Progress, TextColumn
 
-    from polyclinic.cli.output import console
+    from polyclinic.terminal.screen import console
 
     with Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=24), console=console(sys.stderr), transient=True
@@ -41,7 +41,7 @@ class _Picture:
     """Counts what happens, and draws it now and then."""
 
     def __init__(self, bar: Progress, task: TaskID, *, by_visits: bool) -> None:
-        from polyclinic.hospital.happenings import LeftUnseen, Triaged, VisitFailed, WentHome
+        from polyclinic.hospital.record.happenings import LeftUnseen, Triaged, VisitFailed, WentHome
 
         self._ends, self._came, self._seen_kind = (LeftUnseen, VisitFailed, WentHome), Triaged, WentHome
         self._bar, self._task, self._by_visits = bar, task, by_visits

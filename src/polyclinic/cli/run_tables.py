@@ -24,7 +24,7 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     """Prints visits, how right they were, how long people waited, and who was busy."""
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     summary = document["summary"]
     town = f"{document['residents']:,} residents, {document['days']:g} days, seed {document['seed']}"
@@ -76,7 +76,7 @@ def _show_shares(screen: Console, summary: dict[str, Any]) -> None:
 
 
 def _show_waits(screen: Console, summary: dict[str, Any]) -> None:
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = _table("minutes until called", ("waiting", "mean", "median", "nine in ten", "longest", "n"))
     groups = (("waits", ""), ("area_waits", ""))
@@ -92,7 +92,7 @@ def _show_waits(screen: Console, summary: dict[str, Any]) -> None:
 
 
 def _show_work(screen: Console, summary: dict[str, Any], jobs: dict[str, str]) -> None:
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = _table(
         "busy: with a patient, of the hours at work", ("staff", "at work", "busy %", "most busy %", "patients")
@@ -112,8 +112,8 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
     """Prints the means of several runs, with intervals over runs."""
     import msgspec
 
-    from polyclinic.cli.score import mean_and_error
-    from polyclinic.metrics.statistics import Estimate
+    from polyclinic.statistics.uncertainty import Estimate
+    from polyclinic.terminal.tables import mean_and_error
 
     table = _table(
         f"{document['replicas']} runs, seeds {document['seeds'][0]} to {document['seeds'][-1]}",

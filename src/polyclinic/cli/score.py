@@ -7,28 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyclinic.benchmarks.aie.dialogue_tables import show_compared, show_left_out
 from polyclinic.cli.consult import JsonOption
 from polyclinic.cli.score_director import director
 from polyclinic.cli.score_icd import icd
 from polyclinic.errors import BadInput
+from polyclinic.terminal.tables import interval, mean_and_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from polyclinic.metrics.comparison import Compared
     from polyclinic.metrics.conversation import Summary
-    from polyclinic.metrics.dialogue import LeftOut
-    from polyclinic.metrics.statistics import Estimate
 
 app = typer.Typer(help="Score dialogues and reports that were recorded.", no_args_is_help=True)
 
 app.command("director")(director)
 
 app.command()(icd)
-
-_SHOWN = 8
 
 
 @app.command()
@@ -47,10 +44,10 @@ def aie(
     """Score how doctors led their consultations: the ten metrics of AIE, and paired differences of several doctors."""
     from polyclinic.cases.loaders import read_cases
     from polyclinic.cases.shipped import shipped_path
-    from polyclinic.cli.output import console, print_json
     from polyclinic.metrics.comparison import compare
     from polyclinic.metrics.conversation import score, summarise
     from polyclinic.metrics.transcripts import read_dialogues
+    from polyclinic.terminal.screen import console, print_json
 
     known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
     summaries: dict[str, Summary] = {}
@@ -106,17 +103,17 @@ def _show(screen: Console, name: str, summary: Summary) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = Table(show_edge=False, pad_edge=False, title=Text(plain(name)), title_justify="left")
     for column in ("metric", "mean ± se", "95 % interval", "n"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     for metric, estimate in summary.metrics.items():
         turns = " turns" if metric == "AVG_LEN" else ""
-        table.add_row(metric, mean_and_error(estimate), _interval(estimate), f"{estimate.n}{turns}")
+        table.add_row(metric, mean_and_error(estimate), interval(estimate), f"{estimate.n}{turns}")
     table.add_section()
     for metric, estimate in summary.second.items():
-        table.add_row(metric, mean_and_error(estimate), _interval(estimate), str(estimate.n), style="dim")
+        table.add_row(metric, mean_and_error(estimate), interval(estimate), str(estimate.n), style="dim")
     screen.print(table)
     wholly = [problem for problem in summary.left_out if not problem.metrics]
     n = len(summary.scores)
@@ -126,26 +123,11 @@ def _show(screen: Console, name: str, summary: Summary) -> None:
     screen.print()
 
 
-def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
-    """Prints what is not scored, and why."""
-    from polyclinic.cli.show import plain
-
-    by_problem: dict[tuple[str, str], list[str]] = {}
-    for problem in left_out:
-        where = f"no {', '.join(problem.metrics)}" if problem.metrics else "left out"
-        by_problem.setdefault((where, problem.problem), []).append(str(problem.id))
-    for (where, text), ids in by_problem.items():
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        screen.print(
-            plain(f"  {len(ids)} {where}: {text}: {', '.join(ids[:_SHOWN])}{more}"), style="yellow", soft_wrap=True
-        )
-
-
 def _show_side_by_side(screen: Console, summaries: dict[str, Summary]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = Table(show_edge=False, pad_edge=False, title="side by side, mean ± se", title_justify="left")
     table.add_column("metric")
@@ -155,51 +137,3 @@ def _show_side_by_side(screen: Console, summaries: dict[str, Summary]) -> None:
         table.add_row(metric, *(mean_and_error(summary.metrics[metric]) for summary in summaries.values()))
     screen.print(table)
     screen.print()
-
-
-def show_compared(screen: Console, compared: Sequence[Compared]) -> None:
-    """Prints the paired differences, a table for every two doctors."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.cli.show import plain
-
-    if not compared:
-        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
-        return
-    pairs = dict.fromkeys((c.first, c.second) for c in compared)
-    for first, second in pairs:
-        title = Text(plain(f"{first} less {second}, on the cases of both"))
-        table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
-        for column in ("metric", "difference", "95 % interval", "p", "p (Holm)", "n"):
-            table.add_column(column, justify="left" if column == "metric" else "right")
-        for c in compared:
-            if (c.first, c.second) == (first, second):
-                d = c.difference
-                interval = f"{d.low:+.2f} to {d.high:+.2f}" if d.low is not None and d.high is not None else "–"
-                mean = f"{d.mean:+.2f}" if d.mean is not None else "–"
-                table.add_row(c.metric, mean, interval, p_value(d.p), p_value(c.p_holm), str(d.n))
-        screen.print(table)
-        screen.print()
-    screen.print(
-        f"p: paired bootstrap, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
-        style="dim",
-    )
-
-
-def mean_and_error(estimate: Estimate) -> str:
-    """Returns `mean ± standard error`."""
-    if estimate.mean is None:
-        return "–"
-    return f"{estimate.mean:.2f} ± {'–' if estimate.stderr is None else f'{estimate.stderr:.2f}'}"
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.low:.2f}-{estimate.high:.2f}" if estimate.low is not None else "–"
-
-
-def p_value(value: float | None) -> str:
-    """Returns a p value as it is printed."""
-    if value is None:
-        return "–"
-    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"

@@ -56,8 +56,8 @@ def director(
     json: JsonOption = False,
 ) -> None:
     """Score the grades of a medical director (AI Hospital): means by aspect, ties of two doctors, or of two judges."""
-    from polyclinic.cli.output import console, print_json
     from polyclinic.metrics.director import compare_judges
+    from polyclinic.terminal.screen import console, print_json
 
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
@@ -131,8 +131,8 @@ def _document(path: Path, judgements: Sequence[Judgement], protocol: Counting, s
 def _show(screen: Console, document: Mapping[str, Any]) -> None:
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
     from polyclinic.metrics.director import Verdicts
+    from polyclinic.terminal.screen import plain
 
     judge = document["judge"]
     hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
@@ -157,7 +157,7 @@ def show_verdicts(screen: Console, verdicts: Verdicts, doctor: str = "") -> None
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = Table(show_edge=False, pad_edge=False, title=Text(plain(doctor)) if doctor else None, title_justify="left")
     columns = ("aspect", "mean ± se", "95 % interval", "n", "unreadable", "A", "B", "C", "D", "with length")
@@ -179,7 +179,7 @@ def show_verdicts(screen: Console, verdicts: Verdicts, doctor: str = "") -> None
 
 def show_ungraded(screen: Console, ungraded: Sequence[Unreadable]) -> None:
     """Prints which aspects of which reports have no grade, and why."""
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     by_problem: dict[tuple[str, str], list[str]] = {}
     for one in ungraded:
@@ -194,7 +194,7 @@ def _show_ties(screen: Console, ties: Sequence[Ties]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     table = Table(show_edge=False, pad_edge=False, title="one grade for both doctors", title_justify="left")
     for column in ("doctors", "aspect", "ties", "n", "95 % interval"):
@@ -211,7 +211,7 @@ def _show_agreement(screen: Console, agreed: Mapping[Aspect, TwoJudges], names: 
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.show import plain
+    from polyclinic.terminal.screen import plain
 
     title = Text(plain(f"{names[0]} and {names[1]}, on the reports of both"))
     table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")

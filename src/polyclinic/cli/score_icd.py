@@ -13,10 +13,10 @@ from polyclinic.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyclinic.metrics.icd import IcdSummary
-    from polyclinic.metrics.icd_reports import Layout, NamedReports
-    from polyclinic.metrics.icd_tables import Entry
-    from polyclinic.metrics.statistics import Estimate
+    from polyclinic.metrics.icd.reports import Layout, NamedReports
+    from polyclinic.metrics.icd.scores import IcdSummary
+    from polyclinic.metrics.icd.tables import Entry
+    from polyclinic.statistics.uncertainty import Estimate
 
 _ROWS = (
     ("names a report", "number", None),
@@ -51,12 +51,12 @@ def icd(
     """Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of categories."""
     import time
 
-    from polyclinic.cli.output import print_json
     from polyclinic.metrics.disease_names import split_names
-    from polyclinic.metrics.icd import score_names
-    from polyclinic.metrics.icd_linking import Titles
-    from polyclinic.metrics.icd_plain import link_plainly, split_plainly
-    from polyclinic.metrics.icd_reports import read_named_reports
+    from polyclinic.metrics.icd.linking import Titles
+    from polyclinic.metrics.icd.plain import link_plainly, split_plainly
+    from polyclinic.metrics.icd.reports import read_named_reports
+    from polyclinic.metrics.icd.scores import score_names
+    from polyclinic.terminal.screen import print_json
 
     begun = time.perf_counter()
     reports = read_named_reports(file, layout=_layout(layout), split=split_plainly if plain else split_names)
@@ -75,7 +75,7 @@ def icd(
 
 
 def _layout(name: str | None) -> Layout | None:
-    from polyclinic.metrics.icd_reports import Layout
+    from polyclinic.metrics.icd.reports import Layout
 
     if name is None:
         return None
@@ -86,7 +86,7 @@ def _layout(name: str | None) -> Layout | None:
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[Entry]:
-    from polyclinic.metrics.icd_tables import english_entries, read_entries
+    from polyclinic.metrics.icd.tables import english_entries, read_entries
 
     if table is not None:
         return read_entries(table)
@@ -124,9 +124,9 @@ def _show(file: Path, reports: NamedReports, entries: Sequence[Entry], summary: 
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.cli.output import console
-    from polyclinic.cli.score import mean_and_error, show_left_out
-    from polyclinic.cli.show import plain
+    from polyclinic.benchmarks.aie.dialogue_tables import show_left_out
+    from polyclinic.terminal.screen import console, plain
+    from polyclinic.terminal.tables import mean_and_error
 
     screen = console()
     table = Table(show_edge=False, pad_edge=False, title=Text(plain(str(file))), title_justify="left")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -13,6 +12,7 @@ from rich.text import Text
 from polyclinic.cases.report import Diagnosis
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Reported, Revealed, Role, Said
 from polyclinic.metrics.accuracy import Verdict
+from polyclinic.terminal.screen import plain
 
 STYLE = {
     Role.DOCTOR: "bold cyan",
@@ -20,18 +20,12 @@ STYLE = {
     Role.EXAMINER: "bold magenta",
     Role.DIRECTOR: "bold yellow",
 }
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _VERDICT = {
     Verdict.RIGHT: ("✓", "green"),
     Verdict.WRONG: ("✗", "red"),
     Verdict.NO_DIAGNOSIS: ("–", "yellow"),
     Verdict.FAILED: ("failed", "red"),
 }
-
-
-def plain(text: str) -> str:
-    """Returns a text as it may stand in a terminal: no control characters, whoever wrote it."""
-    return _CONTROL.sub(" ", text.replace("\t", " "))
 
 
 def show_event(console: Console, event: Event) -> None:

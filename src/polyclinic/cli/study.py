@@ -44,7 +44,7 @@ from polyclinic.errors import PlayFailure, UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyclinic.benchmarks.exams import MethodResult
+    from polyclinic.benchmarks.exams.evaluation import MethodResult
 
 app = typer.Typer(help="Studies of methods on exam questions.", no_args_is_help=True)
 
@@ -88,12 +88,12 @@ def ablation(
     price: PriceOption = None,
 ) -> None:
     """What each stage of MedAgents brings, after its Table 3: analyses, their summary, the consultation."""
-    from polyclinic.benchmarks.exam_runs import Learning, run_methods
-    from polyclinic.benchmarks.exam_studies import ablation as rows
-    from polyclinic.benchmarks.exams import compare
-    from polyclinic.cli.exam_tables import exam_document, show_exam, write_exam
-    from polyclinic.cli.output import console, print_json
+    from polyclinic.benchmarks.exams.evaluation import compare
+    from polyclinic.benchmarks.exams.runs import Learning, run_methods
+    from polyclinic.benchmarks.exams.studies import ablation as rows
+    from polyclinic.benchmarks.exams.tables import exam_document, show_exam, write_exam
     from polyclinic.files import make_folder
+    from polyclinic.terminal.screen import console, print_json
 
     chosen = rows(_settings(layout, settings or [], without=("stages",)))
     put = read_questions(
@@ -171,12 +171,12 @@ def experts(
     price: PriceOption = None,
 ) -> None:
     """How many experts MedAgents needs, after its Figure 3: on the question, and on the options."""
-    from polyclinic.benchmarks.exam_runs import Learning
-    from polyclinic.benchmarks.exam_studies import Series, panels, parse_numbers, sweep
-    from polyclinic.cli.exam_tables import write_exam
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.study_tables import show_sweep, sweep_document
+    from polyclinic.benchmarks.exams.runs import Learning
+    from polyclinic.benchmarks.exams.studies import Series, panels, parse_numbers, sweep
+    from polyclinic.benchmarks.exams.study_tables import show_sweep, sweep_document
+    from polyclinic.benchmarks.exams.tables import write_exam
     from polyclinic.files import make_folder
+    from polyclinic.terminal.screen import console, print_json
 
     on_question = parse_numbers(question_experts, option="--question-experts")
     on_options = parse_numbers(option_experts, option="--option-experts")
@@ -268,10 +268,10 @@ def errors(
     price: PriceOption = None,
 ) -> None:
     """Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by people."""
-    from polyclinic.benchmarks.exam_studies import outcome_files, read_answered, wrong_answers
-    from polyclinic.cli.output import console, print_json
-    from polyclinic.cli.study_tables import errors_document, show_errors
-    from polyclinic.metrics.error_categories import Categories, find_categories, read_words
+    from polyclinic.benchmarks.exams.studies import outcome_files, read_answered, wrong_answers
+    from polyclinic.benchmarks.exams.study_tables import errors_document, show_errors
+    from polyclinic.judges.error_categories import Categories, find_categories, read_words
+    from polyclinic.terminal.screen import console, print_json
 
     said = read_words(words) if words is not None else {}
     answered = {name: read_answered(path) for name, path in outcome_files(run, method or []).items()}
@@ -315,7 +315,7 @@ def _settings(layout: str, given: Sequence[str], *, without: Sequence[str]) -> d
     Raises:
         UserError: one cannot be set, or the study itself sets it.
     """
-    from polyclinic.benchmarks.methods import PRESETS, choose
+    from polyclinic.methods.table import PRESETS, choose
 
     for text in given:
         key = text.partition("=")[0].rpartition(".")[2]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
-from polyclinic.cli.show import STYLE, diagnosis_text, plain, show_event, show_outcome, show_table
+from polyclinic.cli.show import STYLE, diagnosis_text, show_event, show_outcome, show_table
 from polyclinic.events import (
     Convened,
     Disputed,
@@ -28,10 +28,11 @@ from polyclinic.events import (
     Shared,
 )
 from polyclinic.metrics.accuracy import verdict
+from polyclinic.terminal.screen import plain
 
 if TYPE_CHECKING:
     from polyclinic.knowledge.knowledge import Knowledge
-    from polyclinic.visit import TeamVisit
+    from polyclinic.visits.visit import TeamVisit
 
 _DIRECTOR, _DOCTOR = STYLE[Role.DIRECTOR], STYLE[Role.DOCTOR]
 

@@ -9,14 +9,14 @@ from string import ascii_uppercase
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from polyclinic.benchmarks.distractors import with_questions
+from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.mind_model import describe
+from polyclinic.players.language_model.mind import describe
 
 _FILES = 8
 

@@ -15,21 +15,21 @@ from inspect_ai.model import get_model, model_roles
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from polyclinic.benchmarks.mvme_rows import answers_in, examinations_in, linked_by
+from polyclinic.benchmarks.mvme.rows import answers_in, examinations_in, linked_by
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Language
 from polyclinic.errors import BadInput, EndpointError, UserError
 from polyclinic.evals.interns import patients_of
 from polyclinic.evals.scorers import unscored
 from polyclinic.evals.solvers import TRACE, Tested, trace_of
 from polyclinic.events import Failed
+from polyclinic.judges.director import Judge, ModelJudge, without_report
+from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.language.language import Language
 from polyclinic.metrics.dialogue import unusable_answer
 from polyclinic.metrics.grades import Judgement, aspects_of
-from polyclinic.metrics.icd_linking import Linker, linkers_for
-from polyclinic.metrics.judge_rules import RulesJudge
-from polyclinic.metrics.judges import Judge, ModelJudge, without_report
-from polyclinic.visit import Visit, revisit
+from polyclinic.metrics.icd.linking import Linker, linkers_for
+from polyclinic.visits.visit import Visit, revisit
 
 RULES = "rules"
 """The director by rules, which needs no model."""

@@ -3,7 +3,7 @@
     inspect eval polyclinic/medqa -T questions=FILE -T method=medagents --model direct/NAME --model-base-url URL
 
 Accuracy is over all questions that the endpoint answered: an answer that cannot be read is not correct, and a question
-that got no answer is an error of the sample, outside every mean. See `polyclinic.benchmarks.exams`.
+that got no answer is an error of the sample, outside every mean. See `polyclinic.benchmarks.exams.evaluation`.
 """
 
 # Inspect is an extra: without it, its classes and decorators are Any to the type checker.
@@ -21,15 +21,15 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from polyclinic.benchmarks.methods import METHODS, PRESETS
-from polyclinic.cases.exam import ExamQuestion
-from polyclinic.cases.exams import SAMPLE, parse_fields, read_exam
-from polyclinic.cases.exams import sample as draw
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evals.hub import HUB, read_hub
 from polyclinic.evals.methods import OUTCOME, SOLVERS, outcome_of
 from polyclinic.evals.questions import as_sample
 from polyclinic.evals.tasks import FAILURES
+from polyclinic.methods.table import METHODS, PRESETS
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
+from polyclinic.questions.layouts import sample as draw
 
 VERSION = 1
 """Results of one version can be compared; it changes with prompts, samples and how answers are read."""
@@ -81,7 +81,7 @@ def medqa(
 
     Args:
         questions: the published file; by default the data set is read from the Hugging Face hub.
-        method: who answers, a name in `polyclinic.benchmarks.methods.METHODS`.
+        method: who answers, a name in `polyclinic.methods.table.METHODS`.
         settings: of the method: `KEY=VALUE`, several with commas between, or a mapping.
         sample: so many questions, drawn by the seed; "all" takes all.
         seed: of the sample and of what the method draws.
@@ -145,7 +145,7 @@ def exam(
     """Any multiple-choice questions. Arguments as `medqa`, and two more.
 
     Args:
-        questions: a file in any layout that `polyclinic.cases.exams` reads, or any JSON records with `fields`.
+        questions: a file in any layout that `polyclinic.questions.layouts` reads, or any JSON records with `fields`.
         fields: which field is what: `question=stem,options=choices,answer=gold`.
         answer_base: with `fields`, from where an answer that is a number counts the options.
         method: as in `medqa`.

@@ -1,6 +1,6 @@
 """The published data sets as the Hugging Face hub has them, read by Inspect's `hf_dataset`.
 
-The same questions as in the local files that `polyclinic.cases.exams` reads, under the fields that the hub gives them.
+The same questions as in the local files that `polyclinic.questions.layouts` reads, under the fields of the hub.
 What gives an answer away (`exp`, `long_answer`, the text of the right option) is dropped here as there.
 """
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from inspect_ai.dataset import Sample, hf_dataset
 
-from polyclinic.cases.exam import ExamQuestion
-from polyclinic.cases.exams import Fields, mapped, medqa
-from polyclinic.cases.exams.checking import check
 from polyclinic.errors import BadInput
 from polyclinic.evals.questions import as_sample, exam_question_of
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.layouts import Fields, mapped, medqa
+from polyclinic.questions.layouts.checking import check
 
 Record = dict[str, Any]
 

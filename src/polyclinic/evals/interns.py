@@ -12,12 +12,12 @@ from inspect_ai.solver import Solver, solver
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.presentation import Language
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput, UserError
 from polyclinic.evals.solvers import visiting
-from polyclinic.methods.consultation import MAX_TURNS
-from polyclinic.players.examiner import Missing
+from polyclinic.language.language import Language
+from polyclinic.players.roles.examiner import Missing
+from polyclinic.visits.consultation import MAX_TURNS
 
 
 def patients_of(file: str, layout: str | None) -> dict[str, Case]:

@@ -2,7 +2,7 @@
 
     inspect eval inspect_evals/medqa --solver polyclinic/medagents -S question_experts=3 --model direct/NAME
 
-Each method has the name and the settings that it has on the command line; see `polyclinic.benchmarks.methods`.
+Each method has the name and the settings that it has on the command line; see `polyclinic.methods.table`.
 """
 
 # Inspect is an extra: without it, its classes and decorators are Any to the type checker.
@@ -20,13 +20,12 @@ from inspect_ai.model import Model as InspectModel
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
-from polyclinic.benchmarks.exams import Answering
-from polyclinic.benchmarks.methods import METHODS, Chosen, answering, choose
-from polyclinic.cases.examples import read_examples
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.errors import BadInput, EndpointError, UserError
 from polyclinic.evals.questions import question_of
 from polyclinic.evals.solvers import Tested
-from polyclinic.outcome import Outcome, OutcomeEnd
+from polyclinic.methods.table import METHODS, Answering, Chosen, answering, choose
+from polyclinic.questions.examples import read_examples
 
 OUTCOME = "outcome"
 """Where in a sample's store the outcome lies: the answer, and every call that it took."""

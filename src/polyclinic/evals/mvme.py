@@ -2,7 +2,7 @@
 
     inspect eval polyclinic/mvme -T cases=FILE -T judge=grader --model-role grader=openai/gpt-4o --model direct/NAME
 
-The evaluation is that of `polyclinic.benchmarks.mvme` (ai-hospital §3), one intern an evaluation.
+The evaluation is that of `polyclinic.benchmarks.mvme.evaluation` (ai-hospital §3), one intern an evaluation.
 """
 
 # Inspect is an extra: without it, its classes and decorators are Any to the type checker.
@@ -17,9 +17,9 @@ from polyclinic.cases.shipped import shipped_path
 from polyclinic.evals.director import GRADER, RULES, director, grader_is_there
 from polyclinic.evals.interns import intern, patients_of
 from polyclinic.evals.tasks import FAILURES
-from polyclinic.methods.consultation import MAX_TURNS
-from polyclinic.players.examiner import Missing
-from polyclinic.players.mind_model import describe
+from polyclinic.players.language_model.mind import describe
+from polyclinic.players.roles.examiner import Missing
+from polyclinic.visits.consultation import MAX_TURNS
 
 VERSION = 1
 """Results of one version can be compared; it changes with prompts, grades and what a patient says."""

@@ -18,14 +18,14 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessag
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from polyclinic.benchmarks.patient_simulator.evaluation import LabelledCase, Row, read_labelled, replies, simulate
 from polyclinic.errors import EndpointError, UserError
 from polyclinic.evals.solvers import Tested
 from polyclinic.evals.tasks import FAILURES, VERSION
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
-from polyclinic.players.mind_model import describe
+from polyclinic.players.language_model.mind import describe
 from polyclinic.players.minds import Minds
-from polyclinic.simulator import LabelledCase, Row, read_labelled, replies, simulate
 
 ROW = "row"
 """Where in the sample's store lies what the patient made of the question."""

@@ -9,11 +9,11 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessage, ContentText
 from inspect_ai.solver import TaskState
 
-from polyclinic.cases.exam import ExamQuestion
 from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shown import show
 from polyclinic.errors import UserError
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.shown import show
 
 QUESTION = "polyclinic_question"
 """Where in a sample's metadata the question lies as we read it, with its context; holds no answer."""

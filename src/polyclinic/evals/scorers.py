@@ -14,10 +14,10 @@ from polyclinic.errors import BadInput
 from polyclinic.evals.datasets import cases_of
 from polyclinic.evals.solvers import TRACE, trace_of
 from polyclinic.events import End, Failed, Trace
+from polyclinic.language.words import rouge_1
 from polyclinic.metrics import conversation as aie
 from polyclinic.metrics.dialogue import Unscorable, from_trace, unusable_answer
-from polyclinic.metrics.words import rouge_1
-from polyclinic.visit import revisit
+from polyclinic.visits.visit import revisit
 
 MCQE = "MCQE"
 

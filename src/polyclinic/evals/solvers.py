@@ -25,20 +25,20 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from polyclinic import errors
-from polyclinic.benchmarks.aie import TURNS
+from polyclinic.benchmarks.aie.evaluation import TURNS
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Language
 from polyclinic.cases.report import Report
 from polyclinic.errors import BadInput, PolyclinicError, UnknownMind
 from polyclinic.evals.datasets import cases_of
 from polyclinic.events import Chosen, Ended, Event, Examined, Failed, Reported, Role, Said, Trace
+from polyclinic.judges.director import sections_of
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.language.language import Language
 from polyclinic.metrics.dialogue import information_of
-from polyclinic.metrics.judges import sections_of
 from polyclinic.models.inspect import Inspect
-from polyclinic.players.examiner import Missing
 from polyclinic.players.minds import Minds, model_of, read_script
-from polyclinic.visit import see
+from polyclinic.players.roles.examiner import Missing
+from polyclinic.visits.visit import see
 
 TRACE = "trace"
 """Where in the sample's store the events of the visit lie."""

@@ -1,6 +1,7 @@
 """AIE as tasks of Inspect: `inspect eval polyclinic/aie -T cases=FILE --model direct/NAME --model-base-url URL`.
 
-The evaluation is that of `polyclinic.benchmarks.aie` (Liao et al., arXiv:2403.08495, §4), one doctor an evaluation.
+The evaluation is that of `polyclinic.benchmarks.aie.evaluation` (Liao et al., arXiv:2403.08495, §4),
+one doctor an evaluation.
 """
 
 # Inspect is an extra: without it, its classes and decorators are Any to the type checker.

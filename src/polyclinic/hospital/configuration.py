@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from polyclinic.cases.presentation import Language
-from polyclinic.hospital.compute import Setup
-from polyclinic.hospital.plan import Hospital
+from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
+from polyclinic.language.language import Language
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 import msgspec
 
-from polyclinic.hospital.compute import open_clinic
+from polyclinic.hospital.care.compute import open_clinic
+from polyclinic.hospital.care.episodes import Compute, Episode, Request
+from polyclinic.hospital.care.workers import Pool
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.episodes import Compute, Episode, Request
-from polyclinic.hospital.happenings import Happening
-from polyclinic.hospital.nature import open_nature
-from polyclinic.hospital.residents import Residents
+from polyclinic.hospital.record.happenings import Happening
+from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import Run, simulate
-from polyclinic.hospital.store import Store
-from polyclinic.hospital.town import DrawnTown
-from polyclinic.hospital.workers import Pool
+from polyclinic.hospital.town.nature import open_nature
+from polyclinic.hospital.town.residents import Residents
+from polyclinic.hospital.town.town import DrawnTown
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 
 _JOURNAL = "the run itself"  # names the run in its journal, which holds no other

@@ -20,16 +20,16 @@ import msgspec
 from simpy import Event
 
 from polyclinic.cases.case import Case
-from polyclinic.hospital.clock import Clock
-from polyclinic.hospital.episodes import Compute, Episode, Request
-from polyclinic.hospital.forecast import NoCourse
-from polyclinic.hospital.happenings import DAY, MINUTE, FellIll, FollowedUp, FollowUpFailed, Outcome, What
-from polyclinic.hospital.illness import Course, Onset
-from polyclinic.hospital.journey import Ended, House, Steps, Visit
-from polyclinic.hospital.log import Hash, Log, Sink
-from polyclinic.hospital.plan import Hospital
-from polyclinic.hospital.results import Results, Summary
-from polyclinic.hospital.town import Town
+from polyclinic.hospital.care.episodes import Compute, Episode, Request
+from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.floor.journey import Ended, House, Steps, Visit
+from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.record.happenings import DAY, MINUTE, FellIll, FollowedUp, FollowUpFailed, Outcome, What
+from polyclinic.hospital.record.log import Hash, Log, Sink
+from polyclinic.hospital.record.results import Results, Summary
+from polyclinic.hospital.town.forecast import NoCourse
+from polyclinic.hospital.town.illness import Course, Onset
+from polyclinic.hospital.town.town import Town
 from polyclinic.seeds import derive
 
 LOOKAHEAD = 720

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polyclinic.cases.presentation import Language, Presentation
+from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.knowledge import (
@@ -31,6 +31,7 @@ from polyclinic.knowledge.knowledge import (
     Severity,
 )
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.language.language import Language
 
 Vector = npt.NDArray[np.float64]
 

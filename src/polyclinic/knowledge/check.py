@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from polyclinic.cases.presentation import Language
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import (
@@ -27,6 +26,7 @@ from polyclinic.knowledge.knowledge import (
     distribution_problem,
 )
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.language.language import Language
 
 UNITS = frozenset(
     """

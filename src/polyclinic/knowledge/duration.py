@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from polyclinic.cases.presentation import Language
+from polyclinic.language.language import Language
 
 _DAYS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 _UNITS_ZH = {"天": 1.0, "日": 1.0, "周": 7.0, "星期": 7.0, "月": 30.4, "年": 365.25}

@@ -17,9 +17,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from polyclinic.cases.presentation import Language, Sex
+from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput
 from polyclinic.files import split_place
+from polyclinic.language.language import Language
 
 Severity = Literal["mild", "moderate", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("mild", "moderate", "severe")

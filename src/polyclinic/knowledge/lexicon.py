@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from polyclinic.cases.presentation import Language
 from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.language.language import Language
 
 _CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 

@@ -22,12 +22,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from polyclinic.answering.outcome import Calls, Outcome, decision_on, keys_of, together, usable
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shown import show
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Answer, Message, Model
-from polyclinic.outcome import Calls, Outcome, decision_on, keys_of, together, usable
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
 

@@ -22,16 +22,16 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.cases.answers import show_form
-from polyclinic.cases.demonstrations import Neighbours, examples_for, turns
-from polyclinic.cases.examples import Example
+from polyclinic.answering.outcome import Called, Calls, Outcome, Said, together, usable
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shown import show
-from polyclinic.cases.shuffle import shuffle_options
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Message, Model
-from polyclinic.outcome import Called, Calls, Outcome, Said, together, usable
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.answers import show_form
+from polyclinic.questions.demonstrations import Neighbours, examples_for, turns
+from polyclinic.questions.examples import Example
+from polyclinic.questions.shown import show
+from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")

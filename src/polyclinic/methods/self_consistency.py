@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.cases.answers import show_form
-from polyclinic.cases.demonstrations import examples_for, turns
-from polyclinic.cases.examples import Example
+from polyclinic.answering.outcome import Calls, Outcome, Said, together, usable
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shown import show
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Message, Model
-from polyclinic.outcome import Calls, Outcome, Said, together, usable
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.answers import show_form
+from polyclinic.questions.demonstrations import examples_for, turns
+from polyclinic.questions.examples import Example
+from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 
 # What is sampled is chain of thought: with prompts of its own, a difference between the two could be the prompts'.

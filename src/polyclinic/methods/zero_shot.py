@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.cases.answers import show_form
+from polyclinic.answering.outcome import Calls, Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.shown import show
 from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Message, Model
-from polyclinic.outcome import Calls, Outcome
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.answers import show_form
+from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
 

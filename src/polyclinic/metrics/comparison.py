@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.metrics.conversation import METRICS, Summary
-from polyclinic.metrics.statistics import RESAMPLES, Difference, holm, mcnemar, paired_difference
+from polyclinic.statistics.uncertainty import RESAMPLES, Difference, holm, mcnemar, paired_difference
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):

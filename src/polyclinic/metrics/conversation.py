@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.events import State
+from polyclinic.language.words import distinct_2, length, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
-from polyclinic.metrics.statistics import RESAMPLES, Estimate, estimate, ratio, standard_error
-from polyclinic.metrics.words import distinct_2, length, likeness, rouge_1
+from polyclinic.statistics.uncertainty import RESAMPLES, Estimate, estimate, ratio, standard_error
 
 METRICS = (
     "DIAGNOSIS",

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Language
 from polyclinic.cases.record import read_out
 from polyclinic.events import Chosen, End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
+from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import plain_name
 
 STATES = ", ".join(State)

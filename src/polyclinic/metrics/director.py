@@ -13,12 +13,12 @@ from typing import Literal
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.metrics.agreement import Agreement, agreement, weighted_kappa
-from polyclinic.metrics.correlation import spearman
+from polyclinic.language.words import length
 from polyclinic.metrics.grades import LETTERS, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
-from polyclinic.metrics.statistics import RESAMPLES, estimate, share
-from polyclinic.metrics.words import length
+from polyclinic.statistics.agreement import Agreement, agreement, weighted_kappa
+from polyclinic.statistics.correlation import spearman
+from polyclinic.statistics.uncertainty import RESAMPLES, estimate, share
 
 Protocol = Literal["readable", "paper"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from polyclinic.cases.presentation import Language
+from polyclinic.language.language import Language
 
 _WORDS: dict[str, dict[Language, str]] = {
     "denial": {

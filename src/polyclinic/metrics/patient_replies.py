@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from polyclinic.cases.presentation import Language
 from polyclinic.events import State
-from polyclinic.metrics.agreement import Agreement, agreement
+from polyclinic.language.language import Language
+from polyclinic.language.words import rouge_1
 from polyclinic.metrics.keywords import says
-from polyclinic.metrics.statistics import RESAMPLES, Estimate, estimate
-from polyclinic.metrics.words import rouge_1
+from polyclinic.statistics.agreement import Agreement, agreement
+from polyclinic.statistics.uncertainty import RESAMPLES, Estimate, estimate
 
 PATIENT_METRICS = ("ACCURACY", "PASSIVE", "CAUTIOUS", "HONEST", "FOCUS", "GUIDANCE")
 """The six, in percent; higher is better."""

@@ -29,23 +29,23 @@ from polyclinic.knowledge.names import Names
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
-from polyclinic.players.director import Director
-from polyclinic.players.doctor import Doctor
-from polyclinic.players.examiner import Examiner
-from polyclinic.players.mind_human_nurse import HumanNurse
-from polyclinic.players.mind_model import ModelMind
-from polyclinic.players.mind_rules_director import RulesDirector
-from polyclinic.players.mind_rules_doctor import RulesDoctor
-from polyclinic.players.mind_rules_examiner import RulesExaminer
-from polyclinic.players.mind_rules_nurse import RulesNurse
-from polyclinic.players.mind_rules_patient import RulesPatient
-from polyclinic.players.mind_rules_pharmacist import RulesPharmacist
-from polyclinic.players.mind_scripted import Script, Scripted
-from polyclinic.players.nurse import Nurse
-from polyclinic.players.patient import Patient
-from polyclinic.players.pharmacist import Pharmacist
+from polyclinic.players.human_nurse import HumanNurse
+from polyclinic.players.language_model.mind import ModelMind
+from polyclinic.players.language_model.saps import Saps, Tracker
 from polyclinic.players.player import Mind
-from polyclinic.players.saps import Saps, Tracker
+from polyclinic.players.roles.director import Director
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.examiner import Examiner
+from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.players.rules.director import RulesDirector
+from polyclinic.players.rules.doctor import RulesDoctor
+from polyclinic.players.rules.examiner import RulesExaminer
+from polyclinic.players.rules.nurse import RulesNurse
+from polyclinic.players.rules.patient import RulesPatient
+from polyclinic.players.rules.pharmacist import RulesPharmacist
+from polyclinic.players.scripted import Script, Scripted
 from polyclinic.seeds import derive
 
 _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"

@@ -13,12 +13,13 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
 
-from polyclinic.cases.presentation import Language, Question
+from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.events import Event, Failed, Role, State
 from polyclinic.knowledge.knowledge import SEVERITIES, Disease
+from polyclinic.language.language import Language
 
 T = TypeVar("T")
 

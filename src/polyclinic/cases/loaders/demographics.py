@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from polyclinic.cases.presentation import Language, Sex
+from polyclinic.cases.presentation import Sex
+from polyclinic.language.language import Language
 
 _YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25, "h": 1 / 8766}
 _OLD = re.compile(r"(\d+(?:\.\d+)?)[\s–-]*(y|m|w|d|h)(?:ear|r|onth|eek|ay|our)?s?[\s–-]*(?:old|o\b|/o)", re.IGNORECASE)

@@ -18,11 +18,12 @@ from polyclinic.cases.loaders.choices import read_keys, read_options
 from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
 from polyclinic.cases.loaders.wording import as_text
-from polyclinic.cases.presentation import Language, Presentation, Question
+from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import Language
 
 _HISTORY = {
     "present-illness": "present",

@@ -1,0 +1,1 @@
+"""AIE: doctors question a patient in turns, then choose a diagnosis."""

@@ -1,0 +1,1 @@
+"""Methods on the questions of exams."""

@@ -1,0 +1,262 @@
+"""Methods on the questions of an exam: accuracy, what could not be read, what failed, and what it cost.
+
+Questions do not depend on one another and run at once. An answer that cannot be read, or that the model refused, is
+not correct: nobody gains by being unreadable. A question that no endpoint answered is failed, and outside the accuracy.
+
+Beside a method stand two looks that a single accuracy hides: self-consistency with as many calls as the method made
+(`matched`), as the gain of a team often is the gain of asking more often; and the share of answers that stay when the
+options are shuffled (`Stability`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+
+import msgspec
+
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.methods.table import Answering
+from polyclinic.models.model import Usage
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, mcnemar, paired_difference
+from polyclinic.tasks import run_all
+
+_AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """One question and what a method made of it.
+
+    Attributes:
+        id: of the question.
+        subject: of the question.
+        key: keys of the right options.
+        outcome: what came.
+        right: exactly the right options were chosen.
+        seconds: from the question to its outcome, waiting for the endpoint included.
+    """
+
+    id: str
+    subject: str
+    key: tuple[str, ...]
+    outcome: Outcome
+    right: bool
+    seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """No endpoint answered: outside the accuracy."""
+        return self.outcome.end is OutcomeEnd.FAILED
+
+    @property
+    def readable(self) -> bool:
+        """There is an answer, right or wrong."""
+        return bool(self.outcome.answers)
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a method took, a question.
+
+    Attributes:
+        calls: to the model.
+        round_trips: calls that had to wait for one another.
+        tokens_in: of the prompts.
+        tokens_out: of the answers.
+        money: in the currency of the prices given; None where there are none.
+        seconds: from the question to its outcome, others running beside it.
+    """
+
+    calls: float
+    round_trips: float
+    tokens_in: float
+    tokens_out: float
+    money: float | None
+    seconds: float
+
+
+class Stability(msgspec.Struct, frozen=True, kw_only=True):
+    """What shuffling the options does.
+
+    Attributes:
+        stays: share of questions, in percent, whose answer is the same option in either order; of those that were
+            answered in both.
+        accuracy: with the options shuffled, in percent.
+    """
+
+    stays: Estimate
+    accuracy: Estimate
+
+
+class MethodResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How one method did.
+
+    Attributes:
+        name: the method, with what was set.
+        accuracy: in percent, over all questions that an endpoint answered.
+        readable: accuracy among the answers that could be read.
+        ends: how many questions ended how.
+        cost: a question.
+        by_subject: accuracy for each subject, where there is more than one.
+        stability: where the options were shuffled too.
+        answered: question by question.
+    """
+
+    name: str
+    accuracy: Estimate
+    readable: Estimate
+    ends: dict[OutcomeEnd, int]
+    cost: Cost
+    by_subject: dict[str, Estimate]
+    stability: Stability | None
+    answered: tuple[Answered, ...]
+
+    @property
+    def unreadable(self) -> int:
+        """Questions that the model answered without an answer: unreadable, refused, cut off."""
+        return sum(not one.readable and not one.failed for one in self.answered)
+
+    @property
+    def failed(self) -> int:
+        """Questions that no endpoint answered."""
+        return self.ends.get(OutcomeEnd.FAILED, 0)
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True):
+    """A method less another, on the questions that were answered for both.
+
+    Attributes:
+        method: the one.
+        baseline: the other.
+        difference: of the accuracies in percent points; its p is McNemar's exact one.
+        p_holm: corrected for all comparisons of the table.
+    """
+
+    method: str
+    baseline: str
+    difference: Difference
+    p_holm: float | None
+
+
+async def answer_all(
+    questions: Sequence[ExamQuestion], answering: Answering, *, advance: Callable[[], None] = lambda: None
+) -> tuple[Answered, ...]:
+    """Puts all questions to a method, at once.
+
+    Args:
+        questions: with their keys, which the method does not see.
+        answering: the method.
+        advance: called after each question.
+
+    Returns:
+        In the order of the questions.
+
+    Raises:
+        WrongKey: the endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+
+    async def put(one: ExamQuestion) -> Answered:
+        began = time.monotonic()
+        outcome = await answering(one.question)
+        seconds = time.monotonic() - began
+        advance()
+        right = outcome.answers == frozenset(one.key)
+        return Answered(
+            id=one.question.id, subject=one.subject, key=one.key, outcome=outcome, right=right, seconds=seconds
+        )
+
+    return tuple(await run_all((partial(put, one) for one in questions), at_once=_AT_ONCE))
+
+
+def result(
+    name: str, answered: Sequence[Answered], *, stability: Stability | None = None, seed: int = 0
+) -> MethodResult:
+    """Sums up what a method made of the questions."""
+    subjects = list(dict.fromkeys(one.subject for one in answered))
+    return MethodResult(
+        name=name,
+        accuracy=accuracy(answered, seed=seed),
+        readable=accuracy([one for one in answered if one.readable], seed=seed),
+        ends=dict(Counter(one.outcome.end for one in answered)),
+        cost=_cost(answered),
+        by_subject={s: accuracy([one for one in answered if one.subject == s], seed=seed) for s in subjects}
+        if len(subjects) > 1
+        else {},
+        stability=stability,
+        answered=tuple(answered),
+    )
+
+
+def accuracy(answered: Iterable[Answered], *, seed: int = 0) -> Estimate:
+    """Returns the share of right answers, in percent, over the questions that an endpoint answered."""
+    return estimate([100.0 * one.right for one in answered if not one.failed], seed=seed)
+
+
+def stability(
+    straight: Sequence[Answered], shuffled: Sequence[Answered], back: Mapping[str, Mapping[str, str]], *, seed: int = 0
+) -> Stability:
+    """Returns what shuffling the options did.
+
+    Args:
+        straight: with the options as they came.
+        shuffled: the same questions, options shuffled.
+        back: by question, from each key of the shuffled options to the key that the option had before.
+        seed: of the bootstrap.
+    """
+    before = {one.id: one for one in straight if one.readable}
+    stays = [
+        100.0 * (frozenset(back[one.id][key] for key in one.outcome.answers) == before[one.id].outcome.answers)
+        for one in shuffled
+        if one.readable and one.id in before
+    ]
+    return Stability(stays=estimate(stays, seed=seed), accuracy=accuracy(shuffled, seed=seed))
+
+
+def compare(results: Sequence[MethodResult], *, baseline: str | None = None, seed: int = 0) -> tuple[Against, ...]:
+    """Compares methods on the same questions, Holm's correction over all comparisons.
+
+    Args:
+        results: the methods.
+        baseline: what every other method is compared with; by default every two are compared.
+        seed: of the bootstrap.
+
+    Raises:
+        KeyError: no method has the baseline's name.
+    """
+    by_name = {one.name: one for one in results}
+    if baseline is None:
+        pairs = [(second, first) for first, second in combinations(by_name, 2)]
+    else:
+        pairs = [(name, by_name[baseline].name) for name in by_name if name != baseline]
+    found = []
+    for method, other in pairs:
+        right = {one.id: one.right for one in by_name[other].answered if not one.failed}
+        both = [one for one in by_name[method].answered if not one.failed and one.id in right]
+        mine, theirs = [one.right for one in both], [right[one.id] for one in both]
+        difference = paired_difference([100.0 * r for r in mine], [100.0 * r for r in theirs], seed=seed)
+        difference = msgspec.structs.replace(difference, p=mcnemar(mine, theirs) if both else None)
+        found.append((method, other, difference))
+    corrected = iter(holm([d.p for _, _, d in found if d.p is not None]))
+    return tuple(
+        Against(method=m, baseline=o, difference=d, p_holm=None if d.p is None else next(corrected))
+        for m, o, d in found
+    )
+
+
+def _cost(answered: Sequence[Answered]) -> Cost:
+    n = max(len(answered), 1)
+    total = Usage()
+    for number, one in enumerate(answered):
+        total = one.outcome.usage if number == 0 else total + one.outcome.usage
+    return Cost(
+        calls=sum(one.outcome.calls for one in answered) / n,
+        round_trips=sum(one.outcome.round_trips for one in answered) / n,
+        tokens_in=total.tokens_in / n,
+        tokens_out=total.tokens_out / n,
+        money=None if total.cost is None else total.cost / n,
+        seconds=sum(one.seconds for one in answered) / n,
+    )

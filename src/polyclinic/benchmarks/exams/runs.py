@@ -1,0 +1,144 @@
+"""Several methods on the same questions, and beside every team what asking one model as often would have brought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.answering.outcome import Outcome
+from polyclinic.benchmarks.exams.evaluation import MethodResult, answer_all, result, stability
+from polyclinic.cases.presentation import Question
+from polyclinic.methods.self_consistency import self_consistency
+from polyclinic.methods.table import METHODS, Answering, Chosen, ModelFor, answering
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.examples import Example
+from polyclinic.questions.layouts import shuffled
+
+Episode = Callable[[str], ModelFor]
+"""Returns, for the name of what is run, the model for each question, its answers kept under both names."""
+
+
+_SAMPLING = 0.7  # Samples of one temperature 0 would all be the same.
+
+Match = Literal["calls", "tokens", "none"]
+"""What self-consistency may take beside a team, question by question: as many calls, as many tokens, or nothing."""
+
+
+class Learning(msgspec.Struct, frozen=True, kw_only=True):
+    """What methods are shown, and how they draw.
+
+    Attributes:
+        examples: for the few-shot methods; by default the shipped ones of the question's language.
+        training: what medprompt learns from; by default the shipped ones.
+        temperature: of every call; by default each method's own.
+        seed: of what methods draw, of the shuffled options and of the bootstrap.
+    """
+
+    examples: tuple[Example, ...] = ()
+    training: tuple[Example, ...] = ()
+    temperature: float | None = None
+    seed: int = 0
+
+
+async def run_methods(
+    questions: Sequence[ExamQuestion],
+    chosen: Sequence[Chosen],
+    models: Episode,
+    *,
+    learning: Learning | None = None,
+    match: Match = "calls",
+    shuffle: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> list[MethodResult]:
+    """Puts all questions to one method after the other.
+
+    Args:
+        questions: with their keys, which no method sees.
+        chosen: the methods.
+        models: the model, by what is run and by question.
+        learning: what they are shown.
+        match: what self-consistency may take beside a team.
+        shuffle: ask everything again with the options shuffled.
+        advance: called after each question; `asked` says how often that will be.
+
+    Returns:
+        In the order of the methods, each team followed by what it is matched with.
+
+    Raises:
+        UserError: a method cannot be asked with its settings.
+        WrongKey: the endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    learning = learning or Learning()
+    run = _Run(questions, models, shuffle, learning.seed, advance)
+    results = []
+    for one in chosen:
+        results.append(await run.result(one.label, _method(one, learning)))
+        if METHODS[one.name].team and match != "none":
+            budgets = {answered.id: answered.outcome for answered in results[-1].answered}
+            label = f"self_consistency (as many {match} as {one.label})"
+            results.append(await run.result(label, _matched(match, budgets, learning)))
+    return results
+
+
+def asked(questions: int, chosen: Sequence[Chosen], *, match: Match = "calls", shuffle: bool = False) -> int:
+    """Returns how many questions will be put, over all methods."""
+    runs = sum(1 + (METHODS[one.name].team and match != "none") for one in chosen)
+    return questions * runs * (2 if shuffle else 1)
+
+
+_With = Callable[[ModelFor], Answering]
+
+
+def _method(chosen: Chosen, learning: Learning) -> _With:
+    return lambda model_for: answering(
+        chosen,
+        model_for,
+        examples=learning.examples,
+        training=learning.training,
+        temperature=learning.temperature,
+        seed=learning.seed,
+    )
+
+
+def _matched(match: Match, budgets: dict[str, Outcome], learning: Learning) -> _With:
+    def made(model_for: ModelFor) -> Answering:
+        async def put(question: Question) -> Outcome:
+            # A question that failed before its first call has no budget; one sample is the least.
+            usage, calls = budgets[question.id].usage, max(budgets[question.id].calls, 1)
+            tokens = usage.tokens_in + usage.tokens_out
+            return await self_consistency(
+                question,
+                model_for(question.id),
+                budget_calls=calls if match == "calls" or not tokens else None,
+                budget_tokens=tokens if match == "tokens" and tokens else None,
+                seed=learning.seed,
+                temperature=_SAMPLING if learning.temperature is None else learning.temperature,
+            )
+
+        return put
+
+    return made
+
+
+class _Run(NamedTuple):
+    """What is the same for all methods."""
+
+    questions: Sequence[ExamQuestion]
+    models: Episode
+    shuffle: bool
+    seed: int
+    advance: Callable[[], None]
+
+    async def result(self, label: str, method: _With) -> MethodResult:
+        """Puts the questions to a method, and again with the options shuffled where that is wanted."""
+        straight = await answer_all(self.questions, method(self.models(label)), advance=self.advance)
+        if not self.shuffle:
+            return result(label, straight, seed=self.seed)
+        turned = [shuffled(question, seed=self.seed) for question in self.questions]
+        back = {one.question.question.id: one.original for one in turned}
+        model_for = self.models(f"{label}, options shuffled")
+        again = await answer_all([one.question for one in turned], method(model_for), advance=self.advance)
+        return result(label, straight, stability=stability(straight, again, back, seed=self.seed), seed=self.seed)

@@ -1,0 +1,239 @@
+"""The studies of the MedAgents paper on exam questions: what each stage brings, how many experts, and why answers miss.
+
+Paper: Tang et al., MedAgents, arXiv:2311.10537, §5: ablation (Table 3), number of experts (Figure 3, Table 4), error
+categories (Figure 5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult, compare
+from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import read_lines, split_place
+from polyclinic.judges.error_categories import WrongAnswer
+from polyclinic.methods.table import Chosen
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.seeds import derive
+
+Varied = Literal["question_experts", "option_experts"]
+
+QUESTION_EXPERTS = tuple(range(1, 8))
+OPTION_EXPERTS = tuple(range(5))
+"""What Figure 3 goes through."""
+
+_MOST_EXPERTS = 100
+_RANGE = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
+_FILE_SUFFIX = ".jsonl"
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """One curve of Figure 3: the numbers of experts of one kind, those of the other kind held.
+
+    Attributes:
+        varied: which kind.
+        held: how many there are of the other kind.
+        numbers: of experts, each with its result.
+        against: every number against the first one; Holm's correction is over the series.
+    """
+
+    varied: Varied
+    held: int
+    numbers: tuple[tuple[int, MethodResult], ...]
+    against: tuple[Against, ...]
+
+
+class Wrong(NamedTuple):
+    """The wrong answers of a run's folder.
+
+    Attributes:
+        answers: those whose category is asked for.
+        wrong: how many there are in all.
+        unanswered: questions without an answer (unreadable, refused, cut off): they have no reasoning to sort.
+        failed: questions that no endpoint answered.
+    """
+
+    answers: list[WrongAnswer]
+    wrong: int
+    unanswered: int
+    failed: int
+
+
+def ablation(settings: dict[str, Any] | None = None) -> list[Chosen]:
+    """Returns the rows of Table 3: direct and chain-of-thought prompting, and MedAgents with more and more stages.
+
+    Args:
+        settings: of `medagents`, for all of its rows.
+    """
+    rows = [Chosen(name="zero_shot"), Chosen(name="chain_of_thought")]
+    for stages in ("analysis", "summary", "consultation"):
+        rows.append(Chosen(name="medagents", settings={**(settings or {}), "stages": stages}))
+    return rows
+
+
+async def sweep(
+    questions: Sequence[ExamQuestion],
+    models: Episode,
+    *,
+    question_experts: Sequence[int] = QUESTION_EXPERTS,
+    option_experts: Sequence[int] = OPTION_EXPERTS,
+    at: tuple[int, int] = (5, 2),
+    settings: dict[str, Any] | None = None,
+    learning: Learning | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> tuple[Series, Series]:
+    """Puts the questions to MedAgents with other and other numbers of experts; equal pairs are asked once.
+
+    Args:
+        questions: with their keys, which the method does not see.
+        models: as `run_methods`.
+        question_experts: numbers to go through, with `at[1]` experts on the options.
+        option_experts: numbers to go through, with `at[0]` experts on the question.
+        at: what is held while the other is varied: experts on the question, and on the options.
+        settings: further settings of `medagents`.
+        learning: as `run_methods`.
+        advance: called after each question.
+
+    Returns:
+        The series over the experts on the question, and the one over those on the options.
+    """
+    learning = learning or Learning()
+    pairs = panels(question_experts, option_experts, at)
+    chosen = [
+        Chosen(name="medagents", settings={**(settings or {}), "question_experts": m, "option_experts": n})
+        for m, n in pairs
+    ]
+    came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance)
+    by_pair = dict(zip(pairs, came, strict=True))
+
+    def series(varied: Varied, held: int, numbered: list[tuple[int, MethodResult]]) -> Series:
+        results = [result for _, result in numbered]
+        against = compare(results, baseline=results[0].name, seed=learning.seed)
+        return Series(varied=varied, held=held, numbers=tuple(numbered), against=against)
+
+    return (
+        series("question_experts", at[1], [(m, by_pair[m, at[1]]) for m in question_experts]),
+        series("option_experts", at[0], [(n, by_pair[at[0], n]) for n in option_experts]),
+    )
+
+
+def panels(
+    question_experts: Iterable[int], option_experts: Iterable[int], at: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """Returns the pairs of numbers of experts that a sweep asks, each once.
+
+    Raises:
+        UserError: a pair is of no experts at all.
+    """
+    pairs = list(dict.fromkeys([*((m, at[1]) for m in question_experts), *((at[0], n) for n in option_experts)]))
+    if (0, 0) in pairs:
+        raise UserError("0 experts on the question and 0 on the options; at least one expert is needed")
+    return pairs
+
+
+def parse_numbers(text: str, *, option: str) -> tuple[int, ...]:
+    """Reads numbers of experts: `1-7`, `1,3,5`, `0-2,4`.
+
+    Args:
+        text: what was given.
+        option: that it was given with, for the error.
+
+    Raises:
+        UserError: it is something else.
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last or last > _MOST_EXPERTS:
+            raise UserError(f"{option} {text!r}; needs numbers from 0 to {_MOST_EXPERTS}, such as 1-7 or 1,3,5")
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def read_answered(path: Path) -> list[Answered]:
+    """Reads a method's outcomes, as `polyclinic eval ... --out` writes them.
+
+    Raises:
+        BadInput: the file cannot be read, or a line is something else.
+    """
+    decoder = msgspec.json.Decoder(Answered)
+    answered = []
+    for number, line in read_lines(path):
+        try:
+            answered.append(decoder.decode(line))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            problem, field = split_place(str(error))
+            problem = f"not an outcome of 'polyclinic eval ... --out': {problem}"
+            raise BadInput(problem, path=path, line=number, field=field) from None
+    return answered
+
+
+def outcome_files(run: Path, methods: Sequence[str] = ()) -> dict[str, Path]:
+    """Returns the files of outcomes in a run's folder, by the name of the method as the file has it.
+
+    Args:
+        run: the folder, or one file of it.
+        methods: only these; all by default.
+
+    Raises:
+        UserError: there is none, or not that one.
+    """
+    if run.is_file():
+        found = {run.stem: run}
+    elif run.is_dir():
+        found = {path.stem: path for path in sorted(run.glob(f"*{_FILE_SUFFIX}"))}
+    else:
+        raise BadInput("no such folder; name one that 'polyclinic eval ... --out' wrote", path=run)
+    if not found:
+        raise BadInput(f"no outcomes (*{_FILE_SUFFIX}) here; name a folder of 'polyclinic eval ... --out'", path=run)
+    for method in methods:
+        if method not in found:
+            raise UserError(f"no outcomes of method {method!r} in {run}; there are: {', '.join(found)}")
+    return {name: path for name, path in found.items() if not methods or name in methods}
+
+
+def wrong_answers(
+    answered: Mapping[str, Sequence[Answered]],
+    questions: Sequence[ExamQuestion],
+    *,
+    most: int | None = None,
+    seed: int = 0,
+) -> Wrong:
+    """Returns the wrong answers of methods.
+
+    Args:
+        answered: by method, what it made of questions.
+        questions: those that were asked; more do no harm.
+        most: only so many of each method, drawn by the seed; the paper looks at 40.
+        seed: of the draw.
+
+    Raises:
+        UserError: a question was asked that is not among them, or with another key.
+    """
+    by_id = {question.question.id: question for question in questions}
+    answers: list[WrongAnswer] = []
+    wrong = unanswered = failed = 0
+    for method, outcomes in answered.items():
+        missed = []
+        for one in outcomes:
+            question = by_id.get(one.id)
+            if question is None or question.key != one.key:
+                problem = "is not among the questions" if question is None else "has another key there"
+                raise UserError(f"question {one.id!r} of method {method!r} {problem}; name the file that was asked")
+            failed += one.failed
+            unanswered += not one.failed and not one.readable
+            if one.readable and not one.right:
+                missed.append(WrongAnswer(question=question, method=method, outcome=one.outcome))
+        wrong += len(missed)
+        if most is not None and most < len(missed):
+            drawn = derive(seed, "wrong answers", method).sample(range(len(missed)), most)
+            missed = [missed[place] for place in sorted(drawn)]
+        answers += missed
+    return Wrong(answers, wrong, unanswered, failed)

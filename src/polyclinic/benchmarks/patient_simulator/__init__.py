@@ -1,0 +1,1 @@
+"""How well a simulated patient does on questions that people have labelled."""

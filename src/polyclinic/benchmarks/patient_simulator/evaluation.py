@@ -1,0 +1,277 @@
+"""How well a simulated patient does on questions that people have labelled (aie-saps §3.1, §4.4.1).
+
+    cases = read_labelled(Path("labelled.json"))
+    rows = await simulate(cases, Minds(patient="rules", knowledge=read_knowledge(), seed=1))
+    print(compare(rows).states.percent, summarise_replies(replies(rows)).metrics)
+
+The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
+length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
+a person gave, `human_answer`. A question stands at one context length only; the dialogue before it is not in the set,
+so each question is put right after the patient's opening.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History, Record
+from polyclinic.errors import BadInput, EndpointError, PlayFailure
+from polyclinic.events import Role, Said, State
+from polyclinic.files import check_file, decode, split_place
+from polyclinic.language.language import Language
+from polyclinic.metrics.patient_replies import Reply
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import OPEN, REPLY, PatientTurn
+from polyclinic.players.roles.patient import Patient
+from polyclinic.statistics.agreement import Agreement, agreement
+
+_BEGINNING = 160
+"""Characters of a vignette in which its patient is introduced; later people are relatives."""
+
+_SENTENCE = re.compile(r"[。；;！？!?\n]|\.(?=\s)")
+
+_EFFECTIVE = (State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE)
+
+EFFECT = ("A-A-", "B-A-")
+"""Beginnings of the keys, and of the states, where effective must be told from ineffective."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A doctor's turn with its labels.
+
+    Attributes:
+        key: the kind of turn that it was written to be.
+        turn: the context length at which it was put, from 0.
+        text: what the doctor says.
+        state: what people say it is.
+        answer: the answer that was written with the question; what a person replied where the set has none.
+        replied: what a person replied in the patient's place.
+        recorded: what the set's own simulator answered; "" where it did not.
+        recorded_state: what that took it to be.
+    """
+
+    key: str
+    turn: int
+    text: str
+    state: State
+    answer: str
+    replied: str = ""
+    recorded: str = ""
+    recorded_state: State | None = None
+
+
+class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A patient and the labelled questions to it."""
+
+    id: str
+    record: Record
+    questions: tuple[Question, ...]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What a patient made of one question.
+
+    Attributes:
+        case: the case's id.
+        question: the question with its labels.
+        language: of the case.
+        information: everything that the patient knows, as the set has it.
+        state: what the patient took the question to be; None where its mind tracks no states, or gave no answer.
+        reply: what it said; "" where it gave no answer.
+        error: the name of the failure; "" where there was none.
+        failed: the endpoint gave no answer at all: the question is outside all figures.
+    """
+
+    case: str
+    question: Question
+    language: Language
+    information: str
+    state: State | None = None
+    reply: str = ""
+    error: str = ""
+    failed: bool = False
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """How the patient's states agree with the labels.
+
+    Attributes:
+        states: agreement, with the confusion matrix (labels are rows) and Cohen's kappa; an answer that could not be
+            used counts as disagreement.
+        constant: percent on which a guess agrees that knows from the key what kind of turn was meant, and takes every
+            specific one for the same, effective or ineffective, whichever is the more frequent; NaN without questions.
+        failed: questions that the endpoint did not answer; they are in neither.
+    """
+
+    states: Agreement
+    constant: float
+    failed: int
+
+
+async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[Row]:
+    """Puts every question to the patient that it is meant for, all at once.
+
+    Args:
+        cases: from `read_labelled`.
+        minds: the patient is taken from them; a model's own limit says how many questions run at a time.
+
+    Returns:
+        A row a question, in the order of the set. A failure is in its row and is not raised.
+    """
+    by_case = await asyncio.gather(*(_simulate_case(case, minds) for case in cases))
+    return [row for rows in by_case for row in rows]
+
+
+async def _simulate_case(case: LabelledCase, minds: Minds) -> list[Row]:
+    def patient(part: str) -> Patient:
+        return Patient(minds.patient(f"{case.id}/{part}"), case.record, setting="online")
+
+    def row(question: Question, came: PatientTurn | PlayFailure) -> Row:
+        language, information = case.record.presentation.language, case.record.history.present
+        row = Row(case=case.id, question=question, language=language, information=information)
+        if isinstance(came, PatientTurn):
+            return msgspec.structs.replace(row, state=came.state, reply=came.say)
+        return msgspec.structs.replace(row, error=type(came).__name__, failed=isinstance(came, EndpointError))
+
+    async def ask(question: Question) -> Row:
+        asked = patient(f"{question.turn}/{question.key}")
+        for event in _dialogue(opening, question):
+            asked.observe(event)
+        try:
+            reply = await asked.act(REPLY)
+        except PlayFailure as failure:
+            return row(question, failure)
+        return row(question, reply)
+
+    try:
+        opening = await patient("opening").act(OPEN)
+    except PlayFailure as failure:
+        return [row(question, failure) for question in case.questions]
+    return await asyncio.gather(*map(ask, case.questions))
+
+
+def _dialogue(opening: PatientTurn, question: Question) -> tuple[Said, Said]:
+    return (
+        Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state),
+        Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text),
+    )
+
+
+def compare(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Comparison:
+    """Compares the patient's states with the labels.
+
+    Args:
+        rows: from `simulate`.
+        keys: beginnings of the keys that count; `EFFECT` for those where effective must be told from ineffective.
+    """
+    wanted = [row for row in rows if row.question.key.startswith(tuple(keys))]
+    answered = [row for row in wanted if not row.failed]
+    asked = [row.question for row in answered]
+    # "A-A-" or "B-A-" is what was meant; the letter after it, whether it came to anything.
+    effects = Counter(q.state[4:] for q in asked if q.key.startswith(EFFECT) and q.state[:4] == q.key[:4])
+    others = sum(q.state == q.key for q in asked if not q.key.startswith(EFFECT))
+    guessed = others + max(effects.values(), default=0)
+    return Comparison(
+        states=agreement([q.state for q in asked], [row.state for row in answered], labels=tuple(State)),
+        constant=100 * guessed / len(asked) if asked else math.nan,
+        failed=len(wanted) - len(answered),
+    )
+
+
+def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[Reply]:
+    """Returns what was replied, as the patient metrics take it; rows without a reply are left out.
+
+    Args:
+        rows: from `simulate`.
+        recorded: the replies of the set's own simulator in place of the patient's.
+    """
+    return [
+        Reply(
+            case=row.case,
+            turn=row.question.turn,
+            state=row.question.state,
+            text=text,
+            language=row.language,
+            information=row.information,
+            answer=row.question.answer if row.question.state in _EFFECTIVE else None,
+            heard=row.question.recorded_state if recorded else row.state,
+        )
+        for row in rows
+        if (text := row.question.recorded if recorded else row.reply)
+    ]
+
+
+class _Test(msgspec.Struct):
+    human_state: State
+    human_answer: str
+    question: str = ""
+    answer: str = ""
+    prediction: str = ""
+    state_prediction: str | None = None
+
+
+class _Vignette(msgspec.Struct):
+    question: str
+
+
+class _Case(msgspec.Struct):
+    id: int | str
+    raw_data: _Vignette
+    patient_test: dict[str, dict[str, _Test]]
+
+
+def read_labelled(path: Path) -> list[LabelledCase]:
+    """Reads a labelled set in AIE's layout.
+
+    Raises:
+        BadInput: the file cannot be read, or is none; says which field, and what was allowed.
+    """
+    check_file(path)
+    try:
+        cases = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[_Case])
+    except msgspec.DecodeError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
+    read = [LabelledCase(id=str(c.id), record=_record(c.raw_data.question), questions=_questions(c)) for c in cases]
+    if not any(case.questions for case in read):
+        raise BadInput("no question in it has a text", path=path)
+    return read
+
+
+def _record(vignette: str) -> Record:
+    about = vignette[:_BEGINNING]
+    presentation = Presentation(
+        complaint=_SENTENCE.split(vignette, maxsplit=1)[0].strip() or vignette.strip(),
+        language=language_of([vignette]),
+        age=age_in_years(about),
+        sex=sex_of(about),
+    )
+    return Record(presentation=presentation, history=History(present=vignette))
+
+
+def _questions(case: _Case) -> tuple[Question, ...]:
+    known = {state.value: state for state in State}
+    return tuple(
+        Question(
+            key=key,
+            turn=int(length) if length.isdigit() else 0,
+            text=test.question,
+            state=test.human_state,
+            answer=test.answer or test.human_answer,
+            replied=test.human_answer,
+            recorded=test.prediction,
+            recorded_state=known.get(test.state_prediction or ""),
+        )
+        for length, tests in case.patient_test.items()
+        for key, test in tests.items()
+        if test.question.strip()
+    )

@@ -1,0 +1,1 @@
+"""How reliable patient and examiner are."""

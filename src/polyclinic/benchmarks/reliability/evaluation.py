@@ -1,0 +1,338 @@
+"""How reliable patient and examiner are: relevance, consistency, and examinations that were ordered (AI Hospital §6.1).
+
+1. Every doctor sees every patient.
+2. Each round (a doctor's turn and what patient or examiner answered) is judged against the record: is the answer
+   relevant to what the doctor said, is it consistent with the record? Of the paper's four questions (table 7) these two
+   need a judge; who judged stands with each judgement. Without a judge both are left out.
+3. The two on examinations are read off the trace: of the turns in which the doctor orders an examination by name, the
+   share that reached the examiner; and of those in which none is named, how many reached it all the same. An order is
+   a sentence that names an examination and asks for it, and not for what one has shown or whether it was ever done.
+
+Every mean is over rounds or visits, with cases as clusters. A visit that failed is outside and counted; a judgement
+that cannot be read, or did not come, is counted and counts for neither yes nor no.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from polyclinic.benchmarks.reliability.orders import names_examination, orders
+from polyclinic.cases.case import Case
+from polyclinic.errors import EndpointError, PlayFailure, ScriptError
+from polyclinic.events import End, Examined, Role, Said, Trace
+from polyclinic.knowledge.names import Names
+from polyclinic.language.language import Language
+from polyclinic.models.model import Message, Model
+from polyclinic.players.language_model.mind import describe, finding_lines, history_lines
+from polyclinic.players.minds import Minds
+from polyclinic.prompts import read_prompts
+from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.tasks import run_all
+from polyclinic.visits.visit import Visit, see
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+JUDGE_VERSION = 1
+"""Of what the judge is shown and asked; results of different versions are not comparable."""
+
+_WHO: dict[Language, dict[Role, str]] = {
+    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
+    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
+}
+
+
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the judge answers."""
+
+    reason: str
+    relevant: Literal["yes", "no"]
+    consistent: Literal["yes", "no"]
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """A doctor's turn and what was answered.
+
+    Attributes:
+        case: its id.
+        turn: the doctor's turn, from 1.
+        doctor: what the doctor said.
+        answers: who answered, and what; the examiner's results come after the patient's request.
+        ordered: the doctor ordered an examination by name.
+        named: an examination was named at all, such as in a question about a result.
+        reached: the examiner was asked.
+    """
+
+    case: str
+    turn: int
+    doctor: str
+    answers: tuple[tuple[Role, str], ...]
+    ordered: bool
+    named: bool
+    reached: bool
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was made of one round.
+
+    Attributes:
+        case: its id.
+        turn: the doctor's turn.
+        by: who judged.
+        verdict: None where none came.
+        error: the name of the error then.
+        failed: nobody answered; else the answer could not be used.
+    """
+
+    case: str
+    turn: int
+    by: str
+    verdict: Verdict | None = None
+    error: str = ""
+    failed: bool = False
+
+
+class Reliability(msgspec.Struct, frozen=True, kw_only=True):
+    """How patient and examiner did with one doctor (table 4).
+
+    Attributes:
+        doctor: its mind.
+        visits: those that count.
+        failed: visits that failed; outside.
+        qa: rounds, in all.
+        qa_per_visit: rounds a visit.
+        tests: rounds in which the examiner was asked, in all.
+        tests_per_visit: the same a visit.
+        relevance: share of relevant answers, in percent; None without a judge.
+        consistency: share of consistent ones, in percent; None without a judge.
+        accuracy: of the rounds with an order, the share that reached the examiner, in percent.
+        ordered: rounds with an order.
+        false: rounds that reached the examiner although no examination was named.
+        unreadable: judgements that could not be used, by error.
+        unanswered: judgements that did not come, by error.
+        rounds: every round.
+        judgements: every judgement.
+    """
+
+    doctor: str
+    visits: int
+    failed: int
+    qa: int
+    qa_per_visit: Estimate
+    tests: int
+    tests_per_visit: Estimate
+    relevance: Estimate | None
+    consistency: Estimate | None
+    accuracy: Estimate
+    ordered: int
+    false: int
+    unreadable: dict[str, int]
+    unanswered: dict[str, int]
+    rounds: tuple[Round, ...]
+    judgements: tuple[Judged, ...]
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """All doctors.
+
+    Attributes:
+        doctors: one table row each.
+        judge: its name; "" where nobody judged.
+        judge_version: of what the judge is shown and asked.
+        prompts: the hash of its prompts.
+        visits: by doctor, in the order of the cases.
+    """
+
+    doctors: tuple[Reliability, ...]
+    judge: str
+    judge_version: int
+    prompts: str
+    visits: dict[str, tuple[Visit, ...]]
+
+
+async def study(
+    cases: Sequence[Case],
+    doctors: Mapping[str, Minds],
+    *,
+    judge: Model | None = None,
+    max_turns: int = 10,
+    temperature: float | None = None,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+) -> Study:
+    """Runs the visits, and has their rounds judged.
+
+    Args:
+        cases: the patients.
+        doctors: for each doctor by name, who plays its visits.
+        judge: a model, best of another family than the patient; None leaves out what needs one.
+        max_turns: the doctor's turns.
+        temperature: of the judge.
+        seed: of the bootstrap.
+        advance: called after each visit.
+
+    Raises:
+        WrongKey: an endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    visits = await _visits(cases, doctors, max_turns=max_turns, advance=advance)
+    by_id = {case.id: case for case in cases}
+    rounds: dict[str, list[Round]] = {}
+    for name, minds in doctors.items():
+        told = [visit for visit in visits[name] if visit.end is not End.FAILED]
+        rounds[name] = [r for visit in told for r in rounds_of(by_id[visit.case], visit.trace, minds.examination_names)]
+    everything = [one for several in rounds.values() for one in several]
+    judged = {} if judge is None else await _judge(everything, by_id, judge, temperature=temperature)
+    texts = b"".join(path.read_bytes() for path in (PROMPTS, PROMPTS.with_suffix(".zh.md")))
+    return Study(
+        doctors=tuple(
+            summarise(name, visits[name], rounds[name], judged if judge is not None else None, seed=seed)
+            for name in doctors
+        ),
+        judge="" if judge is None else judge.name,
+        judge_version=JUDGE_VERSION,
+        prompts=hashlib.sha256(texts).hexdigest()[:16],
+        visits=visits,
+    )
+
+
+async def _visits(
+    cases: Sequence[Case], doctors: Mapping[str, Minds], *, max_turns: int, advance: Callable[[], None]
+) -> dict[str, tuple[Visit, ...]]:
+    async def one(case: Case, minds: Minds) -> Visit:
+        visit = await see(case, minds, max_turns=max_turns)
+        advance()
+        return visit
+
+    seen = await run_all(partial(one, case, minds) for minds in doctors.values() for case in cases)
+    return {name: tuple(seen[i * len(cases) : (i + 1) * len(cases)]) for i, name in enumerate(doctors)}
+
+
+def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
+    """Returns the rounds of a visit: the doctor's turns that were answered."""
+    said = {event.turn: event.text for event in trace if isinstance(event, Said) and event.who is Role.DOCTOR}
+    answers: dict[int, list[tuple[Role, str]]] = {}
+    reached: set[int] = set()
+    for event in trace:
+        if isinstance(event, Said) and event.who is Role.PATIENT and event.turn in said:
+            answers.setdefault(event.turn, []).append((Role.PATIENT, event.text))
+            if event.to is Role.EXAMINER:
+                reached.add(event.turn)
+        elif isinstance(event, Examined) and event.turn in said:
+            answers.setdefault(event.turn, []).append((Role.EXAMINER, event.text))
+    rounds = []
+    for turn, answered in sorted(answers.items()):
+        text = said[turn]
+        named = names_examination(text, names)
+        ordered = named and orders(text, case.presentation.language, names)
+        rounds.append(
+            Round(
+                case=case.id,
+                turn=turn,
+                doctor=text,
+                answers=tuple(answered),
+                ordered=ordered,
+                named=named,
+                reached=turn in reached,
+            )
+        )
+    return rounds
+
+
+def messages_for(case: Case, one: Round) -> list[Message]:
+    """Returns what the judge is told: the record without diagnosis and treatment, and the round."""
+    language = case.presentation.language
+    prompts = read_prompts(PROMPTS)[language]
+    record = [
+        describe(case.presentation),
+        *history_lines(case.record.history, language),
+        *finding_lines(case.record.findings, language),
+    ]
+    said = [(Role.DOCTOR, one.doctor), *one.answers]
+    # A line break or a row of equals signs in what is said could look like the end of the round.
+    lines = [f"{_WHO[language][who]}: {' '.join(text.replace('===', '=').split())}" for who, text in said]
+    return [
+        ("system", prompts("judge")),
+        ("user", prompts("record", record="\n".join(record)) + "\n\n" + prompts("round", round="\n".join(lines))),
+    ]
+
+
+async def _judge(
+    rounds: Sequence[Round], cases: Mapping[str, Case], judge: Model, *, temperature: float | None
+) -> dict[tuple[str, str], Judged]:
+    """Judges every different round once; two doctors who said and heard the same share the judgement."""
+    different = {_key(one): one for one in rounds}
+
+    async def ask(one: Round) -> Judged:
+        came = Judged(case=one.case, turn=one.turn, by=judge.name)
+        try:
+            reply = await judge.ask(
+                messages_for(cases[one.case], one), answer=Verdict, temperature=temperature, purpose="reliability"
+            )
+        except PlayFailure as failure:
+            failed = isinstance(failure, EndpointError | ScriptError)
+            return msgspec.structs.replace(came, error=type(failure).__name__, failed=failed)
+        return msgspec.structs.replace(came, verdict=reply.value)
+
+    judged = await run_all(partial(ask, one) for one in different.values())
+    return dict(zip(different, judged, strict=True))
+
+
+def _key(one: Round) -> tuple[str, str]:
+    return one.case, msgspec.json.encode([one.doctor, one.answers]).decode()
+
+
+def summarise(
+    doctor: str,
+    visits: Sequence[Visit],
+    rounds: Sequence[Round],
+    judged: Mapping[tuple[str, str], Judged] | None,
+    *,
+    seed: int = 0,
+) -> Reliability:
+    """Returns one row of the table.
+
+    Args:
+        doctor: its mind.
+        visits: all of its visits.
+        rounds: those of the visits that did not fail.
+        judged: what was made of the rounds; None where nobody judged.
+        seed: of the bootstrap.
+    """
+    counted = [visit for visit in visits if visit.end is not End.FAILED]
+    by_case = Counter(one.case for one in rounds)
+    tests_by_case = Counter(one.case for one in rounds if one.reached)
+    ordered = [one for one in rounds if one.ordered]
+    made = [] if judged is None else [msgspec.structs.replace(judged[_key(one)], turn=one.turn) for one in rounds]
+    verdicts = [(one.case, one.verdict) for one in made if one.verdict is not None]
+    clusters = [case for case, _ in verdicts]
+
+    def yes(values: Sequence[str]) -> Estimate | None:
+        if judged is None:
+            return None
+        return estimate([100.0 * (value == "yes") for value in values], clusters=clusters, seed=seed)
+
+    return Reliability(
+        doctor=doctor,
+        visits=len(counted),
+        failed=len(visits) - len(counted),
+        qa=len(rounds),
+        qa_per_visit=estimate([float(by_case[visit.case]) for visit in counted], seed=seed),
+        tests=sum(tests_by_case.values()),
+        tests_per_visit=estimate([float(tests_by_case[visit.case]) for visit in counted], seed=seed),
+        relevance=yes([verdict.relevant for _, verdict in verdicts]),
+        consistency=yes([verdict.consistent for _, verdict in verdicts]),
+        accuracy=estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered], seed=seed),
+        ordered=len(ordered),
+        false=sum(one.reached and not one.named for one in rounds),
+        unreadable=dict(Counter(one.error for one in made if one.error and not one.failed)),
+        unanswered=dict(Counter(one.error for one in made if one.failed)),
+        rounds=tuple(rounds),
+        judgements=tuple(made),
+    )

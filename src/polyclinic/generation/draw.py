@@ -1,0 +1,275 @@
+"""Patients drawn from the medical knowledge: by templates, offline, the same for the same seed.
+
+Balanced over disease and severity (Agent Hospital, Table 5). Given both, age, sex, duration, symptoms (given their
+parents) and the items of every examination are drawn independently, so that the knowledge's Bayesian reader is exact.
+What somebody of the drawn age and sex cannot have is not drawn, and its absence tells the reader nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation, Sex
+from polyclinic.cases.record import Code, Finding, History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.knowledge.duration import say_days
+from polyclinic.knowledge.knowledge import (
+    AGE_BANDS,
+    DATA,
+    SEVERITIES,
+    Disease,
+    Distribution,
+    Examination,
+    Item,
+    Knowledge,
+    Severity,
+    Symptom,
+)
+from polyclinic.language.language import Language
+from polyclinic.seeds import derive
+
+_COMPLAINTS = 3  # A chief complaint names the main troubles; more is a history.
+
+
+class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    female: tuple[str, ...]
+    male: tuple[str, ...]
+    family: tuple[str, ...]
+    occupations: dict[str, tuple[str, ...]]
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody in particular who falls ill.
+
+    Attributes:
+        age: in years.
+        sex: as recorded.
+        about: as `Presentation.about`.
+        history: what was so before the illness, in the language of the case; its symptoms are ignored.
+    """
+
+    age: int
+    sex: Sex
+    about: str
+    history: History = History()
+
+
+def read_people(path: Path = DATA / "people.yaml") -> dict[Language, _People]:
+    """Reads the names and occupations that patients are given."""
+    import yaml  # noqa: PLC0415
+
+    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), dict[Language, _People])
+
+
+def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:
+    """Draws patients.
+
+    Args:
+        knowledge: the diseases to draw from; see `Knowledge.select`.
+        n: how many; every block of (diseases x 3) holds each disease at each severity once, in a drawn order.
+        seed: the same seed gives the same patients; patient i is the same whatever `n`.
+        language: the language of the record.
+    """
+    people = read_people()[language]
+    strata = [(d, s) for d in knowledge.diseases.values() for s in SEVERITIES]
+    block: list[tuple[Disease, Severity]] = []
+    for number in range(n):
+        if not block:
+            block = derive(seed, "strata", number // len(strata)).sample(strata, len(strata))
+        rng, case_id = derive(seed, "patient", number), f"p{seed}-{number + 1:05d}"
+        yield _draw(knowledge, block.pop(), people, rng, language=language, case_id=case_id)
+
+
+def draw_for(
+    person: Person,
+    knowledge: Knowledge,
+    stratum: tuple[Disease, Severity],
+    rng: random.Random,
+    *,
+    language: Language,
+    case_id: str,
+    source: str,
+) -> Case:
+    """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness.
+
+    Args:
+        person: who falls ill.
+        knowledge: where symptoms and examinations come from.
+        stratum: the disease and its severity.
+        rng: draws; the same generator gives the same case.
+        language: the language of the record.
+        case_id: the case's id.
+        source: as `Case.source`.
+    """
+    case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
+    between = "" if language == "zh" else " "
+    drawn = case.record.history
+    merged = {
+        section: between.join(filter(None, (text, getattr(drawn, section))))
+        for section, text in person.history.sections()
+        if section != "symptoms"
+    }
+    record = msgspec.structs.replace(case.record, history=msgspec.structs.replace(drawn, **merged))
+    return msgspec.structs.replace(case, record=record, source=source)
+
+
+def _draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, int]:
+    sex: Sex = "female" if rng.random() < disease.epidemiology.female else "male"
+    bands = list(disease.epidemiology.age)
+    band = rng.choices(bands, [disease.epidemiology.age[b] for b in bands])[0]
+    return sex, band, rng.randint(*AGE_BANDS[band])
+
+
+def _draw(
+    knowledge: Knowledge,
+    stratum: tuple[Disease, Severity],
+    who: _People | Person,
+    rng: random.Random,
+    *,
+    language: Language,
+    case_id: str,
+) -> Case:
+    disease, severity = stratum
+    sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else _draw_sex_and_age(disease, rng)
+    days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
+    possible = [s for s in knowledge.symptoms.values() if s.possible(age, sex)]
+    present = _draw_symptoms(possible, disease, severity, rng)
+    while not any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
+        # Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
+        present = _draw_symptoms(possible, disease, severity, rng)
+    findings = [
+        finding
+        for examination in knowledge.examinations.values()
+        if examination.possible(sex)
+        for finding in _draw_findings(examination, disease, severity, rng, language)
+    ]
+    told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
+    leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
+    named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *knowledge.ancestors(s.id)))]
+    complaints = leaves if disease.background == 1 else named
+    main = rng.sample(complaints, min(_COMPLAINTS, len(complaints)))
+    record = Record(
+        presentation=Presentation(
+            complaint=_complaint([told[s.id] for s in main], days, language),
+            language=language,
+            age=age,
+            sex=sex,
+            about=who.about if isinstance(who, Person) else _about(who, band, sex, rng, language),
+        ),
+        history=_history(leaves, present, told, language),
+        findings=tuple(findings),
+    )
+    truth = Truth(
+        diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.icd10),),
+        rationale=_rationale(knowledge, disease, present, severity, language),
+        treatment=disease.plan(severity).get(language),
+        severity=severity,
+    )
+    return Case(
+        id=case_id,
+        record=record,
+        truth=truth,
+        source=f"polyclinic cases generate, seed {case_id[1:].partition('-')[0]}",
+        department=disease.department,
+    )
+
+
+def _draw_symptoms(
+    symptoms: Iterable[Symptom], disease: Disease, severity: Severity, rng: random.Random
+) -> list[Symptom]:
+    present: dict[str, Symptom] = {}
+    for symptom in symptoms:
+        draw = rng.random()
+        if (symptom.parent is None or symptom.parent in present) and draw < disease.share(symptom, severity):
+            present[symptom.id] = symptom
+    return list(present.values())
+
+
+def _draw_findings(
+    examination: Examination, disease: Disease, severity: Severity, rng: random.Random, language: Language
+) -> Iterator[Finding]:
+    for item in examination.items:
+        distribution = disease.distribution(examination.id, item, severity)
+        yield Finding(
+            examination=examination.name.get(language),
+            item=item.name.get(language),
+            value=_draw_value(item, distribution, rng, language),
+            unit=item.unit,
+            reference=_reference(item, language),
+            code=Code("loinc", item.loinc) if item.loinc else None,
+        )
+
+
+def _draw_value(item: Item, distribution: Distribution, rng: random.Random, language: Language) -> str | float:
+    if isinstance(distribution, dict):
+        value = rng.choices(list(distribution), list(distribution.values()))[0]
+        return item.values[value].get(language)
+    centre, spread = distribution
+    drawn = centre * spread ** rng.gauss(0, 1) if item.lognormal else rng.gauss(centre, spread)
+    if item.limits is not None:
+        drawn = min(max(drawn, item.limits[0]), item.limits[1])
+    return float(round(drawn, item.decimals))
+
+
+def _reference(item: Item, language: Language) -> str:
+    if not item.numeric:
+        return ""
+    if item.low is not None and item.high is not None:
+        return f"{item.low:g}-{item.high:g}"
+    if item.high is not None:
+        return f"< {item.high:g}"
+    return f"> {item.low:g}" if item.low is not None else ""
+
+
+def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
+    duration = say_days(days, language)
+    if language == "zh":
+        return f"{'、'.join(phrases)}{duration}"
+    listed = " and ".join([", ".join(phrases[:-1]), phrases[-1]]) if len(phrases) > 1 else phrases[0]
+    return f"{listed[0].upper()}{listed[1:]} for {duration}"
+
+
+def _about(people: _People, band: str, sex: Sex, rng: random.Random, language: Language) -> str:
+    given, family = rng.choice(getattr(people, sex)), rng.choice(people.family)
+    occupation = rng.choice(people.occupations[band])
+    return f"{family}{given}，{occupation}" if language == "zh" else f"{given} {family}, {occupation}"
+
+
+def _history(
+    leaves: Sequence[Symptom], present: Sequence[Symptom], told: dict[str, str], language: Language
+) -> History:
+    sections = {
+        section: [told[s.id] for s in present if s.section == section]
+        for section in ("past", "medications", "allergies", "personal", "family")
+    }
+    stop = "。" if language == "zh" else "."
+    texts = {
+        section: f"{stop}{'' if language == 'zh' else ' '}".join(p[0].upper() + p[1:] for p in phrases) + stop
+        for section, phrases in sections.items()
+        if phrases
+    }
+    return History(symptoms=tuple(told[s.id] for s in leaves), **texts)
+
+
+def _rationale(
+    knowledge: Knowledge, disease: Disease, present: Sequence[Symptom], severity: Severity, language: Language
+) -> tuple[str, ...]:
+    """The symptoms of this patient that speak most for the disease, and the examinations that show it."""
+    gain = sorted(present, key=lambda s: s.base - disease.share(s, severity))
+    symptoms = [s.name.get(language) for s in gain if disease.share(s, severity) > s.base][:4]
+    shown = [knowledge.examinations[e].name.get(language) for e in disease.examinations]
+    if language == "zh":
+        typical = f"典型表现：{'、'.join(symptoms)}" if symptoms else "表现不典型"
+        return typical, f"确诊检查：{'、'.join(shown)}", f"病情程度：{_ZH_SEVERITY[severity]}"
+    typical = f"Typical: {', '.join(symptoms)}" if symptoms else "Not typical"
+    return typical, f"Shown by: {', '.join(shown)}", f"Severity: {severity}"
+
+
+_ZH_SEVERITY = {"mild": "轻度", "moderate": "中度", "severe": "重度"}

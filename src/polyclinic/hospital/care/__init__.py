@@ -1,0 +1,1 @@
+"""The medical part of a visit: triage, consultations, plan, pharmacy, here or in other processes."""

@@ -1,0 +1,283 @@
+"""Computes the medical part of a visit in this process: triage, consultations, the plan, the pharmacy.
+
+1. The nurse sees the presentation and sends the patient to a department (agent-hospital §3.4.2).
+2. A doctor of that department sees the patient; the examinations of the whole visit are counted together (§3.4.4).
+3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
+4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1); of a diagnosis that the knowledge
+   does not have there is no plan, and the treatment is what the report says.
+5. The pharmacist hands out the drugs, or withholds some.
+6. What was done is held against what is so; nobody who plays gets that.
+
+An episode is a function of its request, of who plays and of the seed; the order of episodes is nothing to it. A failure
+of a player ends the episode under its name, and nothing stands in for the answer that did not come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Report
+from polyclinic.cases.truth import Severity
+from polyclinic.errors import PlayFailure
+from polyclinic.events import Examined, Failed, Role
+from polyclinic.hospital.care.episodes import Episode, Request, Seen
+from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Drug, Knowledge
+from polyclinic.language.language import Language
+from polyclinic.metrics.accuracy import Verdict, verdict
+from polyclinic.models.ledger import Ledger
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import choose_plan, dispense, send_to
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.pharmacist import Pharmacist, told_at_the_counter
+from polyclinic.players.rules.pharmacist import told
+from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.visit import Attended, attend
+
+MAX_REFERRALS = 2
+"""A patient is sent on so often at most; then the last report stands."""
+
+_ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
+"""What a treatment says before a drug that it does not prescribe."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Request).decode
+
+
+class _Stopped(Exception):
+    """A player failed; the episode ends with this."""
+
+    def __init__(self, who: Role | str, error: str, problem: str) -> None:
+        self.who, self.error, self.problem = str(who), error, problem
+        super().__init__(problem)
+
+
+class Clinic:
+    """Computes episodes, any number at once.
+
+    Args:
+        minds: who plays.
+        knowledge: what the hospital knows.
+        max_turns: as in `hospital.compute.Setup`, like all that follow.
+        max_referrals: likewise.
+        max_examinations: likewise.
+        traces: likewise.
+        departments: likewise.
+    """
+
+    def __init__(
+        self,
+        minds: Minds,
+        knowledge: Knowledge,
+        *,
+        max_turns: int = MAX_TURNS,
+        max_referrals: int = MAX_REFERRALS,
+        max_examinations: int | None = None,
+        traces: bool = False,
+        departments: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    ) -> None:
+        self._minds, self._knowledge = minds, knowledge
+        self._max_turns, self._max_referrals, self._max_examinations = max_turns, max_referrals, max_examinations
+        self._traces, self._departments = traces, departments
+        self._examinations = {
+            name.casefold(): examination.id
+            for examination in knowledge.examinations.values()
+            for name in (examination.name.en, examination.name.zh)
+        }
+
+    async def compute(self, request: Request) -> Episode:
+        """Computes an episode.
+
+        Raises:
+            UserError: something that was given to the run is wrong; so are a wrong key and an unknown model.
+            BudgetSpent: the run has cost what it may cost.
+        """
+        ledger = Ledger()
+        # As another process gets it: an age of 40 is 40.0 there, and would stand so in a trace.
+        request = _decode(_encode(request))
+        going = _Episode(self, request, self._minds.on(ledger))
+        try:
+            await going.run()
+        except _Stopped as stopped:
+            going.put(failed=stopped.who, error=stopped.error, problem=stopped.problem)
+        finally:
+            going.forget()
+        usage = ledger.total.usage
+        going.put(calls=ledger.total.calls, tokens=usage.tokens_in + usage.tokens_out, cost=usage.cost)
+        return going.episode
+
+
+class _Episode:
+    """One episode as it is being computed."""
+
+    def __init__(self, clinic: Clinic, request: Request, minds: Minds) -> None:
+        self._clinic, self._request, self._minds = clinic, request, minds
+        self._knowledge = clinic._knowledge
+        self._case: Case = request.case
+        self._language: Language = request.case.presentation.language
+        self._done: dict[str, None] = {}
+        self._keys = [request.key]
+        self.episode = Episode(key=request.key)
+
+    def put(self, **fields: object) -> None:
+        """Writes down what has become of it."""
+        self.episode = msgspec.structs.replace(self.episode, **fields)
+
+    def forget(self) -> None:
+        """Frees what a journal held for it."""
+        for key in self._keys:
+            self._minds.forget(key)
+
+    async def run(self) -> None:
+        """Lets everybody play in turn.
+
+        Raises:
+            _Stopped: somebody failed.
+        """
+        department = await self._triage()
+        attended, report = await self._consult(department)
+        disease = None
+        if report.diagnoses:
+            disease = self._knowledge.disease_named(report.diagnoses[0].name)
+        plan = await self._plan(attended.doctor, disease)
+        if disease is not None and plan is not None:
+            treatment = disease.plan(plan).get(self._language)
+            drugs = [self._knowledge.drugs[drug] for drug in disease.plan(plan).drugs]
+        else:
+            treatment = report.treatment
+            drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
+        self.put(plan=plan, treatment=treatment, **self._held_against_truth(report, plan))
+        await self._dispense(attended.patient, drugs)
+
+    async def _triage(self) -> str:
+        names = self._clinic._departments
+        departments = {d: names.get(d, {}).get(self._language, d) for d in self._request.departments}
+        nurse = Nurse(self._minds.nurse(self._request.key), self._case.presentation, departments)
+        try:
+            triage = await nurse.act(send_to(departments))
+        except PlayFailure as failure:
+            raise _stopped(Role.NURSE, failure) from None
+        self.put(department=triage.department, acuity=Acuity(triage.acuity))
+        return triage.department
+
+    async def _consult(self, department: str) -> tuple[Attended, Report]:
+        seen_by: list[str] = []
+        while True:
+            seen_by.append(department)
+            attended = await self._see(department)
+            visit = attended.visit
+            failed = visit.trace.last(Failed)
+            refer_to = ""
+            if visit.report is not None and len(seen_by) <= self._clinic._max_referrals:
+                refer_to = refer(
+                    visit.report,
+                    self._case.presentation,
+                    [f for event in attended.doctor.seen if isinstance(event, Examined) for f in event.findings],
+                    department=department,
+                    departments=self._request.departments,
+                    seen_by=seen_by,
+                    reader=self._minds.reader(),
+                )
+            self.put(seen=(*self.episode.seen, self._seen(attended, department, refer_to)))
+            if visit.report is None:
+                assert failed is not None  # noqa: S101
+                raise _Stopped(failed.who, failed.error, failed.problem)
+            if not refer_to:
+                return attended, visit.report
+            department = refer_to
+
+    async def _see(self, department: str) -> Attended:
+        most = self._clinic._max_examinations
+        key = f"{self._request.key}/{department}"
+        self._keys.append(key)
+        attended = await attend(
+            self._case,
+            self._minds,
+            key=key,
+            department=department,
+            max_turns=self._clinic._max_turns,
+            max_examinations=None if most is None else most - len(self._done),
+        )
+        examined = (event for event in attended.visit.trace if isinstance(event, Examined))
+        self._done.update(dict.fromkeys(finding.examination for event in examined for finding in event.findings))
+        return attended
+
+    def _seen(self, attended: Attended, department: str, refer_to: str) -> Seen:
+        visit = attended.visit
+        examined = (event for event in visit.trace if isinstance(event, Examined))
+        names = dict.fromkeys(finding.examination for event in examined for finding in event.findings)
+        diagnoses = visit.report.diagnoses if visit.report is not None else ()
+        return Seen(
+            department=department,
+            turns=visit.turns,
+            examinations=tuple(dict.fromkeys(self._clinic._examinations.get(n.casefold(), n) for n in names)),
+            diagnosis=diagnoses[0].name if diagnoses else "",
+            refer_to=refer_to,
+            trace=visit.trace.lines() if self._clinic._traces else "",
+        )
+
+    async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
+        if disease is None:
+            return None
+        try:
+            choice = await doctor.act(choose_plan(disease, self._language))
+        except PlayFailure as failure:
+            raise _stopped(Role.DOCTOR, failure) from None
+        return next((severity for severity in SEVERITIES if severity == choice.answer), None)
+
+    async def _dispense(self, patient: Patient, drugs: list[Drug]) -> None:
+        if not drugs:
+            return
+        known = told_at_the_counter(patient.presentation, patient.history)
+        pharmacist = Pharmacist(self._minds.pharmacist(self._request.key), patient.presentation, drugs, known)
+        try:
+            dispensing = await pharmacist.act(dispense(drug.id for drug in drugs))
+        except PlayFailure as failure:
+            raise _stopped(Role.PHARMACIST, failure) from None
+        withheld = {one.drug: one.reason for one in dispensing.withheld}
+        self.put(
+            dispensed=tuple(drug.id for drug in drugs if drug.id not in withheld),
+            withheld=tuple(f"{drug}: {reason}" for drug, reason in withheld.items()),
+        )
+
+    def _held_against_truth(self, report: Report, plan: Severity | None) -> dict[str, bool]:
+        truth = self._case.truth
+        disease = self._knowledge.disease_named(truth.diagnoses[0].name) if truth.diagnoses else None
+        done = {examination for seen in self.episode.seen for examination in seen.examinations}
+        right = verdict(report, truth, self._knowledge) is Verdict.RIGHT
+        return {
+            "right_examination": disease is not None and not done.isdisjoint(disease.examinations),
+            "right_diagnosis": right,
+            "right_treatment": right and plan is not None and plan == truth.severity,
+        }
+
+
+def _stopped(who: Role, failure: PlayFailure) -> _Stopped:
+    return _Stopped(who, type(failure).__name__, str(failure))
+
+
+def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
+    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win.
+
+    Args:
+        items: short items, as a report has them.
+        drugs: those that there are.
+        language: whose names are looked for.
+    """
+    found: list[Drug] = []
+    text = ". ".join(items)
+    for drug in sorted(drugs, key=lambda d: -len(d.name.get(language))):
+        name = drug.name.get(language)
+        if told(name, text, denied=_ADVISED_AGAINST):
+            found.append(drug)
+            text = re.sub(re.escape(name), "", text, flags=re.IGNORECASE)
+    return found

@@ -1,0 +1,356 @@
+"""Computes episodes in other processes.
+
+    async with Pool(2, setup) as pool:
+        episode = await pool.compute(request)
+
+A worker is this module run as a program: it reads requests from its standard input and writes episodes to its standard
+output, as frames of MessagePack behind their length. It opens its own clinic, with its share of the run's limits, and
+ends when its input ends, so that none outlives a parent that was killed. Requests that are made in one turn of the
+event loop travel in one frame. What an episode is does not depend on who computes it: with any number of workers, and
+without any, the same requests give the same episodes.
+
+A worker that dies ends the run with its name (`WorkerDied`): episodes that might have come are no failures of players.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
+from polyclinic.hospital.care.clinic import Clinic
+from polyclinic.hospital.care.compute import Setup, Share, open_clinic
+from polyclinic.hospital.care.episodes import Episode, Request
+
+_HEAD = 4
+"""Bytes that hold a frame's length."""
+
+_AT_ONCE = 4096
+"""Episodes at a time in a worker with models, which mostly wait; the models' own limit says how much is asked."""
+
+_ENDS_WITHIN = 10.0
+"""Seconds that a worker has to close what it holds open, before it is stopped."""
+
+_LAST_WORDS = 2000
+"""Bytes of a dead worker's standard error that are quoted."""
+
+
+class WorkerDied(PolyclinicError):
+    """A worker process ended by itself, or by a mistake of ours in it. The run ends and can be taken up again."""
+
+
+class _Hello(msgspec.Struct, frozen=True, tag="hello"):
+    setup: Setup
+    number: int
+    of: int
+
+
+class _Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """The clinic is open."""
+
+
+class _Task(msgspec.Struct, frozen=True, tag="task"):
+    number: int
+    request: Request
+
+
+class _Done(msgspec.Struct, frozen=True, tag="done"):
+    number: int
+    episode: Episode
+
+
+class _Ended(msgspec.Struct, frozen=True, tag="ended"):
+    """What ends the run: `kind` names one of `_ENDINGS`, or says that it is a mistake of ours."""
+
+    kind: str
+    problem: str
+
+
+_ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpent": BudgetSpent}
+
+_encode = msgspec.msgpack.Encoder().encode
+_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task])
+_from_worker = msgspec.msgpack.Decoder(list[_Ready | _Done | _Ended])
+
+
+class Pool:
+    """So many processes that compute episodes. Use it with `async with`.
+
+    Args:
+        workers: how many.
+        setup: what they compute with.
+
+    Raises:
+        ValueError: there is no worker.
+        UserError: the setup cannot be used; raised on entering.
+        WorkerDied: a worker does not start; raised on entering.
+    """
+
+    def __init__(self, workers: int, setup: Setup) -> None:
+        if workers < 1:
+            raise ValueError(f"{workers} workers can compute nothing; give 1 or more")
+        self._setup = setup
+        self._workers = [_Worker(Share(number, workers), setup) for number in range(workers)]
+        # What a journal holds is found again only by the worker that wrote it.
+        self._bound = bool(setup.journal) and workers > 1
+
+    async def __aenter__(self) -> Self:
+        try:
+            async with asyncio.TaskGroup() as starting:
+                for worker in self._workers:
+                    starting.create_task(worker.start())
+        except BaseExceptionGroup as group:
+            await self.__aexit__()
+            raise group.exceptions[0] from None
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(worker.stop() for worker in self._workers))
+
+    async def compute(self, request: Request) -> Episode:
+        """Computes an episode, in the worker that has the least to do.
+
+        Raises:
+            UserError: something that was given to the run is wrong.
+            BudgetSpent: a worker has used its share of what the run may cost.
+            WorkerDied: the worker ended.
+        """
+        if self._bound:
+            digest = hashlib.blake2b(request.key.encode(), digest_size=8).digest()
+            worker = self._workers[int.from_bytes(digest) % len(self._workers)]
+        else:
+            worker = min(self._workers, key=_Worker.busy)
+        return await worker.compute(request)
+
+
+class _Worker:
+    """One process, as its parent sees it."""
+
+    def __init__(self, share: Share, setup: Setup) -> None:
+        self._share, self._setup = share, setup
+        self._waiting: dict[int, asyncio.Future[Episode]] = {}
+        self._outbox: list[_Task] = []
+        self._count = 0
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[bytes] | None = None
+        self._ended: PolyclinicError | None = None
+
+    def busy(self) -> int:
+        """Returns how many episodes it is to compute."""
+        return len(self._waiting)
+
+    async def start(self) -> None:
+        """Starts the process and waits until its clinic is open."""
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # a file of the working directory must not pass for a module
+            "-m",
+            __name__,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            # An interrupt is the parent's business: it ends the workers in order.
+            start_new_session=True,
+            # Two workers on two cores with a pool of threads each would stand in each other's way.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        )
+        assert self._process.stderr is not None  # noqa: S101
+        self._listening = asyncio.create_task(_last_words(self._process.stderr))
+        self._send([_Hello(self._setup, self._share.number, self._share.of)])
+        opening = asyncio.get_running_loop().create_future()
+        self._reading = asyncio.create_task(self._read(opening))
+        await opening
+
+    async def compute(self, request: Request) -> Episode:
+        """Computes an episode."""
+        if self._ended is not None:
+            raise self._ended
+        loop = asyncio.get_running_loop()
+        coming: asyncio.Future[Episode] = loop.create_future()
+        self._count += 1
+        number, self._waiting[self._count] = self._count, coming
+        if not self._outbox:
+            loop.call_soon(self._post)
+        self._outbox.append(_Task(number, request))
+        return await coming
+
+    async def stop(self) -> None:
+        """Lets the process close what it holds open, or ends it where that takes too long."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), _ENDS_WITHIN)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        for task in (self._reading, self._listening):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _post(self) -> None:
+        tasks, self._outbox = self._outbox, []
+        self._send(tasks)
+
+    def _send(self, messages: list[Any]) -> None:
+        assert self._process is not None and self._process.stdin is not None  # noqa: S101
+        if not self._process.stdin.is_closing():
+            self._process.stdin.write(_frame(messages))
+
+    async def _read(self, opening: asyncio.Future[None]) -> None:
+        assert self._process is not None and self._process.stdout is not None  # noqa: S101
+        try:
+            while True:
+                head = await self._process.stdout.readexactly(_HEAD)
+                frame = await self._process.stdout.readexactly(int.from_bytes(head))
+                for message in _from_worker.decode(frame):
+                    match message:
+                        case _Ready():
+                            opening.set_result(None)
+                        case _Done():
+                            coming = self._waiting.pop(message.number)
+                            if not coming.done():
+                                coming.set_result(message.episode)
+                        case _Ended():
+                            kind = _ENDINGS.get(message.kind, WorkerDied)
+                            self._end(kind(message.problem), opening)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self._end(await self._death(), opening)
+
+    async def _death(self) -> WorkerDied:
+        assert self._process is not None and self._listening is not None  # noqa: S101
+        code = await self._process.wait()
+        words = (await self._listening).decode(errors="replace").strip()
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        said = f": {words.splitlines()[-1]}" if words else ""
+        return WorkerDied(f"worker {self._share.number + 1} of {self._share.of} ended with {how}{said}")
+
+    def _end(self, error: PolyclinicError, opening: asyncio.Future[None]) -> None:
+        self._ended = self._ended or error
+        if not opening.done():
+            opening.set_exception(self._ended)
+        for coming in self._waiting.values():
+            if not coming.done():
+                coming.set_exception(self._ended)
+        self._waiting.clear()
+
+
+async def _last_words(stream: asyncio.StreamReader) -> bytes:
+    """Passes on what a worker says on standard error, and returns the end of it."""
+    words = b""
+    while said := await stream.read(4096):
+        sys.stderr.write(said.decode(errors="replace"))
+        words = (words + said)[-_LAST_WORDS:]
+    return words
+
+
+def _frame(messages: list[Any]) -> bytes:
+    body = _encode(messages)
+    return len(body).to_bytes(_HEAD) + body
+
+
+# What follows runs in the worker.
+
+
+def main() -> None:
+    """Runs a worker until its input ends."""
+    # Whatever a library prints must not stand among the frames.
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with contextlib.suppress(BrokenPipeError):
+        asyncio.run(_work(out))
+
+
+async def _work(out: BinaryIO) -> None:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=2**20)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    answers = _Answers(out)
+    (hello,) = await _received(reader)
+    assert isinstance(hello, _Hello)  # noqa: S101
+    try:
+        async with open_clinic(hello.setup, Share(hello.number, hello.of)) as clinic:
+            # What is there now stays to the end: it need not be looked through for garbage.
+            gc.freeze()
+            answers.send(_Ready())
+            await _serve(clinic, reader, answers, at_once=_AT_ONCE if hello.setup.models() else 1)
+    except PolyclinicError as error:
+        answers.send(_ended(error))
+
+
+async def _serve(clinic: Clinic, reader: asyncio.StreamReader, answers: _Answers, *, at_once: int) -> None:
+    running: set[asyncio.Task[None]] = set()
+    # Rules never wait: one after another they let the worker look in between whether its input has ended.
+    places = asyncio.Semaphore(at_once)
+
+    async def answer(task: _Task) -> None:
+        try:
+            async with places:
+                await asyncio.sleep(0)
+                answers.send(_Done(task.number, await clinic.compute(task.request)))
+        except Exception as error:
+            answers.send(_ended(error))
+
+    try:
+        while messages := await _received(reader):
+            for message in messages:
+                if isinstance(message, _Task):
+                    _keep(answer(message), running)
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _keep(work: Coroutine[Any, Any, None], running: set[asyncio.Task[None]]) -> None:
+    task = asyncio.create_task(work)
+    running.add(task)
+    task.add_done_callback(running.discard)
+
+
+async def _received(reader: asyncio.StreamReader) -> list[_Hello | _Task]:
+    """Returns what the next frame holds; nothing where the input has ended."""
+    try:
+        head = await reader.readexactly(_HEAD)
+        return _to_worker.decode(await reader.readexactly(int.from_bytes(head)))
+    except asyncio.IncompleteReadError:
+        return []
+
+
+def _ended(error: Exception) -> _Ended:
+    kind = next((name for name, ending in _ENDINGS.items() if isinstance(error, ending)), "")
+    return _Ended(kind, str(error) if kind else f"{type(error).__name__}: {error}")
+
+
+class _Answers:
+    """Writes frames to the parent."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+
+    def send(self, message: _Ready | _Done | _Ended) -> None:
+        """Writes a message; waits where the parent is slow to read."""
+        frame = memoryview(_frame([message]))
+        while frame:
+            frame = frame[self._out.write(frame) :]
+
+
+if __name__ == "__main__":
+    main()

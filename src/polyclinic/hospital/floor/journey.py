@@ -1,0 +1,383 @@
+"""One visit to the hospital, from home and back: where somebody goes, waits and is served, in simulated time.
+
+What is said and decided there is the episode's, which comes from elsewhere (`episodes.py`); it enters at triage.
+
+1. The patient walks to the triage station; a nurse sends it to a department (agent-hospital §3.4.2).
+2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent.
+3. A doctor sees it, and may order examinations: what the doctor does with bare hands at once, the others where
+   they are done (§3.4.4-5).
+4. It comes back to the same doctor, who calls it before new patients: the diagnosis, or a referral, with which 2 and 3
+   begin again in another department, without the counter (§3.4.6).
+5. The plan, the pharmacy, the way home (§3.4.7).
+
+Who is told that it is closed goes home; so does whoever's episode failed, where it failed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Mapping, Sequence
+from enum import Enum
+from itertools import groupby
+from typing import Any
+
+from simpy import Event
+
+from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.floor.queues import Floor, Gone, Server
+from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job
+from polyclinic.hospital.plan.rota import WEEK, Rota
+from polyclinic.hospital.plan.ways import Ways
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    Acuity,
+    Called,
+    Consulted,
+    Diagnosed,
+    Dispensed,
+    Examined,
+    LeftUnseen,
+    Prescribed,
+    Queued,
+    Referred,
+    Registered,
+    Triaged,
+    VisitFailed,
+    Walked,
+    WentHome,
+    What,
+)
+from polyclinic.hospital.record.log import Log
+
+RIGHT_ACUITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
+"""How soon somebody must be seen, by how ill it is."""
+
+Steps = Generator[Event, Any, Any]
+
+
+class Ended(Enum):
+    """How a visit ended."""
+
+    SEEN = "seen"
+    IMPATIENT = "left: waited too long"
+    TURNED_AWAY = "left: closed or not admitted"
+    FAILED = "failed"
+
+
+class Visit:
+    """One coming to the hospital.
+
+    Args:
+        who: the resident's id.
+        number: from 1 within the illness.
+        department: where the illness belongs.
+        severity: how bad it is.
+        rng: for how long things take.
+        hospital: whose durations.
+    """
+
+    def __init__(
+        self, who: str, *, number: int, department: str, severity: str, rng: random.Random, hospital: Hospital
+    ) -> None:
+        self.who, self.number, self.department, self.severity, self.rng = who, number, department, severity, rng
+        # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
+        durations = hospital.durations
+        self.triage = durations.triage.draw(rng)
+        self.registration = durations.registration.draw(rng)
+        self.turn = durations.turn.draw(rng)
+        self.dispensing = durations.dispensing.draw(rng)
+        self.patience = None if durations.patience is None else durations.patience.draw(rng)
+        self.at = ""
+        self.acuity: Acuity | None = None
+        self.care = 0  # its number among those under care
+
+
+class House:
+    """The hospital at work: its floor, its ways, and what patients do there.
+
+    Args:
+        hospital: its file.
+        clock: simulated time.
+        log: gets what happens.
+        kinds: kind of each examination, by id; one that is not named here takes no time.
+    """
+
+    def __init__(self, hospital: Hospital, clock: Clock, log: Log, *, kinds: Mapping[str, str]) -> None:
+        self._hospital, self._clock, self._log, self._kinds = hospital, clock, log, kinds
+        self.rota = Rota(hospital)
+        self.ways = Ways(hospital.areas)
+        places = {id: area.capacity for id, area in hospital.areas.items()}
+        self.floor = Floor(clock, log, places=places, weekday=self.rota.weekday(0))
+        self.inside = 0
+        self._entrance = self._first(AreaKind.ENTRANCE)
+        self._home = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.HOME), self._entrance)
+        self._triage = self._desk(AreaKind.TRIAGE)
+        self._registration = self._desk(AreaKind.REGISTRATION)
+        self._pharmacy = self._desk(AreaKind.PHARMACY)
+        self.coming = self.ways.find(self._home, self._triage)
+        self._employ()
+
+    def _first(self, kind: AreaKind) -> str:
+        return next(id for id, area in self._hospital.areas.items() if area.kind is kind)
+
+    def _desk(self, kind: AreaKind) -> str:
+        """Returns the nearest area of a kind that is not empty of staff, where there is such a one."""
+        there = [id for id, area in self._hospital.areas.items() if area.kind is kind]
+        worked = {member.area for member in self._hospital.staff.values()}
+        return min(there, key=lambda id: (id not in worked, self.ways.find(self._entrance, id).seconds))
+
+    def _employ(self) -> None:
+        areas = self._hospital.areas
+        used = {self._triage, self._registration, self._pharmacy}
+        used |= {id for id, area in areas.items() if area.kind is AreaKind.EXAMINATION}
+        worked = {member.area for member in self._hospital.staff.values()}
+        doors = {self._triage, self._registration}
+        for member in self._hospital.staff.values():
+            begins = sorted(day * DAY + shift.begin for shift in member.shifts for day in shift.days)
+            if member.job is Job.DOCTOR:
+                queues: Sequence[str] = member.departments
+            else:
+                queues = [member.area] if member.area in used else []
+            server = Server(
+                member.id,
+                member.area,
+                begins=begins,
+                # One technician looks after all the places of its area.
+                alone=areas[member.area].kind is not AreaKind.EXAMINATION,
+                stays_for=() if member.area in doors else member.departments or None,
+            )
+            self.floor.employ(server, queues)
+            self._clock.start(self._works(server))
+        for department in self._hospital.departments:
+            self.floor.open(department)
+        for area in sorted(used - worked):
+            self.floor.employ(Server("", area, alone=False), [area])
+
+    def _works(self, server: Server) -> Steps:
+        """The shifts of a member of the staff, week by week; one that begins as another ends goes on with it."""
+        shifts = self._hospital.staff[server.id].shifts
+        spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in shifts for day in s.days)
+        monday = -self.rota.weekday(0) * DAY
+        while spans:
+            for number, (begin, end) in enumerate(spans):
+                if monday + end <= self._clock.now:
+                    continue
+                yield self._clock.at(monday + begin)
+                self.floor.begin(server)
+                yield self._clock.at(monday + end)
+                after = spans[number + 1][0] if number + 1 < len(spans) else spans[0][0] + WEEK
+                if after > end:
+                    self.floor.end(server)
+            monday += WEEK
+
+    # --- a visit
+
+    def visit(self, visit: Visit, decided: Event) -> Steps:
+        """Lets somebody come, be seen and go home.
+
+        Args:
+            visit: who comes.
+            decided: has the episode as its value; happens when triage is over at the earliest.
+
+        Returns:
+            How it ended (`Ended`) and the episode, which is None where nobody came to know it.
+        """
+        self.inside += 1
+        visit.at = self._home
+        ended, episode = yield from self._inside(visit, decided)
+        if visit.care:
+            self.floor.discharge(visit.care)
+        yield from self._walk(visit, self._home)
+        if ended is Ended.SEEN:
+            self._note(visit, WentHome())
+        self.inside -= 1
+        return ended, episode
+
+    def _inside(self, visit: Visit, decided: Event) -> Steps:
+        yield from self._walk(visit, self._triage)
+        nurse = yield from self._wait(visit, self._triage)
+        if isinstance(nurse, Gone):
+            return _ended(nurse), None
+        yield self._clock.wait(visit.triage)
+        episode: Episode = yield decided
+        self.floor.release(nurse)
+        if not episode.department:
+            return self._fail(visit, episode), episode
+        visit.acuity = episode.acuity
+        right = RIGHT_ACUITY[visit.severity]
+        self._note(
+            visit,
+            Triaged(
+                nurse=nurse.id,
+                department=episode.department,
+                acuity=episode.acuity,
+                right_department=visit.department,
+                right_acuity=right,
+            ),
+        )
+        yield from self._walk(visit, self._registration)
+        clerk = yield from self._wait(visit, self._registration)
+        if isinstance(clerk, Gone):
+            return _ended(clerk), episode
+        yield self._clock.wait(visit.registration)
+        self._note(visit, Registered(department=episode.department, visit=visit.number))
+        self.floor.release(clerk)
+        return (yield from self._doctors(visit, episode)), episode
+
+    def _doctors(self, visit: Visit, episode: Episode) -> Steps:
+        department = episode.department
+        for number, seen in enumerate(episode.seen):
+            doctor = yield from self._consult(visit, department, seen)
+            if isinstance(doctor, Gone):
+                return _ended(doctor)
+            if number + 1 == len(episode.seen) and not seen.refer_to:
+                ended = self._conclude(visit, episode, doctor, seen)
+                self.floor.release(doctor)
+                self.floor.refer(visit.care, "")
+                if ended is Ended.SEEN and (episode.dispensed or episode.withheld):
+                    ended = yield from self._collect(visit, episode)
+                return ended
+            self._note(visit, Referred(staff=doctor.id, from_department=department, to_department=seen.refer_to))
+            department = seen.refer_to
+            self.floor.refer(visit.care, department)
+            self.floor.release(doctor)
+            self._note(visit, Registered(department=department, visit=visit.number))
+        # The next doctor came to no report: the patient waits for it all the same.
+        doctor = yield from self._see_doctor(visit, department)
+        if isinstance(doctor, Gone):
+            return _ended(doctor)
+        yield self._clock.wait(visit.turn)
+        ended = self._fail(visit, episode)
+        self.floor.release(doctor)
+        return ended
+
+    def _conclude(self, visit: Visit, episode: Episode, doctor: Server, seen: Seen) -> Ended:
+        if episode.failed:
+            return self._fail(visit, episode)
+        diagnosed = Diagnosed(
+            staff=doctor.id,
+            diagnosis=seen.diagnosis,
+            right=episode.right_diagnosis,
+            right_examination=episode.right_examination,
+        )
+        self._note(visit, diagnosed)
+        prescribed = Prescribed(
+            staff=doctor.id, plan=episode.plan, treatment=episode.treatment, right=episode.right_treatment
+        )
+        self._note(visit, prescribed)
+        return Ended.SEEN
+
+    def _collect(self, visit: Visit, episode: Episode) -> Steps:
+        """The pharmacy."""
+        yield from self._walk(visit, self._pharmacy)
+        pharmacist = yield from self._wait(visit, self._pharmacy)
+        if isinstance(pharmacist, Gone):
+            return _ended(pharmacist)
+        yield self._clock.wait(visit.dispensing)
+        self._note(visit, Dispensed(staff=pharmacist.id, drugs=episode.dispensed, withheld=episode.withheld))
+        self.floor.release(pharmacist)
+        return Ended.SEEN
+
+    def _consult(self, visit: Visit, department: str, seen: Seen) -> Steps:
+        """A consultation with its examinations, up to the last talk; returns the doctor, who is still with the patient.
+
+        A `Gone` in place of the doctor says why the patient left before.
+        """
+        doctor = yield from self._see_doctor(visit, department)
+        if isinstance(doctor, Gone):
+            return doctor
+        yield self._clock.wait(seen.turns * visit.turn)
+        self._note(
+            visit,
+            Consulted(staff=doctor.id, department=department, turns=seen.turns, ordered=seen.examinations),
+        )
+        elsewhere: list[tuple[str, str]] = []
+        for examination in seen.examinations:
+            area = self._place(examination, doctor.area)
+            if area == doctor.area:
+                yield from self._examine(visit, doctor, examination)
+            else:
+                elsewhere.append((area, examination))
+        if not elsewhere:
+            return doctor
+        self.floor.release(doctor)
+        for area, group in groupby(elsewhere, key=lambda pair: pair[0]):
+            yield from self._walk(visit, area)
+            technician = yield from self._wait(visit, area)
+            if isinstance(technician, Gone):
+                return technician
+            for _, examination in group:
+                yield from self._examine(visit, technician, examination)
+            self.floor.release(technician)
+        doctor = yield from self._see_doctor(visit, department, back_to=doctor)
+        if isinstance(doctor, Server):
+            yield self._clock.wait(visit.turn)
+        return doctor
+
+    def _see_doctor(self, visit: Visit, department: str, *, back_to: Server | None = None) -> Steps:
+        hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
+        if hall is not None:
+            yield from self._walk(visit, hall)
+        doctor = yield from self._wait(visit, department, back_to=back_to)
+        if isinstance(doctor, Server):
+            if not visit.care:
+                visit.care = self.floor.take(department, doctor)
+            else:
+                self.floor.refer(visit.care, department, doctor)
+            yield from self._walk(visit, doctor.area)
+        return doctor
+
+    def _place(self, examination: str, room: str) -> str:
+        """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
+        areas = self._hospital.areas
+        kind = self._kinds.get(examination)
+        if kind is None or kind in areas[room].examinations:
+            return room
+        there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
+        return min(there, key=lambda id: self.ways.find(room, id).seconds, default=room)
+
+    def _examine(self, visit: Visit, staff: Server, examination: str) -> Steps:
+        kind = self._kinds.get(examination)
+        duration = None if kind is None else self._hospital.durations.examination.get(kind)
+        if duration is not None:
+            yield self._clock.wait(duration.draw(visit.rng))
+        self._note(visit, Examined(examination=examination, area=staff.area, staff=staff.id))
+
+    # --- the pieces
+
+    def _wait(self, visit: Visit, queue: str, *, back_to: Server | None = None) -> Steps:
+        """Waits for somebody; returns who calls, or why the patient has left."""
+        again = bool(visit.care)
+        self._note(visit, Queued(queue=queue, acuity=visit.acuity, again=again))
+        impatient = not again and visit.acuity is Acuity.ROUTINE and queue not in self._hospital.areas
+        ticket = self.floor.join(
+            queue, visit.acuity, again=again, back_to=back_to, patience=visit.patience if impatient else None
+        )
+        came: Server | Gone = yield ticket.called
+        waited = self._clock.now - ticket.since
+        if isinstance(came, Gone):
+            self._note(visit, LeftUnseen(reason=came.value, waited=waited))
+        else:
+            self._note(visit, Called(queue=queue, staff=came.id, area=came.area, waited=waited))
+        return came
+
+    def _walk(self, visit: Visit, to: str) -> Steps:
+        if visit.at == to:
+            return
+        way = self.ways.find(visit.at, to)
+        now = self._clock.now
+        self._note(visit, Walked(path=way.path, times=tuple(now + seconds for seconds in way.reached)))
+        visit.at = to
+        yield self._clock.wait(way.seconds)
+
+    def _fail(self, visit: Visit, episode: Episode) -> Ended:
+        self._note(visit, VisitFailed(who=episode.failed, error=episode.error, problem=episode.problem))
+        return Ended.FAILED
+
+    def _note(self, visit: Visit, what: What) -> None:
+        self._log.add(self._clock.now, visit.who, what)
+
+
+def _ended(why: Gone) -> Ended:
+    return Ended.IMPATIENT if why is Gone.PATIENCE else Ended.TURNED_AWAY

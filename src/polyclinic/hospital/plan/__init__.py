@@ -1,0 +1,1 @@
+"""The hospital as its file describes it: areas, ways, staff, hours."""

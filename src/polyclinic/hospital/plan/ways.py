@@ -1,0 +1,89 @@
+"""Shortest ways through a hospital's areas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from heapq import heappop, heappush
+
+from polyclinic.hospital.plan.plan import Area, AreaKind
+
+
+class Way:
+    """A way from one area to another.
+
+    Attributes:
+        path: the areas, first and last among them.
+        reached: seconds from setting out until each of them is reached.
+    """
+
+    __slots__ = ("path", "reached")
+
+    def __init__(self, path: tuple[str, ...], reached: tuple[int, ...]) -> None:
+        self.path, self.reached = path, reached
+
+    @property
+    def seconds(self) -> int:
+        """How long the whole way takes."""
+        return self.reached[-1]
+
+
+class Ways:
+    """Finds ways and areas; each is looked for once.
+
+    Args:
+        areas: by id.
+    """
+
+    def __init__(self, areas: Mapping[str, Area]) -> None:
+        self._areas = areas
+        self._found: dict[str, dict[str, Way]] = {}
+
+    @cached_property
+    def _neighbours(self) -> dict[str, dict[str, int]]:
+        both: dict[str, dict[str, int]] = {id: {} for id in self._areas}
+        for id, area in self._areas.items():
+            for other, seconds in area.ways.items():
+                both[id][other] = seconds
+                both[other].setdefault(id, seconds)
+        return both
+
+    def find(self, start: str, end: str) -> Way:
+        """Returns the shortest way; of equally short ones, the first by the areas' ids.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if start not in self._found:
+            self._found[start] = self._from(start)
+        try:
+            return self._found[start][end]
+        except KeyError:
+            raise ValueError(f"no way leads from {start} to {end}") from None
+
+    def nearest(self, start: str, kind: AreaKind, *, department: str | None = None) -> str | None:
+        """Returns the nearest area of a kind; where some name the department, the nearest of those.
+
+        Args:
+            start: from where.
+            kind: of area.
+            department: whose; areas that name no department are everybody's.
+        """
+        there = [id for id, area in self._areas.items() if area.kind is kind]
+        if department is not None:
+            named = [id for id in there if department in self._areas[id].departments]
+            there = named or [id for id in there if not self._areas[id].departments] or there
+        return min(there, key=lambda id: self.find(start, id).seconds, default=None)
+
+    def _from(self, start: str) -> dict[str, Way]:
+        found: dict[str, Way] = {}
+        heap: list[tuple[int, tuple[str, ...], tuple[int, ...]]] = [(0, (start,), (0,))]
+        while heap:
+            seconds, path, reached = heappop(heap)
+            if path[-1] in found:
+                continue
+            found[path[-1]] = Way(path, reached)
+            for other, more in self._neighbours[path[-1]].items():
+                if other not in found:
+                    heappush(heap, (seconds + more, (*path, other), (*reached, seconds + more)))
+        return found

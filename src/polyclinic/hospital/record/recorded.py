@@ -1,0 +1,155 @@
+"""Reading a run on disk: its log, its state at any time, its episodes; also while it goes on."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.hospital.care.episodes import Episode
+from polyclinic.hospital.record.happenings import Happening, What
+from polyclinic.hospital.record.run_file import RUN, take
+from polyclinic.hospital.record.world import World, apply, decode
+
+_WHAT = msgspec.json.Decoder(What)
+_EPISODE = msgspec.json.Decoder(Episode)
+_AT_ONCE = 1000  # rows held at a time
+
+
+class RecordedRun:
+    """A run on disk, to be read. Use it with `with`.
+
+    Args:
+        folder: the run's.
+
+    Raises:
+        BadInput: there is no run, one of another format, or something else; or it cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._connection = take(folder, write=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """What the run was started with."""
+        found: dict[str, Any] = msgspec.json.decode(self._about("configuration") or b"{}")
+        return found
+
+    @property
+    def package(self) -> str:
+        """The version of polyclinic that began the run."""
+        return (self._about("package") or b"").decode()
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """What the run said at its end; None while it has not come to one."""
+        value = self._about("summary")
+        return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+
+    def __len__(self) -> int:
+        return int(self._query("SELECT coalesce(max(seq) + 1, 0) FROM happenings")[0][0])
+
+    def happenings(self, *, begin: int = 0, end: int | None = None) -> Iterator[Happening]:
+        """Yields happenings in order, a bounded number of them in memory.
+
+        Args:
+            begin: number of the first.
+            end: number of the one after the last; None for all that there are when they are reached.
+
+        Raises:
+            BadInput: a row is damaged.
+        """
+        for seq, t, who, what in self._rows(begin, end):
+            yield self._happening(seq, t, who, what)
+
+    def seek(self, t: int) -> World:
+        """Returns the hospital as it is at a time, after all that happens at that very second.
+
+        Raises:
+            BadInput: a row is damaged.
+        """
+        found = self._query("SELECT world FROM snapshots WHERE t <= ? ORDER BY seq DESC LIMIT 1", t)
+        try:
+            world = decode(found[0][0]) if found else World()
+        except msgspec.DecodeError as error:
+            raise BadInput(f"a snapshot is damaged ({error})", path=self.folder / RUN) from None
+        for row in self._rows(world.seq + 1, None, until=t):
+            apply(world, self._happening(*row))
+        world.advance(t)
+        return world
+
+    def episode(self, key: str) -> Episode | None:
+        """Returns the medical part of a visit; None where it is not stored."""
+        found = self._query("SELECT episode FROM episodes WHERE key = ?", key)
+        return self._unpack(key, found[0][0]) if found else None
+
+    def episodes(self) -> Iterator[Episode]:
+        """Yields all episodes, by their keys."""
+        after = ""
+        while rows := self._query("SELECT key, episode FROM episodes WHERE key > ? ORDER BY key LIMIT 50", after):
+            for key, packed in rows:
+                yield self._unpack(key, packed)
+            after = rows[-1][0]
+
+    def _rows(self, begin: int, end: int | None, *, until: int | None = None) -> Iterator[tuple[int, int, str, bytes]]:
+        # In pieces, as a query that stays open would keep the run that goes on from tidying its file.
+        last = "" if until is None else f" AND t <= {int(until)}"
+        while end is None or begin < end:
+            some = _AT_ONCE if end is None else min(_AT_ONCE, end - begin)
+            rows = self._query(
+                f"SELECT seq, t, who, what FROM happenings WHERE seq >= ? AND seq < ?{last} ORDER BY seq",  # noqa: S608
+                begin,
+                begin + some,
+            )
+            yield from rows
+            if len(rows) < some:
+                return
+            begin += some
+
+    def _happening(self, seq: int, t: int, who: str, what: bytes) -> Happening:
+        try:
+            return Happening(seq=seq, t=t, who=who, what=_WHAT.decode(what))
+        except msgspec.DecodeError as error:
+            raise BadInput(f"happening {seq} is damaged ({error})", path=self.folder / RUN) from None
+
+    def _unpack(self, key: str, packed: bytes) -> Episode:
+        try:
+            return unpack(packed)
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise BadInput(f"episode {key} is damaged ({error})", path=self.folder / RUN) from None
+
+    def _about(self, name: str) -> bytes | None:
+        found = self._query("SELECT value FROM about WHERE name = ?", name)
+        return bytes(found[0][0]) if found else None
+
+    def _query(self, query: str, *values: object) -> list[Any]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise BadInput(f"cannot be read ({error})", path=self.folder / RUN) from None
+
+
+def pack(episode: Episode) -> bytes:
+    """Returns an episode as it is stored: compressed, as its traces repeat themselves."""
+    return zlib.compress(msgspec.json.encode(episode), 1)
+
+
+def unpack(packed: bytes) -> Episode:
+    """Returns the episode that `pack` packed."""
+    return _EPISODE.decode(zlib.decompress(packed))

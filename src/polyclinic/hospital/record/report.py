@@ -1,0 +1,247 @@
+"""The report of a run: one HTML file that needs no network and no script, with pictures and tables.
+
+What is in it comes from the log in one pass. Whatever a model, a case or a hospital file says is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any, TypeVar
+
+import msgspec
+
+from polyclinic import __version__
+from polyclinic.hospital.record.charts import Charts, by_time
+from polyclinic.hospital.record.log import Hash
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.results import Results, Share, Summary, Waits
+from polyclinic.hospital.record.series import Series, Tally
+
+_PAGE = Path(__file__).with_name("report.html")
+T = TypeVar("T")
+_SHARES = {
+    "triage": "sent to the right department",
+    "acuity": "judged as urgent as it was",
+    "over_triage": "judged more urgent (over-triage)",
+    "under_triage": "judged less urgent (under-triage)",
+    "examination": "a right examination was done",
+    "diagnosis": "the diagnosis is right",
+    "treatment": "the plan is right",
+}
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a report shows.
+
+    Attributes:
+        run: what the run is called.
+        seed: of the run; None where its configuration names none.
+        package: the version of polyclinic that began the run.
+        finished: whether the run has come to its end; else these are the figures so far.
+        happenings: lines of the log.
+        log_hash: of the log.
+        summary: what the log says.
+        series: the same by day, hour and department.
+    """
+
+    run: str
+    seed: int | None
+    package: str
+    finished: bool
+    happenings: int
+    log_hash: str
+    summary: Summary
+    series: Series
+
+
+class _Names(msgspec.Struct, frozen=True):
+    """What a hospital's file calls its departments, areas and staff, in English; ids where it is not known."""
+
+    departments: Mapping[str, str]
+    areas: Mapping[str, str]
+    staff: Mapping[str, str]
+
+
+def figures(run: RecordedRun, *, name: str = "") -> Figures:
+    """Reads the log of a run, once and in order, and returns what it says.
+
+    Args:
+        run: the run.
+        name: what it is called; the folder's name by default.
+
+    Raises:
+        BadInput: the run is damaged.
+    """
+    results, tally, hashed, n = Results(), Tally(), Hash(), 0
+    finished = run.summary is not None
+    for n, happening in enumerate(run.happenings(), 1):  # noqa: B007
+        results.add(happening)
+        tally.add(happening)
+        hashed.add(happening)
+    seed = run.configuration.get("seed")
+    return Figures(
+        run=name or run.folder.resolve().name,
+        seed=seed if isinstance(seed, int) else None,
+        package=run.package,
+        finished=finished,
+        happenings=n,
+        log_hash=hashed.hex(),
+        summary=results.summary(),
+        series=tally.series(),
+    )
+
+
+def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) -> str:
+    """Returns the report as HTML.
+
+    Args:
+        figures: what it shows.
+        configuration: of the run; names of departments and staff are taken from its hospital.
+
+    Raises:
+        MissingExtra: what draws the pictures is not installed.
+    """
+    seed = "" if figures.seed is None else f", seed {figures.seed}"
+    visits = f"{figures.summary.arrived} visit{'s' if figures.summary.arrived != 1 else ''}"
+    source = f"Run {figures.run}{seed}, {visits}."
+    names = _names(configuration or {})
+    body = (
+        []
+        if figures.finished
+        else ['<p class="open">The run has not come to its end: these are its figures so far.</p>']
+    )
+    if figures.summary.arrived:
+        body += _sections(figures, names, source)
+    else:
+        body.append("<p>Nobody has come to the hospital.</p>")
+    made_from = f"{source[:-1]}, {figures.happenings} happenings over {len(figures.series.days)} days."
+    return Template(_PAGE.read_text("utf-8")).substitute(
+        title=escape(f"The hospital: {figures.run}"),
+        made_from=escape(made_from),
+        made_by=escape(
+            f"Written by polyclinic {__version__}, the run by {figures.package}; hash of its log: {figures.log_hash}"
+        ),
+        body="\n".join(body),
+    )
+
+
+def _sections(figures: Figures, names: _Names, source: str) -> list[str]:
+    charts, summary, series = Charts(), figures.summary, figures.series
+    departments = {id: names.departments.get(id, id) for id in {*summary.waits, *series.diagnosis}}
+    diagnosis = _renamed(series.diagnosis, departments)
+    over_time, each = by_time(series.days)
+
+    def figure(title: str, svg: str, says: str) -> str:
+        return f"<figure><h3>{escape(title)}</h3>{svg}<figcaption>{escape(f'{says} {source}')}</figcaption></figure>"
+
+    by_acuity = (
+        "How soon patients were to be seen: as the nurse judged it, beside as it should have been; % of each row."
+    )
+    parts = [
+        "<h2>Visits</h2>",
+        _table(("", "visits"), [(name, str(n)) for name, n in _ends(summary)]),
+        figure(
+            "Visits over time", charts.arrivals(series.days), "Bars: by the day on which they ended; dots: arrivals."
+        ),
+        figure(
+            "People in the hospital by hour of the day",
+            charts.census(series.hours),
+            "At each full hour, mean over the days on which somebody was there.",
+        ),
+        "<h2>Right and wrong</h2>",
+        _shares_table({text: getattr(summary, name) for name, text in _SHARES.items()}),
+        '<p class="note">95 % intervals are Wilson\'s. Visits of one resident are not independent: where many come '
+        "back, the intervals are a little too narrow. Visits that failed stand outside every share.</p>",
+    ]
+    if diagnosis:
+        says = "In brackets: diagnoses."
+        parts.append(figure("Right diagnoses by department", charts.shares(diagnosis), says))
+        parts.append(figure("Right diagnoses over time", charts.by_day(over_time, each=each), "With 95 % intervals."))
+    if summary.acuity.n:
+        parts.append(figure("Over-triage and under-triage", charts.triage(series.acuity), by_acuity))
+    if summary.waits:
+        waits = _renamed(summary.waits, departments)
+        parts.append("<h2>Waiting</h2>")
+        says = "For the first talk with a doctor; in brackets: calls."
+        parts.append(figure("Waiting times by department", charts.waits(waits), says))
+        parts.append(_waits_table("department", waits))
+    if summary.area_waits:
+        parts.append(_waits_table("area", _renamed(summary.area_waits, names.areas)))
+    if any(sum(row.values()) for row in series.outcomes.values()):
+        parts.append("<h2>Outcomes</h2>")
+        says = "At the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
+        parts.append(figure("How patients were afterwards", charts.outcomes(series.outcomes), says))
+    if any(work.at_work for work in summary.work.values()):
+        parts.append("<h2>Staff</h2>")
+        work = _renamed(summary.work, names.staff)
+        says = "From the call of a patient to the end of the service, over all shifts of the log."
+        parts.append(figure("Occupancy of the staff", charts.occupancy(work), says))
+        rows = [
+            (id, f"{w.at_work / 3600:.1f}", f"{w.busy / 3600:.1f}", str(w.called)) for id, w in sorted(work.items())
+        ]
+        parts.append(_table(("", "hours at work", "hours with patients", "calls"), rows))
+    return parts
+
+
+def _ends(summary: Summary) -> list[tuple[str, int]]:
+    rows = [("came to the hospital", summary.arrived), ("treated and gone home", summary.seen)]
+    rows += [(f"left: {reason}", n) for reason, n in summary.left.items()]
+    rows += [(f"failed: {error}", n) for error, n in summary.failed.items()]
+    rows += [("still inside", summary.inside)] if summary.inside else []
+    return [*rows, ("sent on to another department", summary.referred), ("residents who fell ill", summary.fell_ill)]
+
+
+def _shares_table(shares: Mapping[str, Share]) -> str:
+    def percent(value: float | None) -> str:
+        return "–" if value is None else f"{value:.1f}"
+
+    rows = [
+        (text, percent(s.percent), f"{percent(s.low)} to {percent(s.high)}", f"{s.right} of {s.n}")
+        for text, s in shares.items()
+    ]
+    return _table(("", "%", "95 % interval", "visits"), rows)
+
+
+def _waits_table(what: str, waits: Mapping[str, Waits]) -> str:
+    rows = [
+        (name, str(w.n), *(f"{seconds / 60:.0f}" for seconds in (w.mean, w.median, w.p90, w.p99, w.longest)))
+        for name, w in sorted(waits.items())
+    ]
+    return _table((what, "calls", "mean (min)", "median", "90 %", "99 %", "longest"), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def row(tag: str, cells: Sequence[str]) -> str:
+        side = ["", *[' class="n"'] * (len(cells) - 1)]
+        inner = "".join(f"<{tag}{c}>{escape(cell)}</{tag}>" for c, cell in zip(side, cells, strict=True))
+        return f"<tr>{inner}</tr>"
+
+    return f"<table><thead>{row('th', heads)}</thead><tbody>{''.join(row('td', r) for r in rows)}</tbody></table>"
+
+
+def _renamed(values: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
+    """Returns the same with names in place of ids; where two have one name, the ids stand beside."""
+    called = [names.get(id, id) for id in values]
+    return {
+        (f"{name} [{id}]" if called.count(name) > 1 else name): value
+        for name, (id, value) in zip(called, values.items(), strict=True)
+    }
+
+
+def _names(configuration: Mapping[str, Any]) -> _Names:
+    hospital = configuration.get("hospital")
+    hospital = hospital if isinstance(hospital, dict) else {}
+
+    def english(names: object) -> str | None:
+        return names.get("en") if isinstance(names, dict) else None
+
+    def named(part: str, key: str | None) -> dict[str, str]:
+        things = hospital.get(part)
+        found = {} if not isinstance(things, dict) else things
+        all_named = {id: english(t if key is None else t.get(key)) for id, t in found.items() if isinstance(t, dict)}
+        return {id: name for id, name in all_named.items() if name}
+
+    return _Names(named("departments", None), named("areas", "name"), named("staff", "name"))

@@ -1,0 +1,1 @@
+"""The town: who lives there, who falls ill, and how that goes on."""

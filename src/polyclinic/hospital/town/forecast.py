@@ -1,0 +1,102 @@
+"""Lets a model say how an illness goes on after a visit (agent-hospital §3.4, follow-up), in place of the drawn course.
+
+The model stands for nature, not for anybody who plays: it is told the disease. Where its answer cannot be used there is
+no course, and the follow-up has failed: nothing is put in its place, and it stands outside every mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import PlayFailure
+from polyclinic.hospital.record.happenings import Outcome
+from polyclinic.hospital.town.illness import Course, next_severity, recovering, severity_of
+from polyclinic.models.model import Model
+from polyclinic.prompts import read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+LONGEST = 365
+"""Days to recovery at most; beyond a year an illness has not been recovered from."""
+
+
+class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model answers. `days` count where the illness is recovered from."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=600)]
+    course: Literal["recovers", "worsens"]
+    days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST)]
+
+
+class NoCourse(msgspec.Struct, frozen=True, kw_only=True):
+    """A follow-up that failed: how the illness goes on is not known.
+
+    Attributes:
+        error: the name of the failure.
+        problem: what it said.
+    """
+
+    error: str
+    problem: str
+
+
+async def course_by_model(
+    case: Case,
+    model: Model,
+    *,
+    visit: int,
+    diagnosis: str,
+    treatment: Sequence[str],
+    follow_up_days: int,
+    temperature: float | None = None,
+) -> Course | NoCourse:
+    """Asks a model how an illness goes on; its answer has the meaning of `polyclinic.hospital.town.illness.course`.
+
+    Args:
+        case: the illness at this visit.
+        model: any door.
+        visit: from 1 within the illness.
+        diagnosis: what the doctor took it for; "" where it committed to none.
+        treatment: what was prescribed and handed out; empty where nothing was done.
+        follow_up_days: days from the visit to the follow-up.
+        temperature: as `Model.ask`.
+
+    Raises:
+        WrongKey: the endpoint wants another key.
+        BudgetSpent: the run has cost what it may cost.
+    """
+    presentation, severity = case.presentation, severity_of(case)
+    prompts = read_prompts(PROMPTS)[presentation.language]
+    question = prompts(
+        "illness",
+        age="?" if presentation.age is None else f"{presentation.age:g}",
+        sex=prompts(presentation.sex) if presentation.sex else "?",
+        complaint=presentation.complaint,
+        disease=case.truth.diagnoses[0].name,
+        severity=prompts(severity),
+        plan=_lines(case.truth.treatment, prompts("none")),
+        diagnosis=diagnosis or prompts("none"),
+        treatment=_lines(treatment, prompts("none")),
+    )
+    try:
+        reply = await model.ask(
+            [("system", prompts("forecast")), ("user", question)],
+            answer=Forecast,
+            temperature=temperature,
+            purpose=f"course {case.id}/{visit}",
+        )
+    except PlayFailure as failure:
+        return NoCourse(error=type(failure).__name__, problem=str(failure))
+    forecast: Forecast = reply.value
+    if forecast.course == "worsens":
+        return Course(outcome=Outcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
+    return recovering(forecast.days, severity, follow_up_days=follow_up_days)
+
+
+def _lines(items: Sequence[str], none: str) -> str:
+    return "\n".join(f"- {item}" for item in items) or none

@@ -1,0 +1,285 @@
+"""Who lives in the town: each resident depends on the seed and its own number alone, and is made when asked for.
+
+Ages and sexes of all residents are two small arrays, as whoever draws the town's illness needs them all at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import overload
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.cases.record import History
+from polyclinic.generation.draw import Person, read_people
+from polyclinic.hospital.plan.plan import Job, Member
+from polyclinic.knowledge.knowledge import AGE_BANDS
+from polyclinic.language.language import Language
+from polyclinic.seeds import derive
+
+TEMPLATES = Path(__file__).parent / "profiles.yaml"
+
+BANDS = tuple(AGE_BANDS)
+SEXES: tuple[Sex, ...] = ("female", "male")
+
+_HABITS = 2
+
+
+class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    en: str
+    zh: str
+
+    def get(self, language: Language) -> str:
+        return self.en if language == "en" else self.zh
+
+
+class _Drug(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    atc: str
+
+
+class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    text: _Said
+    share: dict[str, float]
+    sex: Sex | None = None
+    drug: _Drug | None = None
+
+
+class _Intolerance(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    share: float
+    atc: tuple[str, ...]
+
+
+class Town(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How old people are: the share of each age band, and of women in it."""
+
+    age: dict[str, float]
+    female: dict[str, float]
+
+    def shares(self) -> npt.NDArray[np.float64]:
+        """Returns the share of the town by age band and sex, (bands, 2), women first."""
+        age = np.array([self.age[b] for b in BANDS])
+        female = np.array([self.female[b] for b in BANDS])
+        return np.stack([age * female, age * (1 - female)], axis=1)
+
+
+class Templates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What residents are put together from, and what is said about staff."""
+
+    town: Town
+    households: dict[str, tuple[_Said, ...]]
+    habits: dict[str, tuple[_Said, ...]]
+    conditions: tuple[_Condition, ...]
+    intolerances: tuple[_Intolerance, ...]
+    staff: dict[Job, tuple[_Said, ...]]
+
+
+@functools.cache
+def read_templates(path: Path = TEMPLATES) -> Templates:
+    """Reads what residents are put together from; the same object for the same path."""
+    import yaml  # noqa: PLC0415
+
+    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), Templates)
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be said of a resident in other words than the templates'.
+
+    Attributes:
+        about: one line on the person, which everybody sees at the door.
+        household: whom it lives with, a sentence.
+        habits: what it likes and does, a sentence each.
+        past: what happened in its life before, beside its conditions.
+    """
+
+    about: str = ""
+    household: str
+    habits: tuple[str, ...]
+    past: str = ""
+
+
+class Resident(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who lives in the town. Texts are in its language.
+
+    Attributes:
+        id: "r00001" is the first.
+        name: made up.
+        age: in years.
+        sex: as recorded.
+        language: in which it speaks.
+        occupation: what it does all day.
+        about: one line on the person; "" where nothing is known.
+        household: whom it lives with.
+        habits: what it likes and does.
+        conditions: what was so before, a sentence each.
+        medications: what it takes, a sentence each.
+        allergies: what it does not tolerate, a sentence each.
+        takes: ATC codes of what it takes.
+        avoid: beginnings of the ATC codes of drugs that it does not tolerate.
+    """
+
+    id: str
+    name: str
+    age: int
+    sex: Sex
+    language: Language
+    occupation: str
+    about: str = ""
+    household: str
+    habits: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    medications: tuple[str, ...] = ()
+    allergies: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+
+    @property
+    def history(self) -> History:
+        """What was so before any illness, for a record."""
+        between = "" if self.language == "zh" else " "
+        return History(
+            past=between.join(self.conditions),
+            medications=between.join(self.medications),
+            allergies=between.join(self.allergies),
+            personal=between.join((self.household, *self.habits)),
+        )
+
+    @property
+    def person(self) -> Person:
+        """The resident as whoever draws its cases needs it."""
+        comma, stop = ("，", "。") if self.language == "zh" else (", ", ". ")
+        about = f"{self.name}{comma}{self.occupation}"
+        about = f"{about}{stop}{self.about}" if self.about else about
+        return Person(age=self.age, sex=self.sex, about=about, history=self.history)
+
+
+class Residents(Sequence[Resident]):
+    """All residents; each is made anew whenever it is asked for, always the same.
+
+    Attributes:
+        ages: in years, one a resident.
+        bands: the age band, as its place in `BANDS`.
+        sexes: the sex, as its place in `SEXES`.
+        town: how ages and sexes were drawn.
+    """
+
+    def __init__(
+        self, n: int, seed: int, *, language: Language = "en", profiles: Mapping[str, Profile] | None = None
+    ) -> None:
+        self._n, self._seed, self._language, self._profiles = n, seed, language, profiles or {}
+        self._templates, self._people = read_templates(), read_people()[language]
+        self.town = self._templates.town
+        drawn = uniforms(seed, "residents", n=3 * n).reshape(n, 3)
+        shares = np.array([self.town.age[b] for b in BANDS])
+        self.bands = np.searchsorted(np.cumsum(shares)[:-1], drawn[:, 0], side="right").astype(np.uint8)
+        female = np.array([self.town.female[b] for b in BANDS])[self.bands]
+        self.sexes = (drawn[:, 1] >= female).astype(np.uint8)
+        first, last = (np.array([AGE_BANDS[b][side] for b in BANDS])[self.bands] for side in (0, 1))
+        self.ages = (first + drawn[:, 2] * (last - first + 1)).astype(np.uint8)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, number: int) -> Resident: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Resident, ...]: ...
+
+    def __getitem__(self, number: int | slice) -> Resident | tuple[Resident, ...]:
+        if isinstance(number, slice):
+            return tuple(self[i] for i in range(*number.indices(self._n)))
+        number = number + self._n if number < 0 else number
+        if not 0 <= number < self._n:
+            raise IndexError(f"resident {number}; there are {self._n}")
+        resident = self._make(number)
+        profile = self._profiles.get(resident.id)
+        if profile is None:
+            return resident
+        return msgspec.structs.replace(
+            resident,
+            about=profile.about,
+            household=profile.household,
+            habits=profile.habits,
+            conditions=(*resident.conditions, *filter(None, [profile.past])),
+        )
+
+    def with_profiles(self, profiles: Mapping[str, Profile]) -> Residents:
+        """Returns the same residents, some in other words, by their ids."""
+        return Residents(self._n, self._seed, language=self._language, profiles={**self._profiles, **profiles})
+
+    def number(self, resident: str) -> int:
+        """Returns the number of the resident with an id, from 0.
+
+        Raises:
+            KeyError: there is none.
+        """
+        number = int(resident[1:]) - 1 if resident[:1] == "r" and resident[1:].isdecimal() else -1
+        if not 0 <= number < self._n:
+            raise KeyError(resident)
+        return number
+
+    def _make(self, number: int) -> Resident:
+        rng, language, templates = derive(self._seed, "resident", number), self._language, self._templates
+        band, sex = BANDS[self.bands[number]], SEXES[self.sexes[number]]
+        given, family = rng.choice(getattr(self._people, sex)), rng.choice(self._people.family)
+        occupation = rng.choice(self._people.occupations[band])
+        household, habits = rng.choice(templates.households[band]), rng.sample(templates.habits[band], _HABITS)
+        conditions = [
+            condition
+            for condition in templates.conditions
+            # The draw comes first, so that the generator goes on in the same way for everybody.
+            if rng.random() < condition.share.get(band, 0.0) and condition.sex in (None, sex)
+        ]
+        intolerances = [kind for kind in templates.intolerances if rng.random() < kind.share]
+        drugs = [condition.drug for condition in conditions if condition.drug is not None]
+        return Resident(
+            id=f"r{number + 1:05d}",
+            name=f"{family}{given}" if language == "zh" else f"{given} {family}",
+            age=int(self.ages[number]),
+            sex=sex,
+            language=language,
+            occupation=occupation,
+            household=household.get(language),
+            habits=tuple(habit.get(language) for habit in habits),
+            conditions=tuple(condition.text.get(language) for condition in conditions),
+            medications=tuple(drug.get(language) for drug in drugs),
+            allergies=tuple(kind.get(language) for kind in intolerances),
+            takes=tuple(drug.atc for drug in drugs),
+            avoid=tuple(atc for kind in intolerances for atc in kind.atc),
+        )
+
+
+def residents(n: int, seed: int, *, language: Language = "en") -> Residents:
+    """Returns the residents of a town.
+
+    Args:
+        n: how many; resident i is the same whatever `n`.
+        seed: the same seed gives the same residents.
+        language: in which they speak.
+    """
+    return Residents(n, seed, language=language)
+
+
+def about_member(member: Member, language: Language, *, seed: int) -> str:
+    """Returns one line on a member of the staff: the hospital file's, else one that is drawn."""
+    if language in member.about:
+        return member.about[language]
+    return derive(seed, "about", member.id).choice(read_templates().staff[member.job]).get(language)
+
+
+def uniforms(seed: int, *purpose: str | int, n: int) -> npt.NDArray[np.float64]:
+    """Returns n numbers from 0 to 1 (excluded); number i is the same whatever `n`, on every machine.
+
+    Args:
+        seed: the run's seed.
+        purpose: as `polyclinic.seeds.derive`.
+        n: how many.
+    """
+    # NumPy promises the raw bits of a generator for good, and not what its distributions make of them.
+    raw = np.random.PCG64(derive(seed, *purpose).getrandbits(128)).random_raw(n)
+    return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -1,0 +1,249 @@
+"""The medical director by rules: lists and words are compared, so that the benchmark runs without a model.
+
+In each aspect a score from 0 to 1 is a weighted mean of shares, and three cuts make it a grade:
+
+1. symptoms: of the complaint's and the history's points, those that the report's symptoms hold, in these words or as
+   one of the symptoms that the knowledge knows.
+2. examinations: of the examinations with results in the record, those that the report names.
+3. diagnosis: how alike the names are, on average, of the principal one, and the other way round.
+4. rationale, treatment: words of the reference in the report; and the diagnosis, as a wrong one drags both down.
+
+Weights and cuts of diagnosis, rationale and treatment are fitted to recorded letters (`python -m bench judges`). There
+are none of symptoms and examinations: there quarters of the share are the grades, by convention. Nothing in common is
+D; where the reference says nothing there is no grade. Words are compared, not what they mean: single grades are rough.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Report
+from polyclinic.judges.director import lengths_of
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.names import Names
+from polyclinic.language.clauses import clauses
+from polyclinic.language.language import Language
+from polyclinic.language.overlap import coverage, pieces, resemblance
+from polyclinic.metrics.accuracy import identity
+from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
+
+VERSION = 1
+"""Grows when the rules come to mean something else."""
+
+HALF = 0.5
+"""From which share of its words on a point of the reference counts as said."""
+
+Link = Callable[[str], frozenset[str]]
+"""From the name of a disease to its ICD-10 codes; empty where it has none."""
+
+Shares = dict[str, float]
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """How shares become a grade.
+
+    Attributes:
+        weights: by the name of the share; they sum to 1. Where the first share is 0 the grade is D, as nothing was
+            found in common, however the others do.
+        cuts: the least scores of C, B and A.
+    """
+
+    weights: dict[str, float]
+    cuts: tuple[float, float, float]
+
+    def score(self, shares: Shares) -> float:
+        """Returns the weighted mean of the shares, 0 to 1."""
+        return sum(weight * shares[name] for name, weight in self.weights.items())
+
+    def grade(self, shares: Shares) -> Grade:
+        """Returns the grade of the shares."""
+        if shares[next(iter(self.weights))] == 0:
+            return Grade.D
+        return Grade(1 + sum(self.score(shares) >= cut for cut in self.cuts))
+
+
+QUARTERS = (0.25, 0.5, 0.75)
+
+SCALES: dict[Aspect, Scale] = {
+    Aspect.SYMPTOMS: Scale(weights={"said": 1.0}, cuts=QUARTERS),
+    Aspect.EXAMINATIONS: Scale(weights={"done": 1.0}, cuts=QUARTERS),
+    Aspect.DIAGNOSIS: Scale(weights={"all": 1.0, "principal": 0.0, "spared": 0.0}, cuts=(0.0, 0.204, 0.7)),
+    Aspect.RATIONALE: Scale(weights={"words": 0.6, "diagnosis": 0.4}, cuts=(0.0, 0.229, 0.658)),
+    Aspect.TREATMENT: Scale(weights={"words": 0.9, "diagnosis": 0.1}, cuts=(0.066, 0.12, 0.355)),
+}
+"""The fitted scales, which `python -m bench judges` prints; a test fits them again."""
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One aspect of a report beside the reference.
+
+    Attributes:
+        shares: by name, each from 0 to 1; empty where the reference says nothing of it.
+        matched: points of the reference that the report has.
+        missed: those that it does not have.
+        extra: points of the report that the reference does not have.
+    """
+
+    shares: Shares
+    matched: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+
+class RulesJudge:
+    """Rules as the director; see the module.
+
+    Args:
+        knowledge: knows which names of diseases and of examinations mean the same.
+        link: finds the ICD-10 codes of a disease's name; two names that share one are alike. The scales are fitted
+            without: with one, names score higher, and `judge_fitting.fitted` gives scales of its own.
+        scales: how shares become grades.
+    """
+
+    name = "rules"
+    version = VERSION
+
+    def __init__(
+        self, knowledge: Knowledge, *, link: Link | None = None, scales: dict[Aspect, Scale] | None = None
+    ) -> None:
+        self._knowledge, self._names = knowledge, Names(knowledge)
+        self._lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in get_args(Language)}
+        self._link = None if link is None else functools.cache(link)
+        self._scales = {**SCALES, **(scales or {})}
+
+    @property
+    def prompts(self) -> str:
+        """The hash of the weights and cuts."""
+        return hashlib.sha256(msgspec.json.encode(self._scales, order="deterministic")).hexdigest()[:16]
+
+    async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
+        """Grades a report; see `Judge.grade`. Never fails."""
+        compared = self.compare(case, report)
+        aspects = aspects_of(one_step=one_step)
+        language = case.presentation.language
+        without = {aspect: _NO_REFERENCE for aspect in aspects if not compared[aspect].shares}
+        return Judgement(
+            case=case.id,
+            judge=self.name,
+            version=self.version,
+            prompts=self.prompts,
+            one_step=one_step,
+            grades={
+                aspect: None if aspect in without else self._scales[aspect].grade(compared[aspect].shares)
+                for aspect in aspects
+            },
+            analyses={aspect: _analysis(compared[aspect], language) for aspect in aspects},
+            unreadable=without,
+            lengths=lengths_of(report, one_step=one_step),
+        )
+
+    def compare(self, case: Case, report: Report) -> dict[Aspect, Compared]:
+        """Returns every aspect of a report beside the reference."""
+        truth = case.truth
+        diagnosis = self._diagnoses([d.name for d in truth.diagnoses], [d.name for d in report.diagnoses])
+        named = diagnosis.shares.get("all", 0.0)
+        return {
+            Aspect.SYMPTOMS: self._symptoms(case, report),
+            Aspect.EXAMINATIONS: self._examinations(case, report),
+            Aspect.DIAGNOSIS: diagnosis,
+            Aspect.RATIONALE: _texts(truth.rationale, report.rationale, named),
+            Aspect.TREATMENT: _texts(truth.treatment, report.treatment, named),
+        }
+
+    def likeness(self, first: str, second: str) -> float:
+        """Returns how alike two names of diseases are, 0 to 1.
+
+        1 for the same disease or a shared code, 0 for two diseases that the knowledge tells apart, else by their words.
+        """
+        one, other = identity(first, self._knowledge), identity(second, self._knowledge)
+        if one == other:
+            return 1.0
+        if {one, other} <= self._knowledge.diseases.keys():
+            return 0.0
+        if self._link is not None and self._link(first) & self._link(second):
+            return 1.0
+        return resemblance(first, second)
+
+    def _diagnoses(self, reference: Sequence[str], given: Sequence[str]) -> Compared:
+        if not reference:
+            return Compared({}, extra=tuple(given))
+        table = [[self.likeness(wanted, name) for name in given] for wanted in reference]
+        best = [max(row, default=0.0) for row in table]
+        back = [max((row[j] for row in table), default=0.0) for j in range(len(given))]
+        return Compared(
+            {"all": _mean(best), "principal": best[0], "spared": _mean(back)},
+            *_divided(reference, best),
+            extra=tuple(name for name, share in zip(given, back, strict=True) if share < HALF),
+        )
+
+    def _symptoms(self, case: Case, report: Report) -> Compared:
+        language, history = case.presentation.language, case.record.history
+        if history.symptoms:
+            wanted = history.symptoms
+        else:
+            texts = (case.presentation.complaint, history.present)
+            wanted = tuple(dict.fromkeys(c for text in texts for c in clauses(text, language) if pieces(c)))
+        whole = "\n".join(report.symptoms)
+        lexicon = self._lexicons[language]
+        known = {id for item in report.symptoms for id in _said_of(lexicon, item)}
+        shares = [
+            1.0 if (meant := _said_of(lexicon, point)) and meant <= known else coverage(point, whole)
+            for point in wanted
+        ]
+        matched, missed = _divided(wanted, shares)
+        return Compared({"said": len(matched) / len(wanted)} if wanted else {}, matched, missed)
+
+    def _examinations(self, case: Case, report: Report) -> Compared:
+        names = self._names.of(case.record.findings)
+        # Of a record in which everything has been examined, a doctor need not order everything.
+        told = names.look_up("\n".join(case.truth.rationale))[0]
+        wanted = tuple(dict.fromkeys(finding.examination for finding in told)) or names.recorded()
+        found = {finding.examination for item in report.examinations for finding in names.look_up(item)[0]}
+        matched, missed = _divided(wanted, [float(name in found) for name in wanted])
+        extra = tuple(item for item in report.examinations if not names.look_up(item)[0])
+        return Compared({"done": len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
+
+
+def _said_of(lexicon: Lexicon, text: str) -> set[str]:
+    """Returns the symptoms that a text says are there."""
+    return {id for id, there in lexicon.read(text).items() if there}
+
+
+def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> Compared:
+    whole = "\n".join(given)
+    all_of_it = "\n".join(reference)
+    shares = {"words": coverage(all_of_it, whole), "diagnosis": named} if pieces(all_of_it) else {}
+    return Compared(shares, *_divided(reference, [coverage(point, whole) for point in reference]))
+
+
+def _divided(points: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the points that were said and those that were not."""
+    both = list(zip(points, shares, strict=True))
+    return tuple(p for p, share in both if share >= HALF), tuple(p for p, share in both if share < HALF)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+_NO_REFERENCE = "the reference says nothing of it"
+_ENDS = " .;。；"
+_SAYS: dict[Language, tuple[str, str, str, str, str, str]] = {
+    "en": ("Agrees: ", "Missing: ", "Beyond the reference: ", "; ", ". ", "There is nothing to compare."),
+    "zh": ("相符：", "遗漏：", "参考之外：", "；", "。", "没有可比较的内容。"),
+}
+
+
+def _analysis(compared: Compared, language: Language) -> str:
+    """Returns in words what was matched and what was missed."""
+    *labels, between, end, nothing = _SAYS[language]
+    parts = zip(labels, (compared.matched, compared.missed, compared.extra), strict=True)
+    said = [label + between.join(point.rstrip(_ENDS) for point in points) for label, points in parts if points]
+    return (end.join(said) + end).strip() if said else nothing

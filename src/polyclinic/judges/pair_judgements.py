@@ -1,0 +1,143 @@
+"""What a judge's answers on pairs of dialogues come to (aie-saps §2.4, §4.4.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, of_both_orders, strengths, win_rates
+
+View = Literal["doctor", "patient"]
+Better = Literal["first", "second", "tie"]
+
+CRITERIA: dict[View, tuple[str, ...]] = {
+    "doctor": ("inquiry", "logic", "diagnosis", "patient", "total"),
+    "patient": ("effective", "clear", "understand", "empathy", "total"),
+}
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question to the judge.
+
+    Attributes:
+        case: the case's id.
+        view: as whom it judged.
+        first: the doctor whose dialogue was shown first.
+        second: the other.
+        analysis: why.
+        better: by criterion; empty where no answer could be used.
+        error: the name of the failure; "" where there was none.
+        failed: no answer came at all; otherwise one came that cannot be used.
+    """
+
+    case: str
+    view: View
+    first: str
+    second: str
+    analysis: str = ""
+    better: dict[str, Better] = {}
+    error: str = ""
+    failed: bool = False
+
+    def winner(self, criterion: str) -> str | None:
+        """Returns the doctor who is better by a criterion; None is a tie."""
+        return {"first": self.first, "second": self.second}.get(self.better[criterion])
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one criterion.
+
+    Attributes:
+        n: comparisons, each judged in both orders.
+        ties: those that nobody won, disagreements included.
+        disagreements: those in which the orders did not agree.
+        first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
+            matter, None where nothing was decided.
+        win_rates: by doctor.
+        strengths: by doctor.
+    """
+
+    n: int
+    ties: int
+    disagreements: int
+    first_wins: float | None
+    win_rates: dict[str, WinRate]
+    strengths: dict[str, Strength]
+
+
+class Judgements(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a judge said.
+
+    Attributes:
+        judge: its name.
+        prompts: hash of the prompts in both languages; other prompts give other results.
+        views: by view and criterion.
+        unreadable: answers that cannot be used, by the name of the failure.
+        failed: questions that got no answer, likewise.
+        incomplete: comparisons of a view that lack an order for that, and count for nobody.
+        without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
+        calls: every question; the two orders of a comparison follow each other.
+    """
+
+    judge: str
+    prompts: str
+    views: dict[View, dict[str, Judged]]
+    unreadable: dict[str, int]
+    failed: dict[str, int]
+    incomplete: int
+    without: int
+    calls: tuple[Call, ...]
+
+    def comparisons(self, view: View, criterion: str) -> list[Comparison]:
+        """Returns who won against whom by a criterion, in both orders of asking."""
+        return [
+            Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
+            for one, other in _complete(self.calls, view)
+        ]
+
+
+def _complete(calls: Sequence[Call], view: View) -> list[tuple[Call, Call]]:
+    """Returns a view's comparisons for which both orders were answered."""
+    pairs = zip(calls[::2], calls[1::2], strict=True)
+    return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
+
+
+def judgements_of(judge: str, prompts: str, calls: tuple[Call, ...], *, without: int, seed: int) -> Judgements:
+    """Returns what a judge's answers come to.
+
+    Args:
+        judge: its name.
+        prompts: hash of the prompts.
+        calls: every question; the two orders of a comparison follow each other.
+        without: pairs that were not judged.
+        seed: of the bootstrap.
+    """
+    came = Judgements(
+        judge=judge,
+        prompts=prompts,
+        views={},
+        unreadable=dict(Counter(call.error for call in calls if call.error and not call.failed)),
+        failed=dict(Counter(call.error for call in calls if call.failed)),
+        incomplete=len(calls) // 2 - sum(len(_complete(calls, view)) for view in CRITERIA),
+        without=without,
+        calls=calls,
+    )
+    views = {view: {one: _judged(came, view, one, seed) for one in CRITERIA[view]} for view in CRITERIA}
+    return msgspec.structs.replace(came, views=views)
+
+
+def _judged(came: Judgements, view: View, criterion: str, seed: int) -> Judged:
+    pairs = _complete(came.calls, view)
+    comparisons = came.comparisons(view, criterion)
+    decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
+    return Judged(
+        n=len(comparisons),
+        ties=sum(one.winner is None for one in comparisons),
+        disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),
+        first_wins=100 * decided.count("first") / len(decided) if decided else None,
+        win_rates=win_rates(comparisons),
+        strengths=strengths(comparisons, seed=seed),
+    )

@@ -1,0 +1,1 @@
+"""Words, in English and Chinese: clauses, negation, folding, stems."""

@@ -1,0 +1,203 @@
+"""The methods that answer questions, by name, with settings that can be given as text.
+
+A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`. What the functions say
+of their keywords is what is allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_type_hints
+
+import msgspec
+
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import PlayFailure, UserError
+from polyclinic.language.language import Language
+from polyclinic.methods.chain_of_thought import chain_of_thought
+from polyclinic.methods.few_shot import few_shot
+from polyclinic.methods.mdagents import mdagents
+from polyclinic.methods.medagents import medagents
+from polyclinic.methods.medprompt import Pool, medprompt, prepare
+from polyclinic.methods.self_consistency import self_consistency
+from polyclinic.methods.tree_of_thought import tree_of_thought
+from polyclinic.methods.zero_shot import zero_shot
+from polyclinic.models.model import Model
+from polyclinic.questions.examples import Example, ExampleKind, shipped_examples
+
+SHOTS = 5
+"""Examples that a few-shot method is shown (medagents §4.1 uses few-shot baselines; five is the field's habit)."""
+
+_DECISIONS = frozenset(("yes", "no", "maybe", "是", "否", "不是", "不确定", "可能"))
+
+Answering = Callable[[Question], Awaitable[Outcome]]
+"""A method with its model and its options: a question in, an outcome out."""
+
+ModelFor = Callable[[str], Model]
+"""Returns the model for a question's id, with what is kept and summed of its answers."""
+
+
+class Method(NamedTuple):
+    """A method by its name.
+
+    Attributes:
+        run: the function; its first two arguments are a question and a model.
+        summary: one line on it.
+        team: several roles take part, so that asking one model as often is the fair comparison.
+        examples: it is shown worked examples.
+    """
+
+    run: Callable[..., Awaitable[Outcome]]
+    summary: str
+    team: bool = False
+    examples: bool = False
+
+
+METHODS: dict[str, Method] = {
+    "zero_shot": Method(zero_shot, "the question alone"),
+    "few_shot": Method(few_shot, "five answered questions before it", examples=True),
+    "chain_of_thought": Method(chain_of_thought, "reasoning before the answer"),
+    "few_shot_chain_of_thought": Method(chain_of_thought, "the same after five worked examples", examples=True),
+    "self_consistency": Method(self_consistency, "the majority of five chains of thought"),
+    "few_shot_self_consistency": Method(self_consistency, "the same after five worked examples", examples=True),
+    "medprompt": Method(medprompt, "nearest worked examples, options shuffled, the majority"),
+    "tree_of_thought": Method(tree_of_thought, "thoughts proposed, judged and followed"),
+    "mdagents": Method(mdagents, "one doctor or a team, by how hard the question is", team=True),
+    "medagents": Method(medagents, "experts analyse, report, vote and decide", team=True),
+}
+
+
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {"pubmedqa": {"medagents": {"question_experts": 4}}}
+"""Settings of methods by data set: four experts on a question of PubMedQA, five elsewhere (medagents, Table 4)."""
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """A method with its settings.
+
+    Attributes:
+        name: in `METHODS`.
+        settings: keywords of its function.
+        label: name and settings, as it is called in tables.
+    """
+
+    name: str
+    settings: dict[str, Any] = {}
+
+    @property
+    def label(self) -> str:
+        """Name and settings."""
+        told = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.name} ({told})" if told else self.name
+
+
+def settable(name: str) -> dict[str, Any]:
+    """Returns the settings of a method with their types; what is given to every method alike is not among them."""
+    run = METHODS[name].run
+    hints = get_type_hints(run, include_extras=True)
+    keywords = (k for k, p in inspect.signature(run).parameters.items() if p.kind is p.KEYWORD_ONLY)
+    return {k: hints[k] for k in keywords if k not in ("examples", "pool", "training", "seed", "temperature")}
+
+
+def choose(
+    names: Sequence[str], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
+) -> list[Chosen]:
+    """Reads methods and their settings.
+
+    Args:
+        names: of methods.
+        given: settings as `key=value`, for every method that has the key, or `method.key=value` for one.
+        presets: settings by method that hold where none is given.
+
+    Raises:
+        UserError: an unknown method, a setting that no chosen method has, or a value that it does not take.
+    """
+    for name in names:
+        if name not in METHODS:
+            raise UserError(f"no method {name!r}; methods: {', '.join(METHODS)}")
+        if list(names).count(name) > 1:
+            raise UserError(f"method {name!r} is named twice; each once")
+    settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in names}
+    for text in given:
+        key, sign, value = text.partition("=")
+        where, dot, bare = key.rpartition(".")
+        if not sign:
+            raise UserError(f"setting {text!r}; needs KEY=VALUE, such as max_rounds=2")
+        takes = [name for name in names if bare in settable(name) and (not dot or where == name)]
+        if not takes:
+            allowed = "; ".join(f"{name}: {', '.join(settable(name)) or 'none'}" for name in names)
+            raise UserError(f"setting {key!r} belongs to none of the methods; there are: {allowed}")
+        for name in takes:
+            settings[name][bare] = _value(name, bare, value)
+    return [Chosen(name=name, settings=settings[name]) for name in names]
+
+
+def _value(method: str, key: str, text: str) -> Any:
+    wanted = settable(method)[key]
+    try:
+        return msgspec.convert(None if text == "none" else text, wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise UserError(f"setting {method}.{key}={text!r}: {error}") from None
+
+
+def kind_of(question: Question) -> ExampleKind:
+    """Returns which form of examples is like a question: decisions, where the options are yes, no and maybe."""
+    return "decision" if {text.strip().casefold() for text in question.options.values()} <= _DECISIONS else "choice"
+
+
+def answering(
+    chosen: Chosen,
+    model_for: ModelFor,
+    *,
+    examples: Sequence[Example] = (),
+    training: Sequence[Example] = (),
+    temperature: float | None = None,
+    seed: int = 0,
+) -> Answering:
+    """Returns a method, ready to be given questions.
+
+    Args:
+        chosen: the method and its settings.
+        model_for: the model for each question.
+        examples: shown by the methods that show any; by default the shipped ones of the question's language.
+        training: answered questions that `medprompt` learns from; by default the shipped ones.
+        temperature: of every call; by default the method's own.
+        seed: of what a method draws.
+    """
+    method = METHODS[chosen.name]
+    takes = inspect.signature(method.run).parameters
+    always: dict[str, Any] = dict(chosen.settings)
+    if "seed" in takes:
+        always["seed"] = seed
+    if temperature is not None and "temperature" in takes:
+        always["temperature"] = temperature
+    pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
+
+    def shown(question: Question) -> tuple[Example, ...]:
+        return tuple(examples)[:SHOTS] if examples else shipped_examples(question.language, kind_of(question))[:SHOTS]
+
+    async def put(question: Question) -> Outcome:
+        model = model_for(question.id)
+        options = dict(always)
+        if method.examples:
+            options["examples"] = shown(question)
+        if "pool" in takes:
+            # Made once for all questions of a kind, by the first that needs it.
+            kind = (question.language, kind_of(question))
+            if kind not in pools:
+                learnt = tuple(training) or shipped_examples(*kind)
+                pools[kind] = asyncio.ensure_future(prepare(learnt, model_for(f"training {' '.join(kind)}")))
+            pool = pools[kind]
+            try:
+                options["pool"] = await asyncio.shield(pool)
+            except PlayFailure as failure:
+                # Whoever waited for it has failed; who comes later may try again.
+                if pools.get(kind) is pool:
+                    del pools[kind]
+                problem = f"the training questions could not be prepared: {failure}"
+                return Outcome(question=question.id, end=OutcomeEnd.FAILED, problem=problem)
+        return await method.run(question, model, **options)
+
+    return put

@@ -1,0 +1,137 @@
+"""Reads the diseases that doctors and references name from a file of reports: traces of ours, or recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.events import Convened, End, Ended, Opened, Reported, Revealed, Trace
+from polyclinic.files import read_lines
+from polyclinic.language.language import Language
+from polyclinic.metrics.dialogue import LeftOut, unusable_answer
+from polyclinic.metrics.disease_names import split_names
+from polyclinic.metrics.icd.scores import NamedPair, named
+from polyclinic.metrics.icd.wording import is_chinese
+from polyclinic.metrics.recorded_reports import read_recorded_reports
+
+_SHOWN = 8
+
+
+class Layout(StrEnum):
+    """How a file of reports is laid out."""
+
+    POLYCLINIC = "polyclinic"
+    AI_HOSPITAL = "ai-hospital"
+
+
+class NamedReports(msgspec.Struct, frozen=True, kw_only=True):
+    """The reports of a file, as names of diseases.
+
+    Attributes:
+        layout: of the file.
+        language: of the cases.
+        pairs: one a report, in file order.
+        unreadable: reports that came in no usable form; they count as naming nothing.
+        left_out: what cannot be scored, and why.
+    """
+
+    layout: Layout
+    language: Language
+    pairs: tuple[NamedPair, ...]
+    unreadable: int = 0
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def detect_layout(path: Path) -> Layout:
+    """Returns the layout of a file, by its first record.
+
+    Raises:
+        BadInput: the file cannot be read, or its first record is in neither layout.
+    """
+    number, line = next(iter(read_lines(path)))
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
+    keys = list(record) if isinstance(record, dict) else []
+    if "event" in keys:
+        return Layout.POLYCLINIC
+    if "doctor_diagnosis" in keys or "reference_diagnosis" in keys:
+        return Layout.AI_HOSPITAL
+    came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
+    raise BadInput(
+        f"in no known layout by the keys that came: {came}; a trace has 'event', "
+        "a recorded report of ai-hospital 'doctor_diagnosis' and 'reference_diagnosis'",
+        path=path,
+        line=number,
+    )
+
+
+def read_named_reports(
+    path: Path, *, layout: Layout | None = None, split: Callable[[str], tuple[str, ...]] = split_names
+) -> NamedReports:
+    """Reads the reports of a file.
+
+    Args:
+        path: the file.
+        layout: of the file; by default its first record tells.
+        split: reads names out of free text; typed ones are taken as they are.
+
+    Raises:
+        BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
+    """
+    if (layout or detect_layout(path)) is Layout.POLYCLINIC:
+        return _from_traces(path)
+    reports = read_recorded_reports(path)
+    chinese = sum(is_chinese(report.reference.diagnosis) for report in reports)
+    return NamedReports(
+        layout=Layout.AI_HOSPITAL,
+        language="zh" if 2 * chinese >= len(reports) else "en",
+        pairs=tuple(
+            NamedPair(
+                id=report.id,
+                given=named(split(report.given.diagnosis)),
+                reference=named(split(report.reference.diagnosis)),
+            )
+            for report in reports
+        ),
+    )
+
+
+def _from_traces(path: Path) -> NamedReports:
+    pairs: list[NamedPair] = []
+    left_out: list[LeftOut] = []
+    languages: dict[Language, str] = {}
+    unreadable = 0
+    for trace in Trace.read(path):
+        begin, ended, revealed = trace[0], trace.last(Ended), trace.last(Revealed)
+        if not isinstance(begin, Opened | Convened) or (isinstance(begin, Opened) and begin.doctor):
+            continue  # a doctor of a team has no report of its own: what the team hands in is scored
+        reported = trace.last(Reported)
+        if ended is None or revealed is None:
+            left_out.append(LeftOut(begin.case, "the trace breaks off before the end of the visit", failed=True))
+            continue
+        if ended.reason is End.FAILED and reported is None:
+            if unusable_answer(trace) is None:
+                left_out.append(LeftOut(begin.case, "the visit failed, and not by the doctor's answer", failed=True))
+                continue
+            unreadable += 1
+        given = reported.report.diagnoses if reported is not None else ()
+        languages.setdefault(begin.presentation.language, begin.case)
+        pairs.append(NamedPair(id=begin.case, given=given, reference=revealed.diagnoses))
+    if not pairs:
+        raise BadInput(f"none of the {len(left_out)} visits can be scored", path=path)
+    if len(languages) > 1:
+        told = " and ".join(f"{language} ({case})" for language, case in languages.items())
+        raise BadInput(f"cases in two languages, {told}, need two tables; score them in files of their own", path=path)
+    return NamedReports(
+        layout=Layout.POLYCLINIC,
+        language=next(iter(languages)),
+        pairs=tuple(pairs),
+        unreadable=unreadable,
+        left_out=tuple(left_out),
+    )

@@ -1,0 +1,149 @@
+"""Models opened together: how they are asked, what is kept of their answers, and what all of them cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from polyclinic.errors import UserError
+from polyclinic.models.journal import Journal
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import Limit
+from polyclinic.models.model import Model, Price
+from polyclinic.models.open import open_model
+
+MOST_AT_ONCE = 1024
+"""Questions at a time to an endpoint that is adapted to, over all processes of a run."""
+
+_HOTTEST = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """How language models are asked, and what they may cost; the command line makes its options from this.
+
+    Raises:
+        UserError: a value cannot be used.
+    """
+
+    base_url: str | None = None
+    """The endpoint's address, up to /v1."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key."""
+    concurrency: int | None = None
+    """Questions at a time to an endpoint; adapts where left out."""
+    temperature: float | None = None
+    """Left to the server where left out."""
+    max_tokens: int | None = None
+    """Stop when the models have used so many tokens."""
+    max_cost: float | None = None
+    """Stop when the models have cost so much."""
+    price: str | None = None
+    """What a million tokens cost, in and out, such as 0.15,0.60."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("max_tokens", 1), ("max_cost", 0), ("temperature", 0)):
+            value = getattr(self, name)
+            most = _HOTTEST if name == "temperature" else value
+            if value is not None and not least <= value <= most:
+                allowed = f"{least} to {_HOTTEST:g}" if name == "temperature" else f"{least} or more"
+                raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {allowed}")
+        read_price(self.price)
+
+
+class Share(NamedTuple):
+    """One of so many equal parts of what a run may use: `number` from 0 of `of` processes."""
+
+    number: int = 0
+    of: int = 1
+
+
+WHOLE = Share()
+
+
+class Session(NamedTuple):
+    """Models that are open, by name, what is kept of their answers, and what all of them cost."""
+
+    models: Mapping[str, Model]
+    journal: Journal | None
+    ledger: Ledger
+
+    def metered(self, name: str, *, role: str, episode: str) -> Model:
+        """Returns a model, its answers kept for the episode and its cost written down under the role."""
+        model = self.models[name]
+        return self.ledger.meter(model if self.journal is None else self.journal.wrap(model, episode=episode), role)
+
+
+@asynccontextmanager
+async def open_session(
+    names: Iterable[str],
+    options: ModelOptions,
+    *,
+    journal: Path | None = None,
+    run: str = "",
+    seed: int = 0,
+    share: Share = WHOLE,
+) -> AsyncIterator[Session]:
+    """Opens language models, and what is kept of their answers, as long as they are needed.
+
+    Args:
+        names: of the models; each is opened once.
+        options: how they are asked.
+        journal: the file that keeps every answer. Each of several processes has a file of its own beside it.
+        run: names the run in the journal: answers are taken from the same run only.
+        seed: of the pauses between requests, and of what a local model draws.
+        share: which part of the limits is this process's.
+
+    Raises:
+        UserError: a name or a file cannot be used.
+    """
+    ledger = Ledger(
+        max_cost=None if options.max_cost is None else options.max_cost / share.of,
+        max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
+    )
+    async with AsyncExitStack() as stack:
+        models = {
+            name: await stack.enter_async_context(
+                open_model(
+                    name,
+                    base_url=options.base_url,
+                    api_key_env=options.api_key_env,
+                    concurrency=_limit(name, options.concurrency, share),
+                    price=read_price(options.price),
+                    seed=seed,
+                )
+            )
+            for name in dict.fromkeys(names)
+        }
+        kept = None
+        if journal is not None:
+            if share.of > 1:
+                journal = journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
+            kept = await stack.enter_async_context(Journal(journal, run=run))
+        yield Session(models, kept, ledger)
+
+
+def _limit(name: str, concurrency: int | None, share: Share) -> Limit | int | None:
+    if concurrency is None:
+        # There is nothing to adapt to in this process: the cores are as many as they are.
+        return None if name.partition("/")[0] == "local" else Limit(max(1, MOST_AT_ONCE // share.of), adaptive=True)
+    whole, rest = divmod(concurrency, share.of)
+    return max(1, whole + (share.number < rest))
+
+
+def read_price(text: str | None) -> Price | None:
+    """Reads `IN,OUT`: what a million tokens cost.
+
+    Raises:
+        UserError: it is something else.
+    """
+    if text is None:
+        return None
+    try:
+        tokens_in, tokens_out = map(float, text.split(","))
+    except ValueError:
+        raise UserError(f"--price {text!r}; needs what a million tokens cost, in and out: 0.15,0.60") from None
+    return Price(tokens_in, tokens_out)

@@ -1,0 +1,1 @@
+"""Minds that are language models, whatever door the model stands behind."""

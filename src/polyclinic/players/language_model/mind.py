@@ -1,0 +1,297 @@
+"""The language-model mind: one for every role, whatever door the model stands behind.
+
+What a role is told depends on what the role knows, and on nothing else: the prompts of a doctor are made from
+`Doctor`, which holds no truth; those of a patient from `Patient`, which has been told what not to say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding, History, read_out
+from polyclinic.cases.report import Report
+from polyclinic.events import Examined, Role, Said, State
+from polyclinic.language.language import Language
+from polyclinic.models.model import Message, Model
+from polyclinic.players.language_model.discussion import director_messages, discussion_messages
+from polyclinic.players.language_model.staff import form, limit_told, nurse_messages, pharmacist_messages, plan_asked
+from polyclinic.players.player import Ask, Choice, Disputes, DoctorTurn, Facts, PatientTurn, Purpose, Request
+from polyclinic.players.roles.director import Director
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.examiner import Examiner
+from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.prompts import Prompts, read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_Say = Annotated[str, msgspec.Meta(max_length=240)]
+_Item = Annotated[str, msgspec.Meta(max_length=80)]
+_Items = Annotated[tuple[_Item, ...], msgspec.Meta(max_length=4)]
+
+
+class ShortDoctorTurn(msgspec.Struct, frozen=True):
+    """`DoctorTurn` with bounds."""
+
+    say: _Say
+    conclude: bool
+
+
+class ShortPatientTurn(msgspec.Struct, frozen=True):
+    """`PatientTurn` with bounds."""
+
+    say: _Say
+    to: Literal["doctor", "examiner"]
+    leave: bool
+
+
+class ShortDiagnosis(msgspec.Struct, frozen=True):
+    """`Diagnosis` with bounds."""
+
+    name: _Item
+
+
+class ShortReport(msgspec.Struct, frozen=True):
+    """`Report` with bounds."""
+
+    symptoms: _Items
+    examinations: _Items
+    diagnoses: Annotated[tuple[ShortDiagnosis, ...], msgspec.Meta(max_length=3)]
+    rationale: _Items
+    treatment: _Items
+
+
+class ShortRequest(msgspec.Struct, frozen=True):
+    """`Request` with bounds."""
+
+    items: _Items
+
+
+class ShortFacts(msgspec.Struct, frozen=True):
+    """`Facts` with bounds."""
+
+    symptoms: _Items
+    examinations: _Items
+    ask_patient: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=2)]
+    ask_examiner: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=1)]
+
+
+class ShortDisputes(msgspec.Struct, frozen=True):
+    """`Disputes` with bounds."""
+
+    points: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=3)]
+
+
+_SHORT: dict[type[Any], type[Any]] = {
+    DoctorTurn: ShortDoctorTurn,
+    PatientTurn: ShortPatientTurn,
+    Report: ShortReport,
+    Request: ShortRequest,
+    Facts: ShortFacts,
+    Disputes: ShortDisputes,
+}
+"""Forms for a small model: without bounds on every text and list it may never stop by itself."""
+
+
+class ModelMind:
+    """A mind for every role that asks a language model.
+
+    Args:
+        model: any door.
+        name: how the command line calls it.
+        temperature: as `Model.ask`; None leaves it to the server.
+        short: asks for answers with bounds on every text and list.
+    """
+
+    def __init__(self, model: Model, *, name: str, temperature: float | None = None, short: bool = False) -> None:
+        self._short = short
+        self._model = model
+        self._name = name
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+        return self._name
+
+    async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner | Director | Nurse | Pharmacist) -> object:
+        """Asks the model for an answer of the type that is wanted.
+
+        Raises:
+            ModelError: the answer cannot be used.
+            EndpointError: no answer came.
+        """
+        language = role.language if isinstance(role, Examiner) else role.presentation.language
+        if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and role.persona and role.persona.statement:
+            # The statement opens the visit for every model alike, and so is the example of how this patient speaks.
+            return PatientTurn(say=role.persona.statement, state=State.OPENING)
+        prompts = read_prompts(PROMPTS)[language]
+        if isinstance(role, Doctor):
+            messages = doctor_messages(ask, role, prompts)
+        elif isinstance(role, Patient):
+            messages = patient_messages(ask, role, prompts)
+        elif isinstance(role, Director):
+            messages = joined(director_messages(ask.purpose, role, describe(role.presentation)))
+        elif isinstance(role, Nurse):
+            messages = nurse_messages(role, describe(role.presentation))
+        elif isinstance(role, Pharmacist):
+            messages = pharmacist_messages(role, describe(role.presentation))
+        else:
+            messages = examiner_messages(role, prompts)
+        if ask.question is not None:
+            keys = tuple(ask.question.options)
+            chosen = await self._model.ask(messages, answer=keys, temperature=self._temperature, purpose=ask.purpose)
+            return Choice(chosen.value)
+        if isinstance(role, Nurse | Pharmacist):
+            wanted = form(ask.purpose, ask.among, short=self._short)
+        else:
+            wanted = _SHORT[ask.answer] if self._short else ask.answer
+        reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
+        return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
+
+
+def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
+    """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
+    presentation = describe(doctor.presentation)
+    if doctor.record is not None:
+        language = doctor.presentation.language
+        record = "\n".join(
+            [*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings, language)]
+        )
+        messages: list[Message] = [("system", prompts("doctor_record", presentation=presentation, record=record))]
+    else:
+        told = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
+        if doctor.max_examinations is not None:
+            told += "\n\n" + limit_told(doctor.presentation.language, doctor.max_examinations)
+        messages = [("system", told), ("user", prompts("doctor_first"))]
+    for event in doctor.seen:
+        if isinstance(event, Said) and event.who is Role.DOCTOR:
+            messages.append(("assistant", event.text))
+        elif isinstance(event, Said | Examined) and not (isinstance(event, Said) and event.to is Role.EXAMINER):
+            messages.append(("user", event.text))
+    if ask.purpose is Purpose.REVISE:
+        return joined([*messages, *discussion_messages(doctor, prompts("doctor_report"))])
+    messages.append(("user", _last(ask, doctor, prompts)))
+    return joined(messages)
+
+
+def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
+    """Returns what is wanted of a doctor now."""
+    if ask.question is not None and ask.purpose is Purpose.PLAN:
+        return plan_asked(ask.question)
+    if ask.question is not None:
+        options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
+        return prompts("doctor_choose", question=ask.question.stem, options=options)
+    if ask.purpose is Purpose.REPORT:
+        return prompts("doctor_report")
+    return prompts("doctor_turns_left", left=doctor.turns_left())
+
+
+def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:
+    """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
+    history = [
+        *history_lines(patient.history, patient.presentation.language),
+        *finding_lines(patient.findings, patient.presentation.language),
+    ]
+    told = prompts(
+        f"patient_{patient.setting}",
+        presentation=describe(patient.presentation),
+        history="\n".join(history),
+        persona=persona_lines(patient, prompts),
+    )
+    messages: list[Message] = [("system", told), ("user", prompts("patient_open"))]
+    for event in patient.seen:
+        if isinstance(event, Said) and event.who is Role.PATIENT:
+            messages.append(("assistant", event.text))
+        elif isinstance(event, Said | Examined):
+            messages.append(("user", event.text))
+    return joined(messages)
+
+
+def persona_lines(patient: Patient, prompts: Prompts) -> str:
+    """Returns who a patient is beside its illness; nobody in particular where it has no persona."""
+    persona = patient.persona
+    if persona is None:
+        return prompts("persona_none")
+    texts = [persona.life, persona.events, persona.character, persona.speech]
+    questions = "\n".join(f"- {question}" for question in persona.questions)
+    return prompts(
+        "persona",
+        person="\n".join(text for text in texts if text),
+        manner=prompts(f"manner {persona.manner}"),
+        questions=questions or prompts("persona_no_questions"),
+    )
+
+
+def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
+    """Returns what an examiner is told: the request, and nothing of what the record holds."""
+    return [("system", prompts("examiner")), ("user", prompts("examiner_request", request=examiner.request()))]
+
+
+def joined(messages: list[Message]) -> list[Message]:
+    """Returns the messages with neighbours of the same role made one; many servers take only alternating roles."""
+    merged: list[Message] = []
+    for role, text in messages:
+        if merged and merged[-1][0] == role:
+            merged[-1] = (role, f"{merged[-1][1]}\n\n{text}")
+        else:
+            merged.append((role, text))
+    return merged
+
+
+def describe(presentation: Presentation) -> str:
+    """Returns a presentation in one line."""
+    words = _WORDS[presentation.language]
+    parts = [presentation.complaint]
+    if presentation.age is not None:
+        parts.append(words["age"].format(age=presentation.age))
+    if presentation.sex is not None:
+        parts.append(words[presentation.sex])
+    return "; ".join([*parts, *([presentation.about] if presentation.about else [])])
+
+
+def history_lines(history: History, language: Language) -> list[str]:
+    """Returns a history line by line, each with the name of its section."""
+    return [f"- {_WORDS[language][section]}: {text}" for section, text in history.sections()]
+
+
+def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str]:
+    """Returns findings line by line."""
+    return [f"- {text}" for text in read_out(findings, language)]
+
+
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "age": "age in years: {age:g}",
+        "female": "female",
+        "male": "male",
+        "symptoms": "symptom",
+        "present": "present illness",
+        "past": "past illnesses",
+        "medications": "medicines",
+        "allergies": "allergies",
+        "personal": "life",
+        "family": "family",
+        "review": "review of systems",
+        "other": "other",
+    },
+    "zh": {
+        "age": "{age:g}岁",
+        "female": "女",
+        "male": "男",
+        "symptoms": "症状",
+        "present": "现病史",
+        "past": "既往史",
+        "medications": "用药",
+        "allergies": "过敏史",
+        "personal": "个人史",
+        "family": "家族史",
+        "review": "系统回顾",
+        "other": "其他",
+    },
+}

@@ -1,0 +1,219 @@
+"""SAPS, the state-aware patient simulator: state tracker, memory bank, response generator.
+
+Paper: Liao et al., Automatic Interactive Evaluation with State Aware Patient Simulator, arXiv:2403.08495, §4.2.
+Defaults: `tracker="staged"`, one to three calls in a row before the reply, as the paper. `tracker="parallel"` asks the
+same five questions at once and decides in the same way: one round trip a turn, five calls.
+
+Where we differ: answers are typed, and one that cannot be read fails the turn under its name; in the authors' code
+whatever was not one exact phrase passed for a successful inquiry. A passage counts only where it stands in the
+patient's information, and is told as it stands there. The opening is the case's complaint, without a call. In a ward,
+which the paper does not have, ordered examinations go to the examiner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
+from polyclinic.events import Examined, Role, Said, State
+from polyclinic.language.stems import terms
+from polyclinic.models.model import Message, Model, Reply
+from polyclinic.players.language_model.mind import describe, finding_lines, history_lines, joined
+from polyclinic.players.language_model.passages import standing
+from polyclinic.players.language_model.saps_answers import SHORT, Held, HeldInWard, Spoken
+from polyclinic.players.player import Ask, PatientTurn, Purpose
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.rules.patient import voice_of
+from polyclinic.players.rules.wording import opening
+from polyclinic.prompts import Prompts, read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+Tracker = Literal["staged", "parallel"]
+
+
+class Tracked(msgspec.Struct, frozen=True):
+    """What the tracker made of a doctor's turn: its state, and the text that answers it or the examinations ordered."""
+
+    state: State
+    texts: tuple[str, ...] = ()
+    examinations: tuple[str, ...] = ()
+
+
+KINDS = {
+    "inquiry": (State.EFFECTIVE_INQUIRY, State.INEFFECTIVE_INQUIRY, State.AMBIGUOUS_INQUIRY),
+    "advice": (State.EFFECTIVE_ADVICE, State.INEFFECTIVE_ADVICE, State.AMBIGUOUS_ADVICE),
+    "demand": (State.DEMAND,),
+    "other topic": (State.OTHER_TOPIC,),
+    "conclusion": (State.CONCLUSION,),
+}
+"""The five kinds and their states; of three, effective, ineffective and ambiguous."""
+
+QUESTIONS = ("kind", "specific inquiry", "relevant inquiry", "specific advice", "relevant advice")
+"""What the tracker asks: sections of the prompts, and purposes of the calls."""
+
+
+class Saps:
+    """The state-aware patient, a mind for `Patient`.
+
+    Args:
+        model: any door; it plays tracker and generator.
+        name: how the command line calls it.
+        tracker: "staged" or "parallel". Both give the same states with a model that answers the same question always
+            in the same way; parallel trades up to four calls a turn that are not needed for one or two round trips.
+        temperature: as `Model.ask`; None leaves it to the server.
+        short: asks for answers with bounds on every text and list.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        name: str,
+        tracker: Tracker = "staged",
+        temperature: float | None = None,
+        short: bool = False,
+    ) -> None:
+        self._model, self._name, self._tracker = model, name, tracker
+        self._temperature, self._short = temperature, short
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+        return self._name
+
+    async def answer(self, ask: Ask[Any], role: Patient) -> object:
+        """Opens, or replies to what the doctor last said.
+
+        Raises:
+            ScriptError: it is asked for something that a patient does not do.
+            ModelError: an answer of the model that is needed cannot be used.
+            EndpointError: none came.
+        """
+        language = role.presentation.language
+        prompts = read_prompts(PROMPTS)[language]
+        # 1. Initialization: the complaint in the first person, the same for every doctor and model.
+        if ask.purpose is Purpose.OPEN:
+            statement = role.persona.statement if role.persona is not None else ""
+            said = statement or opening(role.presentation.complaint, language, voice_of(role))
+            return PatientTurn(say=said, state=State.OPENING)
+        if ask.purpose is not Purpose.REPLY:
+            raise ScriptError(f"the state-aware patient opens and replies; it was asked to {ask.purpose}")
+        # 2. The state tracker.
+        tracked = await self._track(role, prompts)
+        if tracked.state is State.CONCLUSION:
+            return PatientTurn(say=prompts("goodbye"), state=tracked.state, leave=True)
+        if tracked.examinations:
+            comma = "、" if language == "zh" else ", "
+            request = prompts("request", examinations=comma.join(tracked.examinations))
+            return PatientTurn(say=request, to="examiner", state=tracked.state)
+        # 3. The memory bank, and 4. the response generator.
+        return PatientTurn(say=await self._reply(remember(tracked, role, prompts)), state=tracked.state)
+
+    async def _track(self, role: Patient, prompts: Prompts) -> Tracked:
+        """Asks what is needed, one after the other or all at once, and decides."""
+        if not role.heard().strip():
+            return Tracked(State.AMBIGUOUS_INQUIRY)
+
+        async def ask(question: str) -> Any:
+            messages, answer = tracker_question(question, role, prompts)
+            return (await self._ask(messages, answer, question)).value
+
+        if self._tracker == "staged":
+            return await decide(ask, role)
+        answers = await asyncio.gather(*map(ask, QUESTIONS), return_exceptions=True)
+        for answer in answers:
+            # A failure counts where its answer is needed, as it does in stages; what ends the run ends it at once.
+            if isinstance(answer, BaseException) and not isinstance(answer, PlayFailure):
+                raise answer
+        known = dict(zip(QUESTIONS, answers, strict=True))
+
+        async def look_up(question: str) -> Any:
+            if isinstance(known[question], BaseException):
+                raise known[question]
+            return known[question]
+
+        return await decide(look_up, role)
+
+    async def _ask(self, messages: list[Message], answer: Any, purpose: str) -> Reply:
+        wanted = SHORT.get(answer, answer) if self._short else answer
+        return await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=purpose)
+
+    async def _reply(self, messages: list[Message]) -> str:
+        reply = await self._ask(messages, Spoken, "reply")
+        said: str = reply.value.say.strip()
+        if not said:
+            raise UnreadableReply("the patient's reply is blank", text=reply.text, attempts=reply.attempts)
+        return said
+
+
+async def decide(answer_to: Callable[[str], Awaitable[Any]], role: Patient) -> Tracked:
+    """Classifies the doctor's turn in three stages (§4.2.2).
+
+    Args:
+        answer_to: gives the answer to one of `QUESTIONS`.
+        role: the patient.
+    """
+    # 2.1 Which of five kinds.
+    kind = await answer_to("kind")
+    if kind not in ("inquiry", "advice"):
+        return Tracked(KINDS[kind][0])
+    effective, ineffective, ambiguous = KINDS[kind]
+    # 2.2 Specific or ambiguous.
+    if await answer_to(f"specific {kind}") == "ambiguous":
+        return Tracked(ambiguous)
+    # 2.3 In the patient's information or not, and which text.
+    held: Held = await answer_to(f"relevant {kind}")
+    if isinstance(held, HeldInWard) and (ordered := standing(held.examinations, role.heard())):
+        return Tracked(effective, examinations=ordered)
+    texts = standing(held.texts, information(role)) if held.relevant else ()
+    texts = tuple(text for text in texts if terms(text, role.presentation.language))
+    return Tracked(effective, texts) if texts else Tracked(ineffective)
+
+
+def tracker_question(question: str, role: Patient, prompts: Prompts) -> tuple[list[Message], Any]:
+    """Returns one of the tracker's questions, and what its answer must be."""
+    answer: Any
+    blanks = {}
+    if question == "kind":
+        answer = tuple(KINDS)
+    elif question.startswith("specific"):
+        answer = ("specific", "ambiguous")
+    else:
+        ward = role.setting == "ward"
+        answer = HeldInWard if ward else Held
+        examiner = " " + prompts("examiner") if ward else ""
+        blanks = {"information": information(role), "examiner": examiner}
+    return [("system", prompts(question, **blanks)), ("user", role.heard())], answer
+
+
+def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]:
+    """Returns what the response generator is told: the three memories (§4.2.3).
+
+    Long-term memory gives the extracted text, in the two effective states only; working memory what the state
+    requires of the reply; short-term memory the dialogue so far.
+    """
+    known = prompts("known", texts="\n".join(tracked.texts)) + "\n" if tracked.texts else ""
+    ward = " ward" if tracked.state is State.DEMAND and role.setting == "ward" else ""
+    requirement = prompts(f"require {tracked.state}{ward}")
+    person = describe(msgspec.structs.replace(role.presentation, about=""))
+    messages: list[Message] = [("system", prompts("generator", presentation=person)), ("user", prompts("greeting"))]
+    heard = [event for event in role.seen if isinstance(event, Said | Examined)]
+    messages += [
+        ("assistant" if isinstance(event, Said) and event.who is Role.PATIENT else "user", event.text)
+        for event in heard[:-1]  # The last one is the doctor's turn: it stands with what changes, at the end.
+    ]
+    messages.append(("user", prompts("reply", heard=role.heard(), known=known, requirement=requirement)))
+    return joined(messages)
+
+
+def information(role: Patient) -> str:
+    """Returns everything that the patient knows and may say, line by line."""
+    language = role.presentation.language
+    lines = [*history_lines(role.history, language), *finding_lines(role.findings, language)]
+    return "\n".join([f"- {describe(role.presentation)}", *lines])

@@ -1,0 +1,84 @@
+"""What a language model is told as nurse and as pharmacist, and as a doctor of a hospital with its limits and plans."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Question
+from polyclinic.language.language import Language
+from polyclinic.models.model import Message
+from polyclinic.players.player import Purpose, Urgency
+from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.prompts import read_prompts
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_LONGEST = 240
+"""Characters of a reason, where answers are bounded."""
+
+
+@functools.lru_cache(maxsize=256)
+def form(purpose: Purpose, among: tuple[str, ...], *, short: bool) -> Any:
+    """Returns the type of the answer that a model is held to: only what is there can be named in it.
+
+    Args:
+        purpose: triage or dispense.
+        among: the departments, or the prescribed drugs.
+        short: every text and list has a greatest length.
+    """
+    name = Literal[among]  # type: ignore[valid-type]
+    text: Any = Annotated[str, msgspec.Meta(max_length=_LONGEST)] if short else str
+    if purpose is Purpose.TRIAGE:
+        return msgspec.defstruct("Triage", [("department", name), ("acuity", Urgency), ("reason", text)], frozen=True)
+    withheld = msgspec.defstruct("Withheld", [("drug", name), ("reason", text)], frozen=True)
+    several: Any = tuple[withheld, ...]  # type: ignore[valid-type]
+    if short:
+        several = Annotated[several, msgspec.Meta(max_length=len(among))]
+    return msgspec.defstruct("Dispensing", [("withheld", several)], frozen=True)
+
+
+def nurse_messages(nurse: Nurse, presentation: str) -> list[Message]:
+    """Returns what a nurse is told: the departments, then who comes."""
+    prompts = read_prompts(PROMPTS)[nurse.presentation.language]
+    return [
+        ("system", prompts("nurse", departments=_keyed(nurse.departments.items()))),
+        ("user", prompts("nurse_patient", presentation=presentation)),
+    ]
+
+
+def pharmacist_messages(pharmacist: Pharmacist, presentation: str) -> list[Message]:
+    """Returns what a pharmacist is told: the patient as it comes to the counter, and the prescription."""
+    language = pharmacist.presentation.language
+    prompts, known = read_prompts(PROMPTS)[language], pharmacist.known
+    unknown = prompts("not_known")
+    told = prompts(
+        "pharmacist_patient",
+        presentation=presentation,
+        allergies=known.allergies or unknown,
+        medications=known.medications or unknown,
+        pregnant=prompts("yes") if known.pregnant else unknown,
+        drugs=_keyed((drug.id, drug.name.get(language)) for drug in pharmacist.prescription),
+    )
+    return [("system", prompts("pharmacist")), ("user", told)]
+
+
+def limit_told(language: Language, most: int) -> str:
+    """Returns how a doctor is told how many examinations can be done."""
+    prompts = read_prompts(PROMPTS)[language]
+    return prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
+
+
+def plan_asked(question: Question) -> str:
+    """Returns how a doctor is asked for the plan."""
+    options = "\n".join(f"{key}: {text}" for key, text in question.options.items())
+    return read_prompts(PROMPTS)[question.language]("doctor_plan", disease=question.stem, options=options)
+
+
+def _keyed(things: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"- {key}: {name}" for key, name in things)

@@ -1,0 +1,94 @@
+"""Opens whoever plays: the language models behind the minds, what is kept of their answers, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.models.model import Model
+from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
+from polyclinic.players.minds import Minds, model_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Who plays beside the doctor, each by the name of a mind."""
+
+    patient: str = "rules"
+    examiner: str = "rules"
+    director: str = "rules"
+    nurse: str = "rules"
+    pharmacist: str = "rules"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the minds."""
+        return self.patient, self.examiner, self.director, self.nurse, self.pharmacist
+
+
+class OpenMinds(NamedTuple):
+    """For each doctor who plays its visits, and the models behind all of them."""
+
+    minds: dict[str, Minds]
+    session: Session
+
+    def judge(self, name: str) -> Model:
+        """Returns a further model that was opened, as one that judges."""
+        return self.session.metered(name, role="judge", episode="judge")
+
+
+@asynccontextmanager
+async def open_minds(
+    doctors: Sequence[str],
+    cast: Cast,
+    options: ModelOptions,
+    *,
+    knowledge: Knowledge,
+    seed: int,
+    journal: Path | None = None,
+    others: Sequence[str] = (),
+    run: str | None = None,
+    share: Share = WHOLE,
+) -> AsyncIterator[OpenMinds]:
+    """Opens the models among the minds, and what is kept of their answers, as long as they are needed.
+
+    Args:
+        doctors: each has minds of its own.
+        cast: who else plays.
+        options: how the models are asked.
+        knowledge: what the built-in minds know.
+        seed: the run's.
+        journal: the file that keeps every answer.
+        others: further models to open, such as a judge; names of no model are passed over.
+        run: names the run in the journal; by seed, patient and examiner unless given.
+        share: which part of the limits is this process's.
+
+    Raises:
+        UserError: a name or a file cannot be used.
+    """
+    named = [model_of(mind) for mind in (*doctors, *cast.names, *others)]
+    run = f"seed={seed} patient={cast.patient} examiner={cast.examiner}" if run is None else run
+    names = [name for name in named if name is not None]
+    async with open_session(names, options, journal=journal, run=run, seed=seed, share=share) as session:
+        minds = {
+            doctor: Minds(
+                doctor=doctor,
+                patient=cast.patient,
+                examiner=cast.examiner,
+                director=cast.director,
+                nurse=cast.nurse,
+                pharmacist=cast.pharmacist,
+                knowledge=knowledge,
+                seed=seed,
+                models=session.models,
+                journal=session.journal,
+                ledger=session.ledger,
+                temperature=options.temperature,
+            )
+            for doctor in doctors
+        }
+        yield OpenMinds(minds, session)

@@ -1,0 +1,1 @@
+"""The roles of a visit: what each may know, do and ask."""

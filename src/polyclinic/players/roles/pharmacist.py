@@ -1,0 +1,69 @@
+"""The pharmacist: gets a prescription and what is known of the patient, hands out or withholds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History
+from polyclinic.knowledge.knowledge import Drug
+from polyclinic.language.clauses import clauses
+from polyclinic.players.player import Ask, Mind, T
+
+_PREGNANT = re.compile(r"\bpregnan(?:t|cy)\b|\bgestation\b|怀孕|孕妇|妊娠|孕\d+周", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|no|never|previous|earlier|past|negative|denies)\b|没有|未|否认|无|既往|曾", re.IGNORECASE)
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pharmacist knows of the patient beside the presentation, as the patient tells it.
+
+    Attributes:
+        allergies: allergies and intolerances; "" where none is known.
+        medications: what the patient takes already; "" where nothing is known.
+        pregnant: whether the patient says so.
+    """
+
+    allergies: str = ""
+    medications: str = ""
+    pregnant: bool = False
+
+
+class Pharmacist:
+    """The pharmacist of one visit.
+
+    Args:
+        mind: who answers.
+        presentation: what is known of the patient at the door.
+        prescription: the drugs, in the order in which they were prescribed.
+        known: what else is known.
+    """
+
+    def __init__(
+        self, mind: Mind[Pharmacist], presentation: Presentation, prescription: Iterable[Drug], known: Known
+    ) -> None:
+        self.presentation = presentation
+        self.prescription = tuple(prescription)
+        self.known = known
+        self._mind = mind
+
+    @property
+    def name(self) -> str:
+        """The mind that plays."""
+        return self._mind.name
+
+    async def act(self, ask: Ask[T]) -> T:
+        """Answers; see `Player.act`."""
+        return ask.check(await self._mind.answer(ask, self))
+
+
+def told_at_the_counter(presentation: Presentation, history: History) -> Known:
+    """Returns what a patient tells the pharmacist, from what it can tell at all."""
+    texts = (presentation.complaint, presentation.about, history.present, history.past, history.personal, history.other)
+    language = presentation.language
+    pregnant = any(
+        _PREGNANT.search(clause) and not _NOT.search(clause) for text in texts for clause in clauses(text, language)
+    )
+    return Known(allergies=history.allergies, medications=history.medications, pregnant=pregnant)

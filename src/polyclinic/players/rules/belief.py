@@ -1,0 +1,216 @@
+"""What the rules doctor of one visit has learnt, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from polyclinic.cases.record import Finding
+from polyclinic.events import Established, Examined, Role, Said
+from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.duration import read_days
+from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.language.clauses import clauses, denies
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.rules.sayings import SAYINGS, Sayings
+
+_UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
+"""Chance of a complaint in words outside the knowledge, from a patient with a known disease and with something else."""
+
+_REASONS = 5
+_WORTH_SAYING = 1.5
+
+
+class Belief:
+    """What the doctor of one visit has learnt, and what follows from it."""
+
+    def __init__(self, reader: Reader, role: Doctor) -> None:
+        self._reader = reader
+        self._role = role
+        self._language = role.presentation.language
+        self._lexicon = reader.lexicons[self._language]
+        self._log = reader.prior() + reader.person(role.presentation)
+        self._events_read = 0
+        self._present: dict[str, bool] = {}
+        self._other_words: list[str] = []
+        person = role.presentation
+        symptoms = reader.knowledge.symptoms.values()
+        # What this patient cannot have is not asked for, and not heard: its absence would say nothing.
+        self._settled: npt.NDArray[np.bool_] = np.array(
+            [not s.possible(person.age, person.sex) for s in symptoms], dtype=bool
+        )
+        self._impossible = {s.id for s, settled in zip(symptoms, self._settled, strict=True) if settled}
+        self._row = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
+        self._evidence: list[tuple[str, Vector]] = []
+        self._asked_symptoms: Sequence[Symptom] = ()
+        self._ordered: set[str] = set()
+        self._listening_generally = False
+        self.asked = 0
+        self.findings: list[Finding] = []
+        self._hear_complaint(role.presentation.complaint)
+        if role.record is not None:
+            self._read_whole_record()
+
+    def posterior(self) -> Vector:
+        """Returns the probability of every hypothesis."""
+        return normalise(self._log)
+
+    def askable(self) -> npt.NDArray[np.bool_]:
+        """Returns which symptoms can be asked for: not settled, and their parents there."""
+        possible = [
+            s.parent is None or self._present.get(s.parent, False) for s in self._reader.knowledge.symptoms.values()
+        ]
+        return np.array(possible, dtype=np.bool_) & ~self._settled
+
+    def open_examinations(self) -> list[str]:
+        """Returns the examinations that were not ordered yet and can be done on this patient."""
+        sex = self._role.presentation.sex
+        examinations = self._reader.knowledge.examinations
+        return [i for i, e in examinations.items() if i not in self._ordered and e.possible(sex)]
+
+    def expect(self, *, symptoms: Sequence[Symptom] = (), examination: str | None = None) -> None:
+        """Notes what the next answer is an answer to; neither: a general question."""
+        self.asked += 1
+        self._asked_symptoms = symptoms
+        self._listening_generally = not symptoms and examination is None
+        for symptom in symptoms:
+            # Whatever the patient makes of it, the same question again would bring the same answer.
+            self._settled[self._row[symptom.id]] = True
+        if examination is not None:
+            self._ordered.add(examination)
+
+    def update(self) -> None:
+        """Reads what was said and found since the last time."""
+        for event in self._role.seen[self._events_read :]:
+            if isinstance(event, Said) and event.who is Role.PATIENT and event.to is Role.DOCTOR and event.turn > 0:
+                self._hear_reply(event.text)
+            elif isinstance(event, Examined):
+                for finding in event.findings:
+                    self._read_finding(finding)
+            elif isinstance(event, Established):
+                self._take_in(event)
+        self._events_read = len(self._role.seen)
+        if not self._role.may_order():
+            self._ordered.update(self._reader.knowledge.examinations)
+
+    def symptoms_found(self) -> tuple[str, ...]:
+        """Returns the clinical names of what is there, leaving out what a closer one implies; then other words."""
+        implied = {p for s, there in self._present.items() if there for p in self._lexicon.ancestors(s)}
+        known = [
+            self._reader.knowledge.symptoms[s].name.get(self._language)
+            for s, there in self._present.items()
+            if there and s not in implied
+        ]
+        return (*self._other_words, *known)
+
+    def reasons(self, disease: int, say: Sayings) -> tuple[str, ...]:
+        """Returns what speaks most for a disease against the other candidates, strongest first."""
+        posterior = self.posterior()
+        mine = self._reader.members[disease] > 0
+        inside, others = posterior * mine, posterior * ~mine
+        if others.sum() <= 0 or inside.sum() <= 0:
+            return ()
+        # Against the candidates that are still open; the settled ones need no reasons any more.
+        weighed = []
+        for what, likelihood in self._evidence:
+            p = np.exp(likelihood - likelihood.max())
+            ratio = float((p @ inside / inside.sum()) / max(p @ others / others.sum(), 1e-9))
+            weighed.append((ratio, what))
+        best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
+        return tuple(say.reason.format(what=what, ratio=min(ratio, 999)) for ratio, what in best)
+
+    def _hear_complaint(self, text: str) -> None:
+        for clause in clauses(text, self._language):
+            if not self._lexicon.read(clause):
+                unread = np.append(np.full(len(self._log) - 1, _UNREAD_KNOWN), _UNREAD_OTHER)
+                self._log = self._log + np.log(unread)
+                self._other_words = [text.strip()]
+        for symptom, present in self._lexicon.read(text).items():
+            if present:
+                self._learn(symptom, present)
+        days = read_days(text, self._language)
+        if days is not None:
+            self._add(SAYINGS[self._language].duration.format(days=round(days)), self._reader.duration(days))
+
+    def _hear_reply(self, text: str) -> None:
+        read = self._lexicon.read(text)
+        unanswered, self._asked_symptoms = [s.id for s in self._asked_symptoms if s.id not in read], ()
+        denied = denies(text, self._language) if unanswered else None
+        # A bare yes to two questions says that one of them is so, and not which.
+        if denied or (denied is False and len(unanswered) == 1):
+            read.update(dict.fromkeys(unanswered, not denied))
+        if self._listening_generally and not denies(text, self._language):
+            self._other_words.append(text.strip())
+        for symptom, present in read.items():
+            self._learn(symptom, present)
+
+    def _take_in(self, facts: Established) -> None:
+        """Takes in what a team has found out together; it overrules what this doctor had heard itself."""
+        seen: dict[str, bool] = {}
+        for text in facts.symptoms:
+            read = self._lexicon.read(text)
+            seen.update({symptom: seen.get(symptom, False) or present for symptom, present in read.items()})
+            if not read and text.strip() not in self._other_words:
+                self._other_words.append(text.strip())
+        # A parent first: what is said of it decides whether there can be anything under it.
+        for symptom in sorted(seen, key=lambda s: len(self._lexicon.ancestors(s))):
+            self._forget_unless(symptom, seen[symptom])
+            self._learn(symptom, seen[symptom])
+        for finding in facts.findings:
+            if finding not in self.findings:
+                self._read_finding(finding)
+
+    def _forget_unless(self, symptom: str, present: bool) -> None:
+        """Forgets a symptom, and what hangs on it, where something else was thought of it."""
+        if self._present.get(symptom, present) == present:
+            return
+        for known in [s for s in self._present if s == symptom or symptom in self._lexicon.ancestors(s)]:
+            what, likelihood = self._evidence_of(known, self._present.pop(known))
+            self._log = self._log - likelihood
+            self._evidence = [(w, v) for w, v in self._evidence if w != what]
+
+    def _learn(self, symptom: str, present: bool) -> None:
+        if symptom in self._present or symptom in self._impossible:
+            return
+        knowledge = self._reader.knowledge
+        parent = knowledge.symptoms[symptom].parent
+        if parent is not None:
+            if present:
+                self._learn(parent, True)
+            if not self._present.get(parent, False):
+                # Without its parent it cannot be there, and its absence says nothing.
+                return
+        self._present[symptom] = present
+        self._settled[self._row[symptom]] = True
+        self._add(*self._evidence_of(symptom, present))
+
+    def _evidence_of(self, symptom: str, present: bool) -> tuple[str, Vector]:
+        name = self._reader.knowledge.symptoms[symptom].name.get(self._language)
+        what = name if present else SAYINGS[self._language].absent.format(symptom=name)
+        return what, self._reader.symptom(symptom, present)
+
+    def _read_finding(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        read = self._reader.finding(finding)
+        if read is not None:
+            self._ordered.add(read[0].id)
+            self._add(finding.text(self._language), read[2])
+
+    def _read_whole_record(self) -> None:
+        record = self._role.record
+        assert record is not None  # noqa: S101
+        for section, text in record.history.sections():
+            for symptom, present in self._lexicon.read(text).items():
+                self._learn(symptom, present)
+            if section == "symptoms" and not self._lexicon.read(text):
+                self._other_words.append(text)
+        for symptom in self._reader.knowledge.symptoms:
+            self._learn(symptom, False)
+        for finding in record.findings:
+            self._read_finding(finding)
+
+    def _add(self, what: str, likelihood: Vector) -> None:
+        self._log = self._log + likelihood
+        self._evidence.append((what, likelihood))

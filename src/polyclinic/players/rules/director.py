@@ -1,0 +1,232 @@
+"""The rules director: merges lists, finds contradictions, and pools the doctors' probabilities, without a model.
+
+It reads symptoms by the medical knowledge's words. Two doctors contradict one another where one affirms a symptom that
+another denies, or where an examination's item has two values. They are in dispute where their first diagnoses differ,
+or, with one first diagnosis, their plans. In the end every doctor has one vote, spread over its diagnoses by their
+probabilities; the mean of the votes decides, and a tie is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import Any, TypeVar
+
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import ScriptError
+from polyclinic.events import Revised, Role, Said
+from polyclinic.knowledge.bayes import Reader
+from polyclinic.language.clauses import denies
+from polyclinic.players.player import Ask, Disputes, Facts, Purpose
+from polyclinic.players.roles.director import Director
+from polyclinic.players.rules.sayings import SAYINGS, VERDICTS
+
+_LEAST_SHARE = 0.02
+"""Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
+
+K = TypeVar("K", bound=Hashable)
+
+
+class RulesDirector:
+    """A mind for `Director`.
+
+    Args:
+        reader: the knowledge: its words for symptoms, its names of diseases.
+    """
+
+    name = "rules"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def answer(self, ask: Ask[Any], role: Director) -> object:
+        """Merges the facts, names what is in dispute, or concludes.
+
+        Raises:
+            ScriptError: it is asked for something else.
+        """
+        if ask.purpose is Purpose.MERGE:
+            return self._merge(role)
+        if ask.purpose is Purpose.DISPUTE:
+            return self._disputes(role)
+        if ask.purpose is Purpose.CONCLUDE:
+            return self._conclusion(role)
+        raise ScriptError(f"the rules director merges, disputes and concludes; it was asked to {ask.purpose}")
+
+    def _merge(self, role: Director) -> Facts:
+        language = role.presentation.language
+        lexicon = self._reader.lexicons[language]
+        knowledge = self._reader.knowledge
+        answers = self._answers(role)
+        told = dict.fromkeys(text.strip() for shared in role.shared() for text in shared.symptoms if text.strip())
+        read = {text: dict(lexicon.mentions(text)) for text in told}
+        affirmed, denied = (
+            {s for of in read.values() for s, is_so in of.items() if is_so is so} for so in (True, False)
+        )
+        contradicted = sorted(affirmed & denied, key=list(knowledge.symptoms).index)
+        settled = {symptom: so for symptom in contradicted if (so := answers.get(symptom)) is not None}
+
+        symptoms = [text for text, of in read.items() if all(settled.get(s, so) == so for s, so in of.items())]
+        kept = {symptom for text in symptoms for symptom in read[text]}
+        # What an answer has overruled goes; what else stood in the same text stays, by its name.
+        left = {s: settled.get(s, so) for text, of in read.items() if text not in symptoms for s, so in of.items()}
+        for symptom in (symptom for symptom in left if symptom not in kept):
+            name = knowledge.symptoms[symptom].name.get(language)
+            symptoms.append(name if left[symptom] else SAYINGS[language].absent.format(symptom=name))
+
+        examinations = dict.fromkeys(e.strip() for shared in role.shared() for e in shared.examinations if e.strip())
+        asking = role.may_ask and not any(isinstance(event, Said) for event in role.seen)
+        questions = [knowledge.symptoms[symptom].question.get(language) for symptom in contradicted]
+        return Facts(
+            symptoms=tuple(symptoms),
+            examinations=tuple(examinations),
+            ask_patient=tuple(questions) if asking else (),
+            ask_examiner=self._differing(role, examinations) if asking else (),
+        )
+
+    def _answers(self, role: Director) -> dict[str, bool]:
+        """Returns what the patient has answered: whether a symptom is there, where the answer says so."""
+        lexicon = self._reader.lexicons[role.presentation.language]
+        asked: dict[int, str] = {}
+        answers: dict[str, bool] = {}
+        for event in role.seen:
+            if isinstance(event, Said) and event.who is Role.DIRECTOR:
+                asked[event.turn] = lexicon.question(event.text) or ""
+            elif isinstance(event, Said) and asked.get(event.turn):
+                symptom = asked[event.turn]
+                denied = denies(event.text, lexicon.language)
+                so = lexicon.read(event.text).get(symptom, None if denied is None else not denied)
+                if so is not None:
+                    answers[symptom] = so
+        return answers
+
+    def _differing(self, role: Director, examinations: Iterable[str]) -> tuple[str, ...]:
+        """Returns the requests for the examinations of which two doctors give different results."""
+        results: dict[str, dict[str, set[str]]] = {}
+        names: dict[str, str] = {}
+        for finding in (finding for shared in role.shared() for finding in shared.findings):
+            by_item = results.setdefault(finding.examination.casefold(), {})
+            by_item.setdefault(finding.item.casefold(), set()).add(f"{finding.value_text} {finding.unit}")
+            names.setdefault(finding.examination.casefold(), finding.examination)
+        if not results:
+            # Nobody examined, the patient told: the doctors' own words are all there is.
+            for text in examinations:
+                name, colon, value = text.replace("：", ":").partition(":")
+                if colon:
+                    results.setdefault(name.strip().casefold(), {}).setdefault("", set()).add(value.strip().casefold())
+                    names.setdefault(name.strip().casefold(), name.strip())
+        say = VERDICTS[role.presentation.language].look_again
+        return tuple(
+            say.format(examination=names[name])
+            for name, by_item in results.items()
+            if any(len(values) > 1 for values in by_item.values())
+        )
+
+    def _disputes(self, role: Director) -> Disputes:
+        say = VERDICTS[role.presentation.language]
+        standing = role.standing()
+        names = {
+            self._first(event): event.report.diagnoses[0].name for event in standing[::-1] if event.report.diagnoses
+        }
+        by_lead = _grouped((self._first(event), event.doctor) for event in standing)
+        if len(by_lead) > 1:
+            leads = [(names.get(lead, say.nothing), doctors) for lead, doctors in by_lead.items()]
+            return Disputes((say.lead.format(sides=self._sides(role, leads)),))
+        by_plan = _grouped((frozenset(_plan(event)), event.doctor) for event in standing)
+        if len(by_plan) == 1:
+            return Disputes(())
+        everywhere = frozenset.intersection(*by_plan)
+        plans = {event.doctor: [item for item in _plan(event) if item not in everywhere] for event in standing}
+        sides = [(say.comma.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan.values()]
+        (lead,) = by_lead
+        disease = names.get(lead, say.nothing)
+        return Disputes((say.plan.format(disease=disease, sides=self._sides(role, sides)),))
+
+    def _conclusion(self, role: Director) -> Report:
+        say = VERDICTS[role.presentation.language]
+        standing, facts = role.standing(), role.established()
+        votes = [self._vote(event.report) for event in standing]
+        named: dict[str, Diagnosis] = {}
+        for event in standing:
+            for diagnosis in event.report.diagnoses:
+                named.setdefault(self._key(diagnosis), diagnosis)
+        pooled = {key: sum(vote.get(key, 0.0) for vote in votes) / len(votes) for key in named}
+        undecided = sum(not vote for vote in votes) / len(votes)
+        order = sorted(pooled, key=lambda key: -round(pooled[key], 9))
+        who = [
+            say.votes.format(who=self._who(role, [event.doctor]), what=self._shown(role, event.report))
+            for event in standing
+        ]
+        symptoms = facts.symptoms if facts is not None else ()
+        examinations = facts.examinations if facts is not None else ()
+        if not order or undecided > pooled[order[0]]:
+            rationale, diagnoses, treatment = (say.undecided, *who), (), (say.refer,)
+            return Report(
+                symptoms=symptoms,
+                examinations=examinations,
+                diagnoses=diagnoses,
+                rationale=rationale,
+                treatment=treatment,
+            )
+        best = [key for key in order if round(pooled[key], 9) == round(pooled[order[0]], 9)]
+        tie = say.tie.format(diseases=say.comma.join(named[key].name for key in best))
+        # The plan of those who put it first, of the surest among them where their plans differ.
+        mine = [event for event in standing if self._first(event) == order[0]] or standing
+        common = Counter(event.report.treatment for event in mine)
+        sure = max(mine, key=lambda e: (common[e.report.treatment], self._vote(e.report).get(order[0], 0.0)))
+        return Report(
+            symptoms=symptoms,
+            examinations=examinations,
+            diagnoses=tuple(
+                Diagnosis(named[key].name, icd10=named[key].icd10, probability=round(pooled[key], 3))
+                for key in order
+                if pooled[key] >= _LEAST_SHARE
+            ),
+            rationale=(
+                say.pooled.format(disease=named[order[0]].name, percent=100 * pooled[order[0]]),
+                *((tie,) if len(best) > 1 else ()),
+                *who,
+                *sure.report.rationale,
+            ),
+            treatment=sure.report.treatment,
+        )
+
+    def _vote(self, report: Report) -> dict[str, float]:
+        """Returns a doctor's vote, spread over its diagnoses; without probabilities the first has all of it."""
+        probabilities = {self._key(d): d.probability for d in reversed(report.diagnoses) if d.probability is not None}
+        if not report.diagnoses or len(probabilities) == len({self._key(d) for d in report.diagnoses}):
+            return probabilities
+        return {self._key(report.diagnoses[0]): 1.0}
+
+    def _shown(self, role: Director, report: Report) -> str:
+        say = VERDICTS[role.presentation.language]
+        shown = [d.name if d.probability is None else f"{d.name} {100 * d.probability:.0f} %" for d in report.diagnoses]
+        return say.comma.join(shown) or say.nothing
+
+    def _key(self, diagnosis: Diagnosis) -> str:
+        """Returns what a diagnosis means: the id of a known disease, or its name."""
+        disease = self._reader.knowledge.disease_named(diagnosis.name)
+        return disease.id if disease is not None else " ".join(diagnosis.name.casefold().split())
+
+    def _first(self, event: Revised) -> str:
+        return self._key(event.report.diagnoses[0]) if event.report.diagnoses else ""
+
+    def _sides(self, role: Director, sides: Iterable[tuple[str, list[int]]]) -> str:
+        say = VERDICTS[role.presentation.language]
+        return say.semicolon.join(say.side.format(what=what, who=self._who(role, who)) for what, who in sides)
+
+    def _who(self, role: Director, doctors: list[int]) -> str:
+        say = VERDICTS[role.presentation.language]
+        numbers = say.comma.join(map(str, doctors))
+        return (say.doctor if len(doctors) == 1 else say.doctors).format(numbers=numbers)
+
+
+def _plan(event: Revised) -> list[str]:
+    return list(dict.fromkeys(item.strip() for item in event.report.treatment if item.strip()))
+
+
+def _grouped(pairs: Iterable[tuple[K, int]]) -> dict[K, list[int]]:
+    groups: dict[K, list[int]] = {}
+    for key, doctor in pairs:
+        groups.setdefault(key, []).append(doctor)
+    return groups

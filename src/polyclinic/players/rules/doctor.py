@@ -1,0 +1,224 @@
+"""The rules doctor: a Bayesian reader of the medical knowledge, without a model.
+
+It asks what separates its candidates best, orders the examination that is worth most for its effort, concludes when it
+is confident or out of turns, and gives its reasons. Where something else than what it knows is likelier, it takes a
+general history, reports what it found, and names no diagnosis. In a team it takes in the facts of all and reports anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import read_out
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.knowledge.bayes import Reader, Vector
+from polyclinic.knowledge.knowledge import SEVERITIES
+from polyclinic.language.language import Language
+from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.rules.belief import Belief
+from polyclinic.players.rules.sayings import SAYINGS
+
+CONFIDENT = 0.98
+"""Concludes when one disease is this probable."""
+
+SURE_OF_SEVERITY = 0.8
+"""Plans no treatment on a severity that is less probable than this without a physical examination."""
+
+LEAST_INFORMATION = 0.01
+"""Concludes when no question or examination is expected to say more than this, in nats."""
+
+QUESTIONS_A_TURN = 2
+"""As many symptoms are asked for in one breath; more is an interrogation, and patients answer it badly."""
+
+HISTORY_FIRST = 3
+"""A doctor talks before ordering: so many questions come first, as long as they are worth asking."""
+
+COMMITS = 0.4
+"""Names no diagnosis where the likeliest disease is less probable than this."""
+
+LOST = 0.5
+"""Takes a general history where something else than what it knows is at least so probable."""
+
+LEAST_PROBABILITY = 0.02
+"""Diagnoses less probable than this do not stand in the report."""
+
+_NOTHING_LEFT = 1e-6
+"""Below this probability of all known diseases together there is nothing to separate."""
+
+_LOOKS_BEFORE_OUTSIDE = 2
+"""A complaint in unknown words is looked into so often before it is taken for something else."""
+
+
+class RulesDoctor:
+    """A mind for `Doctor`; one for each visit.
+
+    Args:
+        reader: the knowledge, with a prior for "something else".
+    """
+
+    name = "rules"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._belief: Belief | None = None
+        self._asked_generally = 0
+
+    async def answer(self, ask: Ask[Any], role: Doctor) -> object:
+        """Says the next thing, or gives the report."""
+        if self._belief is None:
+            self._belief = Belief(self._reader, role)
+        self._belief.update()
+        if ask.purpose in (Purpose.REPORT, Purpose.REVISE):
+            # It weighs evidence, not opinions: the team's facts move it, the others' diagnoses do not.
+            return self._report(role)
+        if ask.question is not None and ask.purpose is Purpose.PLAN:
+            return self._plan(ask.question, self._belief)
+        if ask.question is not None:
+            return self._choice(ask.question, self._belief)
+        return self._turn(role, self._belief)
+
+    def _turn(self, role: Doctor, belief: Belief) -> DoctorTurn:
+        if role.turns_left() <= 1:
+            return self._conclusion(role, belief)
+        posterior = belief.posterior()
+        by_disease = self._reader.members @ posterior
+        # While the known diseases share the belief among them, something else is soon likelier than each alone.
+        outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
+        if not outside and by_disease[:-1].max() >= CONFIDENT:
+            return self._grading(role, belief, posterior) or self._conclusion(role, belief)
+        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
+            turn = self._general(role, belief)
+        else:
+            turn = self._most_informative(role, belief, posterior) or (self._general(role, belief) if outside else None)
+        return turn or self._conclusion(role, belief)
+
+    def _grading(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
+        """Returns the order of a physical examination that grades it, where the severity, and so the plan, is open."""
+        best = int((self._reader.members[:-1] @ posterior).argmax())
+        severities = posterior[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
+        if severities.max() >= SURE_OF_SEVERITY * severities.sum():
+            return None
+        examinations = self._reader.knowledge.examinations
+        grading = self._reader.diseases[best].graded_by()
+        physical = next(
+            (e for e in belief.open_examinations() if examinations[e].kind == "physical" and e in grading), None
+        )
+        if physical is None:
+            return None
+        return self._order(role, belief, physical)
+
+    def _order(self, role: Doctor, belief: Belief, examination: str) -> DoctorTurn:
+        language = role.presentation.language
+        belief.expect(examination=examination)
+        name = self._reader.knowledge.examinations[examination].name.get(language)
+        return DoctorTurn(SAYINGS[language].order.format(examination=name))
+
+    def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
+        """Returns the next question or order of a general history; None where it has been taken."""
+        general = SAYINGS[role.presentation.language].general
+        if self._asked_generally == len(general):
+            return None
+        self._asked_generally += 1
+        belief.expect()
+        return DoctorTurn(general[self._asked_generally - 1])
+
+    def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
+        """Returns the question or order with the most information for its effort; None where none says enough."""
+        language = role.presentation.language
+        # However likely something else has become, the candidates are what a question can separate.
+        known = posterior.copy()
+        if known[:-1].sum() < _NOTHING_LEFT:
+            return None
+        known[-1] = min(known[-1], 0.5 * known[:-1].sum())
+        known /= known.sum()
+        knowledge = self._reader.knowledge
+        questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
+        asking = float(questions.max()) if questions.max() >= LEAST_INFORMATION else 0.0
+        talking = asking > 0 and belief.asked < HISTORY_FIRST
+        orders = {} if talking else self._reader.examination_information(known, belief.open_examinations())
+        worth = {e: i / knowledge.examinations[e].effort for e, i in orders.items() if i >= LEAST_INFORMATION}
+        order = max(worth, key=lambda e: worth[e], default=None)
+        if asking and (order is None or asking > worth[order]):
+            symptoms = list(knowledge.symptoms.values())
+            best = np.argsort(-questions)[:QUESTIONS_A_TURN]
+            chosen = [symptoms[i] for i in best if questions[i] >= LEAST_INFORMATION]
+            belief.expect(symptoms=chosen)
+            return DoctorTurn(" ".join(symptom.question.get(language) for symptom in chosen))
+        return None if order is None else self._order(role, belief, order)
+
+    def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
+        language = role.presentation.language
+        diagnoses = self._diagnoses(belief, language)
+        say = SAYINGS[language]
+        if not diagnoses:
+            return DoctorTurn(say.no_conclusion, conclude=True)
+        return DoctorTurn(say.conclusion.format(disease=diagnoses[0].name), conclude=True)
+
+    def _choice(self, question: Question, belief: Belief) -> Choice:
+        """Returns the option that names the likeliest of its diseases; none where it knows none of them."""
+        by_disease = self._reader.members @ belief.posterior()
+        probable = {disease.id: float(p) for disease, p in zip(self._reader.diseases, by_disease, strict=False)}
+        named = {key: self._reader.knowledge.disease_named(text) for key, text in question.options.items()}
+        known = {key: probable[disease.id] for key, disease in named.items() if disease is not None}
+        return Choice(max(known, key=lambda key: known[key], default=None))
+
+    def _plan(self, question: Question, belief: Belief) -> Choice:
+        """Returns the likeliest severity of a disease; none of a disease that it does not know."""
+        disease = self._reader.knowledge.diseases.get(question.id)
+        if disease is None:
+            return Choice(None)
+        severities = belief.posterior()[self._reader.members[self._reader.diseases.index(disease)] > 0]
+        return Choice(SEVERITIES[int(severities.argmax())])
+
+    def _diagnoses(self, belief: Belief, language: Language) -> tuple[Diagnosis, ...]:
+        by_disease = self._reader.members @ belief.posterior()
+        order = np.argsort(-by_disease)
+        if order[0] == len(self._reader.diseases) or by_disease[order[0]] < COMMITS:
+            return ()
+        return tuple(
+            Diagnosis(
+                self._reader.diseases[d].name.get(language),
+                icd10=self._reader.diseases[d].icd10,
+                probability=round(float(by_disease[d]), 3),
+            )
+            for d in order
+            if d < len(self._reader.diseases) and by_disease[d] >= LEAST_PROBABILITY
+        )
+
+    def _report(self, role: Doctor) -> Report:
+        belief = self._belief
+        assert belief is not None  # noqa: S101
+        language = role.presentation.language
+        say = SAYINGS[language]
+        diagnoses = self._diagnoses(belief, language)
+        by_disease = self._reader.members @ belief.posterior()
+        outside = 100 * float(by_disease[-1])
+        if not diagnoses:
+            known = say.comma.join(d.name.get(language) for d in self._reader.diseases)
+            undecided = say.outside if by_disease.argmax() == len(self._reader.diseases) else say.undecided
+            rationale: tuple[str, ...] = (undecided.format(percent=outside), say.known.format(diseases=known))
+            treatment: tuple[str, ...] = (say.refer,)
+        else:
+            best = int(by_disease[:-1].argmax())
+            disease = self._reader.diseases[best]
+            severities = belief.posterior()[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
+            severity = SEVERITIES[int(severities.argmax())]
+            probable = say.probable.format(disease=disease.name.get(language), percent=100 * float(by_disease[best]))
+            rationale = (
+                probable,
+                *belief.reasons(best, say),
+                *((say.doubt.format(percent=outside),) if outside >= 100 * LEAST_PROBABILITY else ()),
+                say.severity.format(severity=say.severities[severity]),
+            )
+            treatment = disease.plan(severity).get(language)
+        return Report(
+            symptoms=belief.symptoms_found(),
+            examinations=tuple(read_out(belief.findings, language)),
+            diagnoses=diagnoses,
+            rationale=rationale,
+            treatment=treatment,
+        )

@@ -1,0 +1,150 @@
+"""The rules nurse: weighs over all diseases of the knowledge what is known at the door.
+
+The department is the one whose diseases are together the likeliest, of those that the hospital has. The likeliest
+severity says how soon; a red flag of the knowledge (`red_flags.yaml`) in the complaint makes it sooner. Of a complaint
+in unknown words it knows age and sex alone: the department is the one that sees most people like this one, and the
+patient waits for its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.errors import ScriptError
+from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.duration import read_days
+from polyclinic.knowledge.knowledge import SEVERITIES, Severity
+from polyclinic.knowledge.safety import RedFlags, read_red_flags
+from polyclinic.players.player import Ask, Purpose, Triage, Urgency
+from polyclinic.players.roles.nurse import Nurse
+
+_ASKED_BY: dict[Severity, Urgency] = {"mild": "routine", "moderate": "urgent", "severe": "emergency"}
+
+_WORDS = {
+    "en": {
+        "known": "{symptoms}: {percent:.0f} % for this department",
+        "unknown": "the complaint is in words I do not know; {percent:.0f} % for this department by age and sex",
+        "flag": "; must not wait: {flag}",
+        "comma": ", ",
+    },
+    "zh": {
+        "known": "{symptoms}：该科室可能性{percent:.0f} %",
+        "unknown": "主诉用语不明；按年龄和性别，该科室可能性{percent:.0f} %",
+        "flag": "；不能等：{flag}",
+        "comma": "、",
+    },
+}
+
+
+class RulesNurse:
+    """A mind for `Nurse`.
+
+    Args:
+        reader: the whole knowledge.
+        red_flags: what must not wait; the knowledge's by default.
+    """
+
+    name = "rules"
+
+    def __init__(self, reader: Reader, red_flags: RedFlags | None = None) -> None:
+        self._reader = reader
+        self._flags = read_red_flags() if red_flags is None else red_flags
+        self._log_complaints = complaints_expected(reader)
+
+    async def answer(self, ask: Ask[Any], role: Nurse) -> object:
+        """Returns where the patient is sent.
+
+        Raises:
+            ScriptError: it is asked for something else.
+        """
+        if ask.purpose is not Purpose.TRIAGE:
+            raise ScriptError(f"the rules nurse triages; it was asked to {ask.purpose}")
+        language = role.presentation.language
+        present = symptoms_told(self._reader, role.presentation)
+        log = at_the_door(self._reader, role.presentation, present)
+        posterior = normalise(log - self._named(present) * self._log_complaints)
+        shares = by_department(self._reader, posterior)
+        department = max(ask.among, key=lambda d: shares.get(d, 0.0))
+        flag, acuity = self._flag(present), self._acuity(posterior, known=bool(present))
+        say, names = _WORDS[language], self._reader.knowledge.symptoms
+        percent = 100 * shares.get(department, 0.0)
+        named = say["comma"].join(names[s].name.get(language) for s in present)
+        reason = say["known" if present else "unknown"].format(symptoms=named, percent=percent)
+        if flag is not None:
+            symptom, acuity = flag[0], _sooner(flag[1], acuity)
+            reason += say["flag"].format(flag=names[symptom].name.get(language))
+        return Triage(department, acuity, reason)
+
+    def _named(self, present: Collection[str]) -> int:
+        """Returns how many complaints are named, leaving out what closer ones imply."""
+        symptoms = self._reader.knowledge.symptoms
+        implied = {symptoms[s].parent for s in present}
+        return sum(s not in implied for s in present)
+
+    def _flag(self, present: Iterable[str]) -> tuple[str, Urgency] | None:
+        """Returns the gravest red flag among the symptoms, and what it makes."""
+        flagged: tuple[tuple[Urgency, tuple[str, ...]], ...] = (
+            ("emergency", self._flags.emergency),
+            ("urgent", self._flags.urgent),
+        )
+        return next(((s, urgency) for urgency, flags in flagged for s in present if s in flags), None)
+
+    def _acuity(self, posterior: Vector, *, known: bool) -> Urgency:
+        """Returns what the likeliest severity asks for; nobody is an emergency for age and sex alone."""
+        severities = posterior[:-1].reshape(-1, len(SEVERITIES)).sum(axis=0)
+        return _ASKED_BY[SEVERITIES[int(severities.argmax())]] if known else "routine"
+
+
+def complaints_expected(reader: Reader) -> Vector:
+    """Returns the logarithm of how many complaints somebody has under each hypothesis.
+
+    Who comes through the door names a few complaints of those that there are. Somebody severely ill has many; that a
+    certain one is named, then, says less for it than the complaint's own frequency.
+    """
+    rows = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
+    total = np.zeros(reader.shares.shape[1])
+    for symptom in reader.knowledge.symptoms.values():
+        if symptom.section == "symptoms":
+            chain = (symptom.id, *reader.lexicons["en"].ancestors(symptom.id))
+            total += np.prod(reader.shares[[rows[s] for s in chain]], axis=0)
+    return np.log(total)
+
+
+def symptoms_told(reader: Reader, presentation: Presentation) -> tuple[str, ...]:
+    """Returns the symptoms that a presentation speaks of as being there, in the order in which it names them."""
+    lexicon = reader.lexicons[presentation.language]
+    read: dict[str, bool] = {}
+    for text in (presentation.complaint, presentation.about):
+        for symptom, present in lexicon.read(text).items():
+            read[symptom] = read.get(symptom, False) or present
+    return tuple(symptom for symptom, present in read.items() if present)
+
+
+def at_the_door(reader: Reader, presentation: Presentation, present: Iterable[str]) -> Vector:
+    """Returns the log posterior, not normalised, from age, sex, how long it has lasted and the symptoms told.
+
+    What is not told is not denied: nobody has asked yet.
+    """
+    log = reader.prior() + reader.person(presentation)
+    for symptom in present:
+        log = log + reader.symptom(symptom, True)
+    days = read_days(presentation.complaint, presentation.language)
+    return log if days is None else log + reader.duration(days)
+
+
+def by_department(reader: Reader, posterior: Vector) -> dict[str, float]:
+    """Returns the probability that the illness is a department's."""
+    of_diseases = posterior[:-1].reshape(-1, len(SEVERITIES)).sum(axis=1)
+    shares: dict[str, float] = {}
+    for disease, share in zip(reader.diseases, of_diseases.tolist(), strict=True):
+        shares[disease.department] = shares.get(disease.department, 0.0) + share
+    return shares
+
+
+def _sooner(one: Urgency, other: Urgency) -> Urgency:
+    order: tuple[Urgency, ...] = ("emergency", "urgent", "routine")
+    return min(one, other, key=order.index)

@@ -1,0 +1,274 @@
+"""The rules patient: answers out of its record, without a model, and says for each turn which of the ten states it is.
+
+State tracker, memory and answer as in AIE's patient (§4.2), by rules: `hearing.py` reads how the turn is put,
+`questions.py` and `topics.py` what it asks for, `story.py` finds what answers it, `wording.py` says it in the first
+person. The same record, turns and generator give the same answers; the generator varies only set phrases.
+
+Of a persona it takes the statement, which is its opening, and the questions, of which it asks one where it is told
+what to do or what it has. Of the manners it plays `parent` (the parent's voice), `withholding` (one clause an answer,
+never a false one) and `anxious` (a question of its own to every second answer); the others it plays plainly, as it
+cannot play them and keep to its record.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.persona import Manner
+from polyclinic.cases.record import read_out
+from polyclinic.errors import ScriptError
+from polyclinic.events import State
+from polyclinic.knowledge.examination_words import EXAMINATION
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.names import Names, RecordNames
+from polyclinic.language.language import Language
+from polyclinic.language.stems import terms
+from polyclinic.players.player import Ask, PatientTurn, Purpose
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.rules import phrases
+from polyclinic.players.rules.hearing import Heard, hear, is_vague
+from polyclinic.players.rules.questions import Part, core, parts
+from polyclinic.players.rules.story import Fact, Story
+from polyclinic.players.rules.topics import topics_of
+from polyclinic.players.rules.wording import deny, first_person, opening
+from polyclinic.players.rules.wording_zh import Voice
+
+AT_MOST = 3
+"""Clauses in one answer."""
+
+RESULTS_AT_MOST = 8
+"""Sentences in one answer about results."""
+
+SENTENCE = 160
+"""Characters up to which a sentence with a result is told as a whole."""
+
+SPEAKS_FROM = 6
+"""Years of age from which on a patient speaks for itself; before, a parent does."""
+
+
+class RulesPatient:
+    """A patient played by rules.
+
+    Args:
+        lexicons: the words for symptoms, by language.
+        names: the names of examinations.
+        rng: varies how sentences begin.
+    """
+
+    def __init__(self, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
+        self._lexicons, self._names, self._rng = lexicons, names, rng
+        self._role: Patient | None = None
+        self._story: Story | None = None
+        self._findings: RecordNames | None = None
+        self._wondering: list[str] = []
+        self._replies = 0
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+        return "rules"
+
+    async def answer(self, ask: Ask[Any], role: Patient) -> object:
+        """Opens, or replies to what the doctor last said.
+
+        Raises:
+            ScriptError: it is asked for something that a patient does not do.
+        """
+        if self._role is not role:
+            self._role, self._story, self._findings = role, None, None
+            self._wondering = list(role.persona.questions) if role.persona is not None else []
+            self._replies = 0
+        language = role.presentation.language
+        if ask.purpose is Purpose.OPEN and role.persona is not None and role.persona.statement:
+            return PatientTurn(say=role.persona.statement, state=State.OPENING)
+        if ask.purpose is Purpose.OPEN:
+            said = opening(role.presentation.complaint, language, voice_of(role))
+            return PatientTurn(say=said, state=State.OPENING)
+        if ask.purpose is not Purpose.REPLY:
+            raise ScriptError(f"the rules patient opens and replies; it was asked to {ask.purpose}")
+        if self._story is None:
+            self._story = Story(role, self._lexicons[language])
+        self._replies += 1
+        return self._wonder(self._reply(role, self._story), role)
+
+    def _wonder(self, turn: PatientTurn, role: Patient) -> PatientTurn:
+        """Adds a question of the patient's own where it is told what to do or what it has; to the anxious, oftener."""
+        told = turn.state in (State.INEFFECTIVE_ADVICE, State.CONCLUSION) and turn.to == "doctor"
+        anxious = role.persona is not None and role.persona.manner == "anxious"
+        if not self._wondering or turn.to != "doctor" or not (told or (anxious and self._replies % 2 == 0)):
+            return turn
+        between = "" if role.presentation.language == "zh" else " "
+        return msgspec.structs.replace(turn, say=f"{turn.say}{between}{self._wondering.pop(0)}")
+
+    def _reply(self, role: Patient, story: Story) -> PatientTurn:
+        language = role.presentation.language
+        heard = hear(role.heard(), language)
+        say = self._sayer(role)
+        match heard.kind:
+            case "demand":
+                key = "demand" if role.setting == "online" else "demand in ward"
+                return PatientTurn(say=say(key), state=State.DEMAND)
+            case "other topic":
+                return PatientTurn(say=say("other"), state=State.OTHER_TOPIC)
+            case "conclusion":
+                return PatientTurn(say=say("thanks"), state=State.CONCLUSION)
+            case "advice":
+                return self._advised(heard, role, story)
+            case "inquiry":
+                return self._asked(heard, role, story)
+
+    def _sayer(self, role: Patient) -> phrases.Sayer:
+        return phrases.Sayer(role.presentation.language, self._rng, voice_of(role))
+
+    # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
+
+    def _advised(self, heard: Heard, role: Patient, story: Story) -> PatientTurn:
+        language = role.presentation.language
+        say = self._sayer(role)
+        if is_vague(heard, language) and not self._names.find(heard.focus):
+            return PatientTurn(say=say("which advice"), state=State.AMBIGUOUS_ADVICE)
+        if heard.treatment:
+            return PatientTurn(say=say("treatment"), state=State.INEFFECTIVE_ADVICE)
+        if role.setting == "ward":
+            request = phrases.request(heard.focus, language)
+            return PatientTurn(say=request, to="examiner", state=State.EFFECTIVE_ADVICE)
+        # The reasons given for an examination name things too; only the examination itself counts.
+        results = self._results(phrases.ordered(heard.focus, language), role, story)
+        if results:
+            return PatientTurn(say=say("results", results), state=State.EFFECTIVE_ADVICE)
+        return PatientTurn(say=say("not yet examined"), state=State.INEFFECTIVE_ADVICE)
+
+    def _results(self, named: str, role: Patient, story: Story) -> str:
+        """Returns the results that an online patient holds of what is named, or ""."""
+        language = role.presentation.language
+        if self._findings is None:
+            self._findings = self._names.of(role.findings)
+        findings = self._findings.look_up(named)[0] if role.findings else []
+        if findings:
+            return ("；" if language == "zh" else "; ").join(read_out(findings, language))
+        told = [f for f in story.facts if not f.denied and not phrases.PLANNED[language].search(f.text)]
+        direct = frozenset(key for found in self._names.find(named) for key in found.keys)
+        # First what names the examination itself; else what names something that it looks at.
+        held = [f for f in told if direct & self._keys(f)]
+        if not held:
+            within = direct.union(*(self._names.items.get(key, frozenset()) for key in direct))
+            held = [f for f in told if within & self._keys(f)]
+        if not held:
+            reported = [f for f in told if f.of_examination]
+            for examination in phrases.examinations(named, language) or [named]:
+                held += story.best(frozenset(terms(examination, language)), reported, enough=0.6)
+        sentences = [self._result(f, story) for f in held]
+        return ("；" if language == "zh" else "; ").join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
+
+    def _result(self, fact: Fact, story: Story) -> str:
+        """Returns a result with what goes on with it in its sentence."""
+        if len(fact.whole) <= SENTENCE:
+            return first_person(fact.whole, story.language)
+        told = [f.text for f in story.facts if f.sentence == fact.sentence and f.number >= fact.number]
+        return ("，" if story.language == "zh" else ", ").join(told[:AT_MOST])
+
+    def _keys(self, fact: Fact) -> frozenset[str]:
+        if fact.named is None:
+            fact.named = frozenset(key for named in self._names.find(fact.text) for key in named.keys)
+        return fact.named
+
+    # Inquiry.
+
+    def _asked(self, heard: Heard, role: Patient, story: Story) -> PatientTurn:
+        language = role.presentation.language
+        say = self._sayer(role)
+        asking = core(heard.focus, language)
+        about_results = phrases.ASKS_RESULT[language].search(asking) is not None
+        named = EXAMINATION.search(asking) or (
+            about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
+        )
+        if named and (about_results or role.setting == "ward"):
+            if role.setting == "ward":
+                request = phrases.request(heard.focus, language)
+                return PatientTurn(say=request, to="examiner", state=State.EFFECTIVE_INQUIRY)
+            results = self._results(heard.focus, role, story)
+            if results:
+                return PatientTurn(say=say("results", results), state=State.EFFECTIVE_INQUIRY)
+            return PatientTurn(say=say("not examined"), state=State.INEFFECTIVE_INQUIRY)
+        # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
+        known = self._lexicons[language].knows_questions(asking)
+        topics = () if known else topics_of(asking, language)
+        topic = topics[0] if topics else None
+        asked = parts(asking, language, self._lexicons[language])
+        if topic is None and not asked:
+            return PatientTurn(say=say("which question"), state=State.AMBIGUOUS_INQUIRY)
+        voice = voice_of(role)
+        if topic is not None:
+            if topic.name in ("age", "sex"):
+                told = phrases.who(topic.name, role.presentation)
+                state = State.EFFECTIVE_INQUIRY if told else State.INEFFECTIVE_INQUIRY
+                return PatientTurn(say=told or say("unknown"), state=state)
+            held = [fact for one in topics for fact in one.answers(story, asked, asking)]
+            if held:
+                return PatientTurn(say=self._tell(held, [], language, voice), state=State.EFFECTIVE_INQUIRY)
+            if topic.only or not asked:
+                return PatientTurn(say=say(topic.unknown), state=State.INEFFECTIVE_INQUIRY)
+        return self._by_parts(asked, role, story)
+
+    def _by_parts(self, asked: tuple[Part, ...], role: Patient, story: Story) -> PatientTurn:
+        language, voice, say = story.language, voice_of(role), self._sayer(role)
+        held: list[Fact] = []
+        absent: list[str] = []
+        effective = False
+        for part in asked:
+            facts = self._held(part, story)
+            affirmed = [f for f in facts if not f.denied]
+            if facts:
+                effective = True
+            if affirmed:
+                held += affirmed[:1]
+            elif part.name or facts:
+                absent.append(part.name or facts[0].text)
+        told = self._tell(held, absent, language, voice) if held or absent else say("nothing like that")
+        if not effective and not held and absent:
+            told = say("denial", told if told.startswith("I ") else told[0].lower() + told[1:])
+        return PatientTurn(say=told, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
+
+    def _held(self, part: Part, story: Story) -> list[Fact]:
+        if part.symptom is not None:
+            facts = story.with_symptom(part.symptom)
+            if facts:
+                return facts
+        return story.best(part.terms)
+
+    def _tell(self, facts: list[Fact], absent: list[str], language: Language, voice: Voice) -> str:
+        withholding = self._role is not None and manner_of(self._role) == "withholding"
+        ordered = sorted(dict.fromkeys(facts), key=lambda f: f.number)[: 1 if withholding else AT_MOST]
+        denied = [f.text for f in ordered if f.denied] + absent
+        if voice == "parent":
+            denied = [re.sub(r"\bmy\b", "the", d) for d in denied]
+        told = [first_person(f.text, language, voice) for f in ordered if not f.denied]
+        if language == "zh":
+            told = [t if i == 0 else t.removeprefix("我") for i, t in enumerate(told)]
+        denied = list(dict.fromkeys(d for d in denied if d))
+        if language == "zh":
+            if denied:
+                told.append(("没有" if told else deny("", "zh", voice)) + "、".join(denied))
+            return "，".join(told) + "。"
+        text = ". ".join(t[0].upper() + t[1:] for t in told if t)
+        if denied and text:
+            return f"{text}. {phrases.listed(['no ' + d for d in denied])}."
+        if denied:
+            return f"{deny(phrases.either(denied), 'en', voice)}."
+        return f"{text}."
+
+
+def voice_of(role: Patient) -> Voice:
+    """Returns who speaks: the patient, or a parent for a child that is small or comes with one."""
+    age = role.presentation.age
+    return "parent" if (age is not None and age < SPEAKS_FROM) or manner_of(role) == "parent" else "self"
+
+
+def manner_of(role: Patient) -> Manner:
+    """Returns how the patient deals with the doctor."""
+    return "plain" if role.persona is None else role.persona.manner

@@ -1,0 +1,133 @@
+"""The rules pharmacist: withholds what an allergy, age, pregnancy, another medicine or a duplicate forbids.
+
+What it looks for stands in the knowledge (`cautions.yaml`). It reads words, and a word in a clause that denies it is
+not meant ("no allergy to penicillin"); what the patient does not tell, it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from polyclinic.errors import ScriptError
+from polyclinic.knowledge.knowledge import Drug
+from polyclinic.knowledge.safety import Cautions, read_cautions
+from polyclinic.language.language import Language
+from polyclinic.players.player import Ask, Dispensing, Purpose, Withheld
+from polyclinic.players.roles.pharmacist import Pharmacist
+
+_CLAUSE = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGNORECASE)
+"""What a denial does not reach beyond; "no penicillin or sulfa" denies both."""
+
+_DENIED_BEFORE = re.compile(r"\b(?:no|not|never|denies|denied|without|stopped|tolerates)\b|没有|否认|无|未|已停", re.I)
+_DENIED_AFTER = re.compile(r"不过敏|\bis tolerated\b|\bnot allergic\b|已停", re.IGNORECASE)
+
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "allergy": "allergic to {what}",
+        "age": "{reason} (not below {below:g} years)",
+        "pregnancy": "pregnant: {reason}",
+        "interaction": "takes {word}: {reason}",
+        "duplicate": "{drug} is prescribed already, one {group} is enough",
+    },
+    "zh": {
+        "allergy": "对{what}过敏",
+        "age": "{reason}（{below:g}岁以下不用）",
+        "pregnancy": "怀孕：{reason}",
+        "interaction": "正在服用{word}：{reason}",
+        "duplicate": "已开{drug}，{group}用一种即可",
+    },
+}
+
+
+class RulesPharmacist:
+    """A mind for `Pharmacist`.
+
+    Args:
+        cautions: what it looks for; the knowledge's by default.
+    """
+
+    name = "rules"
+
+    def __init__(self, cautions: Cautions | None = None) -> None:
+        self._cautions = read_cautions() if cautions is None else cautions
+
+    async def answer(self, ask: Ask[Any], role: Pharmacist) -> object:
+        """Returns what is withheld.
+
+        Raises:
+            ScriptError: it is asked for something else.
+        """
+        if ask.purpose is not Purpose.DISPENSE:
+            raise ScriptError(f"the rules pharmacist dispenses; it was asked to {ask.purpose}")
+        withheld: list[Withheld] = []
+        handed_out: list[Drug] = []
+        for drug in role.prescription:
+            reason = self._against(drug, role, handed_out) or self._duplicate(drug, role, handed_out)
+            if reason:
+                withheld.append(Withheld(drug.id, reason))
+            else:
+                handed_out.append(drug)
+        return Dispensing(tuple(withheld))
+
+    def _against(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
+        """Returns what speaks against a drug beside those before it, the gravest first; "" where nothing does."""
+        cautions, known, language = self._cautions, role.known, role.presentation.language
+        say, age = _WORDS[language], role.presentation.age
+        taken = ". ".join([known.medications, *(other.name.get(language) for other in before)])
+        for name in (drug.name.en, drug.name.zh):
+            if told(name, known.allergies):
+                return say["allergy"].format(what=drug.name.get(language))
+        for allergy in cautions.allergies:
+            if within(drug, allergy.drugs) and _one_told(allergy.words.get(language), known.allergies):
+                return say["allergy"].format(what=allergy.name.get(language))
+        for limit in cautions.ages:
+            if age is not None and age < limit.below and within(drug, limit.drugs):
+                return say["age"].format(reason=limit.reason.get(language), below=limit.below)
+        for forbidden in cautions.pregnancy:
+            if known.pregnant and within(drug, forbidden.drugs):
+                return say["pregnancy"].format(reason=forbidden.reason.get(language))
+        for one in cautions.interactions:
+            word = within(drug, one.drugs) and _one_told(one.words.get(language), taken)
+            if word:
+                return say["interaction"].format(word=word, reason=one.reason.get(language))
+        return ""
+
+    def _duplicate(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
+        """Returns which drug before makes this one too many; "" where none does."""
+        language = role.presentation.language
+        say = _WORDS[language]["duplicate"]
+        for other in before:
+            for group in self._cautions.duplicates:
+                if within(drug, group.drugs) and within(other, group.drugs):
+                    return say.format(drug=other.name.get(language), group=group.name.get(language))
+        return ""
+
+
+def within(drug: Drug, codes: Iterable[str]) -> bool:
+    """Whether a drug is one of those that ATC codes, or the beginnings of these, name."""
+    return any(drug.atc.startswith(code) for code in codes)
+
+
+def told(word: str, text: str, *, denied: re.Pattern[str] = _DENIED_BEFORE) -> bool:
+    """Whether a text names something, and not in a clause that denies it.
+
+    Args:
+        word: what is looked for, as whole words.
+        text: where.
+        denied: what denies it when it stands before it.
+    """
+    if not text or word.casefold() not in text.casefold():
+        return False
+    named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word), re.IGNORECASE)
+    return any(
+        (found := named.search(clause)) is not None
+        and not denied.search(clause[: found.start()])
+        and not _DENIED_AFTER.search(clause[found.end() :])
+        for clause in _CLAUSE.split(text)
+    )
+
+
+def _one_told(words: Iterable[str], text: str) -> str:
+    return next((word for word in words if told(word, text)), "")

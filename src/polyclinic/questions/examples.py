@@ -1,0 +1,90 @@
+"""Solved questions that a model is shown before its own. They hold their answers: never of a test set.
+
+The shipped ones were written for this package. A training split of your own is read with `read_examples`.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import BadInput
+from polyclinic.files import read_lines, split_place
+from polyclinic.language.language import Language
+
+ExampleKind = Literal["choice", "decision"]
+"""`choice`: four options by letter; `decision`: yes, no or maybe, after a short study."""
+
+_SHIPPED = Path(__file__).parent / "data"
+_FILES: dict[tuple[Language, ExampleKind], str] = {
+    ("en", "choice"): "examples_choice.jsonl",
+    ("zh", "choice"): "examples_choice.zh.jsonl",
+    ("en", "decision"): "examples_decision.jsonl",
+    ("zh", "decision"): "examples_decision.zh.jsonl",
+}
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A question of a training split, with its answer.
+
+    Attributes:
+        question: what is asked.
+        reasoning: how the answer is found, in the question's language; "" where none was written.
+        key: keys of the right options.
+    """
+
+    question: Question
+    reasoning: str = ""
+    key: tuple[str, ...]
+
+
+@functools.cache
+def shipped_examples(language: Language, kind: ExampleKind = "choice") -> tuple[Example, ...]:
+    """Returns the examples that come with the package, all with their reasoning.
+
+    Args:
+        language: of the questions.
+        kind: which form of question.
+    """
+    return read_examples(_SHIPPED / _FILES[language, kind])
+
+
+def read_examples(path: Path) -> tuple[Example, ...]:
+    """Reads examples: JSON lines of `Example`. Questions in other layouts become examples with `exams.as_examples`.
+
+    Raises:
+        BadInput: the file cannot be read, or a line is no example; names the line and the field.
+    """
+    examples: list[Example] = []
+    lines: dict[str, int] = {}
+    for number, line in read_lines(path):
+        try:
+            example = msgspec.json.decode(line, type=Example)
+        except RecursionError:
+            raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
+        except msgspec.DecodeError as error:
+            problem, field = split_place(str(error))
+            raise BadInput(problem, path=path, line=number, field=field) from None
+        if problem := _problem(example):
+            raise BadInput(problem, path=path, line=number, field="$.key")
+        if example.question.id in lines:
+            problem = f"the id {example.question.id!r} stands in line {lines[example.question.id]} already"
+            raise BadInput(problem, path=path, line=number, field="$.question.id")
+        lines[example.question.id] = number
+        examples.append(example)
+    return tuple(examples)
+
+
+def _problem(example: Example) -> str:
+    options = ", ".join(example.question.options) or "none"
+    if not example.key:
+        return "an example needs its right answer"
+    if wrong := [key for key in example.key if key not in example.question.options]:
+        return f"the right answer is {wrong[0]!r}; the options are {options}"
+    if len(example.key) > 1 and not example.question.several:
+        return f"{len(example.key)} right answers, and the question asks for one"
+    return ""

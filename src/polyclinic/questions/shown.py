@@ -1,0 +1,37 @@
+"""How a multiple-choice question looks to a model: the same for every method, so that none is helped by a layout."""
+
+from __future__ import annotations
+
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import UserError
+from polyclinic.language.language import Language
+
+_LABELS: dict[Language, tuple[str, str, str, str]] = {
+    "en": ("Context:", "Question:", "Options:", "Options (one or more are right; all of them are asked for):"),
+    "zh": ("背景：", "问题：", "选项：", "选项（其中一项或多项正确，需全部选出）："),
+}
+
+
+def show(question: Question, *, options: bool = True) -> str:
+    """Returns the text of a question: context, stem, and the options as lines such as "A. text".
+
+    Args:
+        question: what is shown; nothing of it gives the answer away.
+        options: False leaves the options out, for those who must think without them.
+
+    Raises:
+        UserError: the question has no options to choose from.
+    """
+    if not question.options:
+        raise UserError(f"question {question.id!r} has no options; a question needs at least one")
+    context, stem, one, several = _LABELS[question.language]
+    parts = [f"{context}\n{question.context.strip()}"] if question.context.strip() else []
+    parts.append(f"{stem}\n{question.stem.strip()}")
+    if options:
+        parts.append("\n".join([several if question.several else one, *option_lines(question)]))
+    return "\n\n".join(parts)
+
+
+def option_lines(question: Question) -> list[str]:
+    """Returns the options, a line each, in the order in which the question holds them."""
+    return [f"{key}. {text.strip()}" for key, text in question.options.items()]

@@ -1,0 +1,1 @@
+"""How sure a number is, how far two agree, what goes together with what."""

@@ -1,0 +1,235 @@
+"""How sure a number is: standard errors, bootstrap intervals, paired comparisons, corrections.
+
+Everything that is resampled is seeded and vectorised, and holds a bounded block of resamples at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 10_000
+_BLOCK = 2**20  # numbers held at a time
+_LEVEL = 95.0
+
+Numbers = NDArray[np.float64]
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean and how sure it is.
+
+    Attributes:
+        mean: None where nothing was measured.
+        stderr: its standard error, from the variance with n - 1; None below two clusters.
+        low: lower end of the 95 % bootstrap interval.
+        high: its upper end.
+        n: how many values the mean is over.
+    """
+
+    mean: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one differs from another on the same cases.
+
+    Attributes:
+        mean: of the differences, case by case; None where they share no case.
+        low: lower end of its 95 % bootstrap interval.
+        high: its upper end.
+        p: two-sided, for no difference; None below two cases.
+        n: cases that both have.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int
+
+
+def estimate(
+    values: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Returns the mean with its standard error and bootstrap interval.
+
+    Args:
+        values: what was measured.
+        clusters: what each value belongs to, where several come from one case; cases are resampled, whole.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    return ratio(values, [1.0] * len(values), clusters=clusters, resamples=resamples, seed=seed)
+
+
+def ratio(
+    numerators: Sequence[float],
+    denominators: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Returns the pooled ratio, sum by sum, with its standard error (linearised) and bootstrap interval.
+
+    Where every denominator is 1 this is the mean, and the standard error the usual one with n - 1.
+
+    Args:
+        numerators: one a value.
+        denominators: one a value, not negative.
+        clusters: as in `estimate`; by default each value stands for itself.
+        resamples: of the bootstrap; those whose denominators are all 0 are left out.
+        seed: of the bootstrap.
+    """
+    n = len(numerators)
+    above, below = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
+    whole = float(below.sum())
+    if whole == 0:
+        return Estimate(mean=None, stderr=None, low=None, high=None, n=n)
+    mean = float(above.sum()) / whole
+    count = len(above)
+    stderr = None
+    if count > 1:
+        residuals = above - mean * below
+        stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / whole
+    low, high = _interval(above, below, resamples, seed)
+    # Rounding may put an end a hair beyond the mean where all values are equal.
+    return Estimate(mean=mean, stderr=stderr, low=min(low, mean), high=max(high, mean), n=n)
+
+
+def share(successes: int, n: int) -> tuple[float | None, float | None, float | None]:
+    """Returns a share in percent and the ends of Wilson's 95 % interval; three times None where n is 0."""
+    if n == 0:
+        return None, None, None
+    percent = 100 * successes / n
+    low, high = wilson(successes, n)
+    # Rounding may put an end a hair beyond the share, or outside of what a share can be.
+    return percent, max(0.0, min(low, percent)), min(100.0, max(high, percent))
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Returns the standard error of the mean, from the variance with n - 1; None below two values."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+
+
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> Numbers:
+    numbers = np.asarray(values, dtype=np.float64)
+    if clusters is None:
+        return numbers
+    position: dict[Hashable, int] = {}
+    index = np.array([position.setdefault(c, len(position)) for c in clusters], dtype=np.intp)
+    if len(index) != len(numbers):
+        raise ValueError(f"{len(numbers)} values, {len(index)} clusters")
+    return np.bincount(index, weights=numbers, minlength=len(position)).astype(np.float64)
+
+
+def resampled(count: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp]]:
+    """Yields blocks of resamples: each row draws `count` of `count` things with replacement.
+
+    Raises:
+        ValueError: there is nothing to draw from.
+    """
+    if count < 1:
+        raise ValueError("nothing to resample")
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // count)
+    for begin in range(0, resamples, rows):
+        yield generator.integers(0, count, size=(min(rows, resamples - begin), count), dtype=np.intp)
+
+
+def _interval(above: Numbers, below: Numbers, resamples: int, seed: int) -> tuple[float, float]:
+    means = []
+    for drawn in resampled(len(above), resamples, seed):
+        wholes = below[drawn].sum(axis=1)
+        means.append(above[drawn].sum(axis=1)[wholes > 0] / wholes[wholes > 0])
+    tail = (100 - _LEVEL) / 2
+    low, high = np.percentile(np.concatenate(means), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def paired_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Difference:
+    """Returns how much `first` is above `second` on the same cases.
+
+    p is that of the paired bootstrap: how often the mean of resampled differences, shifted so that there is none,
+    is as far from zero as the one measured; never below 1 ÷ (resamples + 1).
+
+    Args:
+        first: one value a case.
+        second: the other's, in the same order.
+        clusters: as in `estimate`.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: the two are not of one length.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values beside {len(second)}")
+    differences = [a - b for a, b in zip(first, second, strict=True)]
+    measured = estimate(differences, clusters=clusters, resamples=resamples, seed=seed)
+    p = None
+    if measured.mean is not None and measured.stderr is not None:
+        above, below = _by_cluster(differences, clusters), _by_cluster([1.0] * len(differences), clusters)
+        bar = abs(measured.mean) * (1 - 1e-12) - 1e-12  # a tie that rounding breaks is still a tie
+        beyond = 0
+        for drawn in resampled(len(above), resamples, seed):
+            means = above[drawn].sum(axis=1) / below[drawn].sum(axis=1)
+            beyond += int(np.count_nonzero(np.abs(means - measured.mean) >= bar))
+        p = (1 + beyond) / (1 + resamples)
+    return Difference(mean=measured.mean, low=measured.low, high=measured.high, p=p, n=len(differences))
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases.
+
+    Raises:
+        ValueError: the two are not of one length.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} verdicts beside {len(second)}")
+    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
+    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
+    n, fewer = only_first + only_second, min(only_first, only_second)
+    # Whole numbers throughout: 2 to the n is beyond a float from n = 1024 on.
+    term, tail = 1, 1
+    for k in range(fewer):
+        term = term * (n - k) // (k + 1)
+        tail += term
+    return min(1.0, 2 * tail / (1 << n))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns Holm's (1979) adjusted p values, in the order that came."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """Returns Wilson's 95 % interval of a share, in percent."""
+    z = 1.959964
+    p = successes / n
+    centre = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return 100 * (centre - half) / (1 + z * z / n), 100 * (centre + half) / (1 + z * z / n)

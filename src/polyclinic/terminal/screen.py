@@ -1,0 +1,58 @@
+"""Where output goes: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Returns a text as it may stand in a terminal: no control characters, whoever wrote it."""
+    return _CONTROL.sub(" ", text.replace("\t", " "))
+
+
+def console(file: TextIO | None = None) -> Console:
+    """Returns a console on stdout, or on another file.
+
+    Piped into a file it writes plain text of 120 columns, without what a terminal would need.
+    """
+    from rich.console import Console
+
+    class Screen(Console):
+        """A console for which a reader that has read enough (`| head`) is nothing wrong."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    out = sys.stdout if file is None else file
+    return Screen(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
+
+
+def print_json(document: object) -> None:
+    """Prints one JSON document on stdout."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+
+
+@contextmanager
+def progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Shows a progress bar on stderr while it lasts, where stderr is a terminal; yields what advances it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

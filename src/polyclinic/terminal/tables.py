@@ -1,0 +1,59 @@
+"""Tables in the terminal, and how numbers stand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.screen import plain
+
+NOTHING = "–"
+"""Stands where nothing was measured."""
+
+
+def table(
+    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]] = (), *, left: int = 1
+) -> Table:
+    """Returns a table without a frame.
+
+    Args:
+        title: above it, or None; whoever wrote it, it is shown as text.
+        columns: their heads.
+        rows: its rows; more can be added to what is returned.
+        left: how many columns, from the first, stand to the left; the others hold numbers.
+    """
+    made = Table(
+        show_edge=False,
+        pad_edge=False,
+        title=None if title is None else Text(plain(title)),
+        title_justify="left",
+    )
+    for number, name in enumerate(columns):
+        made.add_column(Text(plain(name)), justify="left" if number < left else "right")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
+    """Returns `mean ± standard error`."""
+    return f"{number(estimate.mean, form)} ± {number(estimate.stderr, form)}" if estimate.mean is not None else NOTHING
+
+
+def interval(estimate: Estimate, form: str = ".2f") -> str:
+    """Returns `low-high`, the ends of the 95 % interval."""
+    return NOTHING if estimate.low is None else f"{estimate.low:{form}}-{estimate.high:{form}}"
+
+
+def p_value(value: float | None) -> str:
+    """Returns a p value as it is printed."""
+    return NOTHING if value is None else f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+
+
+def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
+    """Returns a number, or a dash where there is none."""
+    return NOTHING if value is None else f"{value:{form}}{unit}"

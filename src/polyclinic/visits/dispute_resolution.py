@@ -1,0 +1,250 @@
+"""Collaboration with dispute resolution: doctors who saw a patient each alone settle what they disagree on.
+
+Paper: AI Hospital, §4 and Algorithm 1. Defaults: at most four rounds, as the authors' code (the pseudocode's `m <= M`
+holds M + 1); the doctors of a round speak at once.
+
+Where we differ: the facts are typed, and examiners' results pass word for word. Questions that a director puts again
+to patient or examiner run at once, each to a player of its own. In `parallel` order, our default, all doctors of a
+round answer from the same history; Algorithm 1, where each hears those before it, is `sequential`. As in Algorithm 1
+one round is held also where the director sees no dispute beforehand, because no doctor has seen another's report by
+then. A doctor who is left alone holds no rounds.
+
+Failures: a doctor whose answer cannot be used is counted, and its last report stands. Everything else (no answer from
+an endpoint, a director, patient or examiner without a usable answer) ends the discussion as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.answering.outcome import needed, together
+from polyclinic.cases.record import Finding
+from polyclinic.cases.report import Report
+from polyclinic.errors import ModelError, PlayFailure
+from polyclinic.events import (
+    Disputed,
+    End,
+    Ended,
+    Established,
+    Event,
+    Examined,
+    Failed,
+    Order,
+    Reported,
+    Revised,
+    Role,
+    Shared,
+    Trace,
+)
+from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, Facts, Player, WrongAnswer, failure_event
+from polyclinic.visits.clarification import clarify
+
+MAX_ROUNDS = 4
+
+
+class Attending(NamedTuple):
+    """A doctor who takes part: its number, who plays it, its report of the consultation, and the results it has."""
+
+    number: int
+    player: Player
+    report: Report
+    findings: tuple[Finding, ...] = ()
+
+
+class Discussion(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a discussion.
+
+    Attributes:
+        trace: everything that happened.
+        report: the director's; None where the discussion failed.
+        end: why it ended.
+        rounds: how many were held.
+        consensus: after how many rounds nothing was in dispute; None where that was not reached.
+        kept: how often a doctor's answer could not be used and its last report stood.
+    """
+
+    trace: Trace
+    report: Report | None
+    end: End
+    rounds: int
+    consensus: int | None
+    kept: int
+
+
+async def dispute_resolution(
+    doctors: Sequence[Attending],
+    director: Player,
+    patient: Callable[[], Player] | None,
+    examiner: Callable[[], Player] | None,
+    *,
+    order: Order = Order.PARALLEL,
+    max_rounds: int = MAX_ROUNDS,
+    disputes: bool = True,
+    trace: Trace | None = None,
+    watch: Callable[[Event], None] | None = None,
+) -> Discussion:
+    """Lets doctors who have each seen the patient agree under a director.
+
+    Args:
+        doctors: who takes part, at least one.
+        director: merges the facts, names what is in dispute, writes the final report.
+        patient: makes a patient who has opened the visit, one for each question; None where nobody can be asked.
+        examiner: makes an examiner, likewise; None where the patient holds the results.
+        order: of the doctors within a round.
+        max_rounds: rounds at most.
+        disputes: the doctors are shown the points of dispute; False is the paper's ablation.
+        trace: events go to its end; a new one by default.
+        watch: called with each event as it happens.
+
+    Returns:
+        The discussion. A player's failure is in it, as an event and perhaps its end; it is not raised.
+    """
+    room = _Room(doctors, director, trace=Trace() if trace is None else trace, watch=watch, disputes=disputes)
+    rounds = 0
+
+    def ended(reason: End, report: Report | None = None) -> Discussion:
+        room.happen(Ended(seq=room.trace.next, reason=reason, turns=rounds))
+        agreed = rounds if reason is End.CONSENSUS else None
+        return Discussion(trace=room.trace, report=report, end=reason, rounds=rounds, consensus=agreed, kept=room.kept)
+
+    try:
+        # 1. Exchange of facts (§4.1): the director hears every doctor's, and asks again where they contradict.
+        for doctor in doctors:
+            room.share(doctor)
+        facts = await director.act(MERGE)
+        questions = [(q, Role.PATIENT) for q in facts.ask_patient] + [(q, Role.EXAMINER) for q in facts.ask_examiner]
+        questions = list(dict.fromkeys((question, to) for question, to in questions if question.strip()))
+        if patient is not None and questions:
+            asked = (
+                clarify(turn, question, to, patient=patient, examiner=examiner)
+                for turn, (question, to) in enumerate(questions, start=1)
+            )
+            for event in (event for exchange in await together(*asked) for event in needed(exchange)):
+                room.happen(msgspec.structs.replace(event, seq=room.trace.next), director)
+                if isinstance(event, Failed):
+                    return ended(End.FAILED)
+            facts = await director.act(MERGE)
+        room.establish(facts)
+        # 2. Each doctor revises its report from the facts: the pre-diagnoses P, with which the history H begins.
+        await room.revise(doctors, rounds)
+        # 3. The director names the dispute: d <- D(H).
+        points = await room.points(rounds)
+        # 4. While m < M: each doctor keeps or revises its report, H <- H + [h].
+        while rounds < max_rounds and len(doctors) > 1:
+            rounds += 1
+            for group in [doctors] if order is Order.PARALLEL else [[doctor] for doctor in doctors]:
+                await room.revise(group, rounds)
+            # 5. d <- D(H); where nothing is left, the debate is over.
+            points = await room.points(rounds)
+            if not points:
+                break
+        # 6. The final report is the director's: a <- D(H).
+        report = await director.act(CONCLUDE)
+        room.happen(Reported(seq=room.trace.next, report=report))
+        return ended(End.ROUND_LIMIT if points else End.CONSENSUS, report)
+    except _Unanswered as stopped:
+        room.happen(failure_event(room.trace.next, Role.DOCTOR, stopped.failure, doctor=stopped.doctor))
+    except PlayFailure as failure:
+        room.happen(failure_event(room.trace.next, Role.DIRECTOR, failure))
+    return ended(End.FAILED)
+
+
+class _Unanswered(Exception):
+    """A doctor got no answer from its endpoint."""
+
+    def __init__(self, doctor: int, failure: PlayFailure) -> None:
+        self.doctor, self.failure = doctor, failure
+        super().__init__(str(failure))
+
+
+class _Room:
+    """Where they meet: who hears what, which report stands, and the trace of it all."""
+
+    def __init__(
+        self,
+        doctors: Sequence[Attending],
+        director: Player,
+        *,
+        trace: Trace,
+        watch: Callable[[Event], None] | None,
+        disputes: bool,
+    ) -> None:
+        self.trace = trace
+        self.kept = 0
+        self._doctors, self._director, self._watch, self._disputes = doctors, director, watch, disputes
+        self._players = [doctor.player for doctor in doctors]
+        self._reports = {doctor.number: doctor.report for doctor in doctors}
+
+    def happen(self, event: Event, *hearers: Player) -> None:
+        self.trace.add(event)
+        for player in hearers:
+            player.observe(event)
+        if self._watch is not None:
+            self._watch(event)
+
+    def share(self, doctor: Attending) -> None:
+        shared = Shared(
+            seq=self.trace.next,
+            doctor=doctor.number,
+            name=doctor.player.name,
+            symptoms=doctor.report.symptoms,
+            examinations=doctor.report.examinations,
+            findings=doctor.findings,
+        )
+        self.happen(shared, self._director)
+
+    def establish(self, facts: Facts) -> None:
+        findings = dict.fromkeys(f for e in self.trace if isinstance(e, Shared | Examined) for f in e.findings)
+        established = Established(
+            seq=self.trace.next, symptoms=facts.symptoms, examinations=facts.examinations, findings=tuple(findings)
+        )
+        self.happen(established, self._director, *self._players)
+
+    async def revise(self, group: Sequence[Attending], round: int) -> None:
+        """Lets some doctors speak at once; then everybody has heard them."""
+        came = await together(*(_report_or_failure(doctor.player) for doctor in group))
+        said = [self._speak(doctor, one, round) for doctor, one in zip(group, came, strict=True)]
+        for listener in self._doctors:
+            # Its own first: it had not heard the others when it spoke.
+            own = [event for event in said if event.doctor == listener.number]
+            for event in own + [event for event in said if event.doctor != listener.number]:
+                listener.player.observe(event)
+
+    def _speak(self, doctor: Attending, came: Report | PlayFailure, round: int) -> Revised:
+        if isinstance(came, Report):
+            self._reports[doctor.number] = came
+        elif isinstance(came, ModelError | WrongAnswer):
+            self.kept += 1
+            self.happen(failure_event(self.trace.next, Role.DOCTOR, came, doctor=doctor.number))
+        else:
+            raise _Unanswered(doctor.number, came)
+        revised = Revised(
+            seq=self.trace.next,
+            doctor=doctor.number,
+            name=doctor.player.name,
+            round=round,
+            report=self._reports[doctor.number],
+            kept=not isinstance(came, Report),
+        )
+        self.happen(revised, self._director)
+        return revised
+
+    async def points(self, round: int) -> tuple[str, ...]:
+        """Returns what is in dispute after a round, as the director has it; nothing where there is one doctor only."""
+        if len(self._doctors) == 1:
+            return ()
+        named = (await self._director.act(DISPUTE)).points
+        points = tuple(point for point in named if point.strip())
+        hearers = self._players if self._disputes else []
+        self.happen(Disputed(seq=self.trace.next, round=round, points=points), self._director, *hearers)
+        return points
+
+
+async def _report_or_failure(doctor: Player) -> Report | PlayFailure:
+    try:
+        return await doctor.act(REVISE)
+    except PlayFailure as failure:
+        return failure

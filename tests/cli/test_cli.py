@@ -1,0 +1,261 @@
+"""The command line as a user meets it: in a process of its own, with what it prints and how it ends."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from polyclinic.cases.case import case_schema
+from polyclinic.cases.shipped import SHIPPED
+from polyclinic.events import Trace
+
+CASE = {
+    "id": "a",
+    "record": {"presentation": {"complaint": "A dry cough for 3 days"}},
+    "truth": {"diagnoses": [{"name": "COVID-19", "icd10": "U07.1"}]},
+}
+
+
+def lines(*cases) -> str:
+    return "".join(json.dumps(case) + "\n" for case in cases)
+
+
+def test_help_is_quick_and_says_what_this_is_not_for(run):
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        shown = run("--help")
+        seconds.append(time.perf_counter() - begin)
+    # The bar is half a second; the quickest of five tells it apart from a busy machine.
+    assert min(seconds) < 0.5
+    assert "never for the care of real people" in " ".join(shown.stdout.split())
+
+
+def test_one_visit_as_json(run):
+    document = json.loads(run("consult", "--case", "shipped#p1-00001", "--json").stdout)
+    assert set(document) == {"case", "end", "turns", "report", "truth", "trace"}
+    assert set(document["report"]) == {"symptoms", "examinations", "diagnoses", "rationale", "treatment"}
+    assert document["case"] == "p1-00001"
+    assert document["trace"][0]["event"] == "opened"
+    probabilities = [d["probability"] for d in document["report"]["diagnoses"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert set(document["truth"]["diagnoses"][0]) <= {"name", "icd10", "probability"}
+
+
+def test_one_visit_for_people(run, tmp_path):
+    shown = run("consult", "--case", "shipped#p1-00001", "--out", tmp_path / "trace.jsonl")
+    for word in ("Patient:", "Doctor:", "Diagnosis", "Truth", "Treatment"):
+        assert word in shown.stdout
+    again = run("replay", tmp_path / "trace.jsonl")
+    assert again.stdout == shown.stdout
+    assert "replay" in shown.stderr
+
+
+def test_every_case_of_a_file(run, tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text("".join(SHIPPED["shipped"].read_text("utf-8").splitlines(keepends=True)[:3]))
+    document = json.loads(run("consult", "--case", file, "--json").stdout)
+    assert [visit["case"] for visit in document] == ["p1-00001", "p1-00002", "p1-00003"]
+    shown = run("consult", "--case", file, "--out", tmp_path / "trace").stdout
+    assert "3 visits:" in shown
+    assert len(Trace.read(tmp_path / "trace")) == 3
+
+
+def test_same_seed_same_trace_byte_for_byte(run, tmp_path):
+    for name in ("one", "two"):
+        run("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_ids_may_be_left_out_by_a_layout_without_them(run, tmp_path):
+    file = tmp_path / "osce.jsonl"
+    osce = {
+        "OSCE_Examination": {
+            "Patient_Actor": {
+                "Demographics": "40-year-old man",
+                "History": "The patient reports two days of a swollen toe.",
+                "Symptoms": {"Primary_Symptom": "Painful toe", "Secondary_Symptoms": ["Redness of the toe"]},
+            },
+            "Physical_Examination_Findings": {"Vital_Signs": {"Temperature": "37.0°C"}},
+            "Test_Results": {"Blood_Tests": {"Uric_Acid": "9.1 mg/dL"}},
+            "Correct_Diagnosis": "Gout",
+        }
+    }
+    file.write_text(lines(osce, osce))
+    document = json.loads(run("consult", "--case", f"{file}#2", "--json").stdout)
+    assert document["case"] == "2"
+    assert document["truth"]["diagnoses"] == [{"name": "Gout"}]
+    assert document["report"]["diagnoses"] == []
+
+
+def test_one_step(run, tmp_path):
+    document = json.loads(run("consult", "--case", "shipped#p1-00002", "--one-step", "--json").stdout)
+    assert document["turns"] == 0
+    assert [e["event"] for e in document["trace"]] == ["opened", "reported", "ended", "revealed"]
+
+
+def test_a_scripted_doctor(run, tmp_path):
+    script = tmp_path / "doctor.json"
+    report = {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
+    script.write_text(json.dumps([{"say": "Goodbye.", "conclude": True}, report]))
+    document = json.loads(
+        run("consult", "--case", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json").stdout
+    )
+    assert (document["end"], document["turns"]) == ("concluded", 1)
+    script.write_text("[]")
+    done = run("consult", "--case", "shipped#p1-00001", "--doctor", f"scripted:{script}", "--json", code=1)
+    document = json.loads(done.stdout)
+    assert (document["end"], document["report"]) == ("failed", None)
+    assert "the visit failed" in done.stderr and "ScriptError" in done.stderr
+
+
+BAD = {
+    "empty": b"",
+    "truncated": lines(*({**CASE, "id": str(n)} for n in range(16))).encode() + b'{"id": "17", "record": {"presen',
+    "no complaint": lines({**CASE, "record": {"presentation": {"complaint": "  "}}}).encode(),
+    "missing complaint": lines({**CASE, "record": {"presentation": {}}}).encode(),
+    "not utf-8": lines(CASE).encode()[:-3] + b"\xff\xfe}\n",
+    "50 MB line": b'{"id": "' + b"x" * (50 * 2**20) + b'"}\n',
+    "no object": b"[1, 2]",
+    "other keys": b'{"name": "somebody"}\n',
+    "unknown field": lines({**CASE, "colour": "blue"}).encode(),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("empty", ["empty"]),
+        ("truncated", ["line 17", "cut off"]),
+        ("no complaint", ["line 1", "complaint"]),
+        ("missing complaint", ["line 1", "complaint", "$.record.presentation"]),
+        ("not utf-8", ["line 1", "UTF-8"]),
+        ("50 MB line", ["line 1", "16 MiB"]),
+        ("no object", ["element 1", "object"]),
+        ("other keys", ["'name'", "--layout", "agentclinic"]),
+        ("unknown field", ["line 1", "colour"]),
+    ],
+)
+def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path, name, says):
+    file = tmp_path / "cases.jsonl"
+    file.write_bytes(BAD[name])
+    text = complaint("consult", "--case", file, "--out", tmp_path / "trace", "--json")
+    for word in says:
+        assert word in text
+    assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]
+
+
+def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text(lines(CASE))
+    assert "no such file" in complaint("consult", "--case", tmp_path / "none.jsonl")
+    assert "directory" in complaint("consult", "--case", tmp_path)
+    assert "looks like layout polyclinic" in complaint("consult", "--case", file, "--layout", "agentclinic")
+    assert "no layout is called 'word'" in complaint("consult", "--case", file, "--layout", "word")
+    assert "the nearest are a" in complaint("consult", "--case", f"{file}#b")
+    assert "rules, scripted:FILE" in complaint("consult", "--case", file, "--doctor", "oracle")
+    assert "allowed: rules" in complaint("consult", "--case", file, "--examiner", "oracle")
+    assert "scripted:FILE" in complaint("consult", "--case", file, "--patient", "scripted")
+    assert "file that is read" in complaint("consult", "--case", file, "--out", file)
+    assert "no folder" in complaint("consult", "--case", file, "--out", tmp_path / "no" / "trace")
+    assert "greater than or equal to 1" in complaint("consult", "--case", file, "--max-turns", "0")
+    assert "--case" in complaint("consult")
+    assert "an id behind" in complaint("consult", "--case", f"{file}#")
+    assert "no disease or department 'dragons'" in complaint("cases", "generate", "--diseases", "dragons", "--out", "x")
+    assert "allowed: en, zh" in complaint("cases", "generate", "--language", "fr", "--out", tmp_path / "x")
+    assert "the file exists" in complaint("cases", "generate", "--out", file)
+    assert "no folder" in complaint("cases", "generate", "--out", tmp_path / "no" / "cases")
+    assert file.read_text() == lines(CASE)
+
+
+def test_what_a_case_says_is_text_and_no_markup(run, tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text(lines({**CASE, "record": {"presentation": {"complaint": "[bold red]cough[/] \x1b[31mred\x1b[0m"}}}))
+    shown = run("consult", "--case", f"{file}#a").stdout + run("cases", "list", file).stdout
+    assert "\x1b" not in shown
+    assert "[bold red]" in shown
+
+
+def test_generated_cases_pass_the_check(run, tmp_path):
+    for language in ("en", "zh"):
+        out = tmp_path / f"{language}.jsonl"
+        run("cases", "generate", "--n", 30, "--seed", 3, "--language", language, "--out", out)
+        checked = json.loads(run("cases", "check", out, "--json").stdout)
+        assert (checked["n"], checked["unreadable"], checked["problems"]) == (30, 0, [])
+    listed = json.loads(run("cases", "list", tmp_path / "zh.jsonl", "--json").stdout)
+    assert {case["language"] for case in listed} == {"zh"}
+    assert "diagnoses" not in listed[0]
+
+
+def test_selections_of_diseases(run, tmp_path):
+    out = tmp_path / "flu.jsonl"
+    run("cases", "generate", "--n", 6, "--diseases", "influenza A, 乙型流感", "--out", out)
+    names = {json.loads(line)["truth"]["diagnoses"][0]["name"] for line in out.read_text().splitlines()}
+    assert names == {"Influenza A", "Influenza B"}
+
+
+def test_check_reports_line_and_field_and_fails(run, tmp_path):
+    file = tmp_path / "cases.jsonl"
+    leaking = {**CASE, "record": {"presentation": {"complaint": "Cough; COVID-19 at home"}}}
+    file.write_text(lines(CASE, CASE, {**CASE, "id": "c", "truth": {"diagnoses": "x"}}, {**leaking, "id": "d"}))
+    done = run("cases", "check", file, "--json", code=2)
+    found = {(p["line"], p["level"]): p for p in json.loads(done.stdout)["problems"]}
+    assert "a" in found[2, "error"]["problem"]
+    assert found[3, "error"]["field"] == "$.truth.diagnoses"
+    assert "presentation" in found[4, "error"]["field"]
+
+
+def test_what_is_shipped_is_sound_and_up_to_date(run, tmp_path):
+    run("cases", "check")
+    for name, language in (("shipped", "en"), ("shipped-zh", "zh")):
+        out = tmp_path / name
+        run(
+            "cases",
+            "generate",
+            "--n",
+            48,
+            "--seed",
+            1,
+            "--diseases",
+            "respiratory",
+            "--language",
+            language,
+            "--out",
+            out,
+        )
+        assert out.read_text("utf-8") == SHIPPED[name].read_text("utf-8"), "generate the shipped cases anew"
+
+
+def test_the_ceiling_is_printed(run):
+    shown = run("cases", "check", "--ceiling", "--n", 80)
+    assert "Ceiling:" in shown.stdout
+    document = json.loads(run("cases", "check", "shipped", "--ceiling", "--json").stdout)
+    assert document["n"] == 48
+
+
+def test_the_schema_describes_the_shipped_cases(run):
+    schema = json.loads(run("cases", "schema").stdout)
+    assert schema == json.loads(msgspec.json.encode(case_schema()))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for line in SHIPPED["shipped-zh"].read_text("utf-8").splitlines():
+        jsonschema.validate(json.loads(line), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**CASE, "record": {"presentation": {"complaint": 3}}}, schema)
+
+
+def test_the_demo_ends_with_what_to_try_next(run):
+    shown = run("demo").stdout
+    for word in ("A town of 200", "came to the hospital", "right diagnosis", "minutes until called", "Try next:"):
+        assert word in shown
+
+
+def test_the_made_documentation_is_up_to_date():
+    root = Path(__file__).parents[2]
+    command = [sys.executable, root / "docs" / "make.py", "--check"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,162 @@
+"""`polyclinic study` as a user meets it."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from polyclinic.benchmarks.exams.study_tables import chart
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.testing.process import EndpointProcess
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with EndpointProcess() as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def medqa(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
+    lines = [
+        {"question": f"Number {n}?", "options": {k: f"{k}{n}" for k in "ABCD"}, "answer_idx": "ABCD"[n % 4]}
+        for n in range(8)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def study(name, medqa, *more):
+    return ("study", name, "--questions", medqa, "--layout", "medqa", *more)
+
+
+def test_ablation(run, complaint, medqa, endpoint, tmp_path):
+    command = study("ablation", medqa, "--model", "direct/a", "--base-url", endpoint.url, "--set", "max_rounds=1")
+    document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
+    assert [one["name"] for one in document["methods"]] == [
+        "zero_shot",
+        "chain_of_thought",
+        "medagents (max_rounds=1, stages=analysis)",
+        "medagents (max_rounds=1, stages=summary)",
+        "medagents (max_rounds=1, stages=consultation)",
+    ]
+    # The endpoint says nothing of use to who asks for text, and follows any form: nothing is made up for it.
+    assert [one["unreadable"] for one in document["methods"]] == [8, 8, 0, 0, 0]
+    assert [one["cost"]["calls"] for one in document["methods"][:4]] == [1, 1, 10, 11]
+    assert document["methods"][4]["cost"]["round_trips"] >= 6
+    assert {one["baseline"] for one in document["comparisons"]} == {"zero_shot"}
+    assert len(document["comparisons"]) == 4
+    assert len(list((tmp_path / "out").iterdir())) == 6
+    shown = run(*command).stdout
+    for text in (
+        "ablation, medqa, 8 questions",
+        "stages=consultation",
+        "95 % interval",
+        "unread.",
+        "p (Holm)",
+        "trips",
+    ):
+        assert text in shown, text
+    assert "goes through stages by itself" in complaint(*command, "--set", "stages=summary")
+    assert "belongs to none of the methods" in complaint(*command, "--set", "depth=1")
+
+
+def test_the_paper_takes_four_experts_on_pubmedqa(run, endpoint, tmp_path):
+    path = tmp_path / "pubmedqa.json"
+    article = {"QUESTION": "Why?", "CONTEXTS": ["First."], "final_decision": "no", "LONG_ANSWER": "It was not."}
+    path.write_text(json.dumps({"1": article, "2": article}), encoding="utf-8")
+    command = ("study", "ablation", "--questions", path, "--layout", "pubmedqa", "--model", "direct/a", "--json")
+    document = json.loads(run(*command, "--base-url", endpoint.url).stdout)
+    assert document["methods"][2]["name"] == "medagents (question_experts=4, stages=analysis)"
+
+
+def test_experts(run, complaint, medqa, endpoint, tmp_path):
+    command = study("experts", medqa, "--model", "direct/a", "--base-url", endpoint.url, "--set", "stages=analysis")
+    ranges = ("--question-experts", "1-2", "--option-experts", "0,1", "--at-question", 2, "--at-options", 1)
+    document = json.loads(run(*command, *ranges, "--json", "--out", tmp_path / "out").stdout)
+    question, options = document["series"]
+    assert (question["varied"], question["held"], question["numbers"]) == ("question_experts", 1, [1, 2])
+    assert (options["varied"], options["held"], options["numbers"]) == ("option_experts", 2, [0, 1])
+    assert question["methods"][1] == options["methods"][1]
+    assert [one["cost"]["calls"] for one in options["methods"]] == [4, 6]
+    # Three panels, as the pair of 2 and 1 stands in both series, and the summary.
+    assert len(list((tmp_path / "out").iterdir())) == 4
+    shown = run(*command, *ranges).stdout
+    for text in (
+        "experts on the question, 1 on the options",
+        "experts on the options, 2 on the question",
+        "●",
+        "100 %",
+    ):
+        assert text in shown, text
+    assert "needs numbers from 0 to 100" in complaint(*command, "--question-experts", "7-1")
+    assert "at least one expert" in complaint(*command, "--option-experts", "0", "--at-question", 0)
+    assert "goes through question_experts" in complaint(*command, "--set", "question_experts=1")
+
+
+def test_errors(run, complaint, medqa, endpoint, tmp_path):
+    asked = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--base-url", endpoint.url)
+    methods = ("--method", "medagents", "--method", "zero_shot", "--match", "none", "--set", "max_rounds=1")
+    ran = json.loads(run(*asked, *methods, "--out", tmp_path / "out", "--json").stdout)
+    missed = [one["id"] for one in ran["methods"][0]["questions"] if not one["right"]]
+    assert 2 <= len(missed) < 8
+    name = "medagents-max_rounds-1"
+    words = tmp_path / "words.jsonl"
+    said = {"question": missed[0], "method": name, "category": "cot", "who": "Dr A"}
+    words.write_text(json.dumps(said) + "\n", encoding="utf-8")
+    command = study("errors", medqa, "--run", tmp_path / "out")
+    judged = (*command, "--judge", "direct/j", "--base-url", endpoint.url, "--words", words)
+    document = json.loads(run(*judged, "--json").stdout)
+    # All of zero_shot is unreadable: no reasoning, so no category.
+    assert (document["wrong"], document["unanswered"], document["looked_at"]) == (len(missed), 8, len(missed))
+    assert (document["sources"]["human"]["cot"], sum(document["sources"]["judge"].values())) == (1, len(missed) - 1)
+    assert sum(one["share"] for one in document["shares"].values()) == pytest.approx(100)
+    assert (document["judge"], document["version"], len(document["prompts"])) == ("direct/j", 1, 16)
+    shown = run(*judged).stdout
+    for text in ("why answers are wrong", "mis_retrieval", "by people", document["prompts"], "0 unreadable, 0 failed"):
+        assert text in shown, text
+    by_people = run(*command, "--words", words).stdout
+    assert f"only what people say counts; {len(missed) - 1} wrong answers are not sorted" in by_people
+    few = json.loads(run(*judged, "--most", 1, "--method", name, "--json").stdout)
+    assert (few["wrong"], few["looked_at"]) == (len(missed), 1)
+    assert "no outcomes of method 'tor'" in complaint(*command, "--method", "tor")
+    assert "no such folder" in complaint(*study("errors", medqa, "--run", tmp_path / "none"))
+    other = tmp_path / "other.jsonl"
+    other.write_text(medqa.read_text("utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    assert "name the file that was asked" in complaint(*study("errors", other, "--run", tmp_path / "out"))
+    with EndpointProcess(faults=1.0, kinds=["huge"]) as broken:
+        done = run(*command, "--judge", "direct/j", "--base-url", broken.url, "--json", code=1)
+    assert json.loads(done.stdout)["failed"] == {"TooLarge": len(missed)}
+    assert f"{len(missed)} of {len(missed)} questions to the judge failed (TooLarge)" in done.stderr
+
+
+def test_a_chart_stands_where_the_numbers_are():
+    rows = [
+        ("1", Estimate(mean=50.0, stderr=5.0, low=40.0, high=60.0, n=9)),
+        ("10", Estimate(mean=0.0, stderr=None, low=None, high=None, n=1)),
+        ("2", Estimate(mean=None, stderr=None, low=None, high=None, n=0)),
+        ("3", Estimate(mean=100.0, stderr=0.0, low=100.0, high=100.0, n=9)),
+    ]
+    first, ten, none, all_right, scale = chart(rows).splitlines()
+    start = scale.index("0")
+    assert first.index("●") - start == 25
+    assert (first.index("├") - start, first.index("┤") - start) == (20, 30)
+    assert ten.index("●") == start
+    assert none.split() == ["2", "–"]
+    assert all_right.index("●") - start == 50
+    assert scale.index("50") - start in (24, 25)
+
+
+def test_the_commands_of_the_page(run, endpoint, shared_data, tmp_path):
+    """What docs/exams.md shows, on the published files, in order and with few questions."""
+    page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
+    (tmp_path / "data").symlink_to(shared_data / "qa")
+    commands = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.S | re.M) for line in block.splitlines()]
+    assert len(commands) == 6
+    for command in commands:
+        words = shlex.split(command.replace("http://127.0.0.1:8000/v1", endpoint.url))
+        assert words.pop(0) == "polyclinic"
+        assert run(*words, *([] if "errors" in words else ["--sample", 3]), cwd=tmp_path).stdout

@@ -1,0 +1,459 @@
+"""Episodes: referral, the limit on examinations, plans, failures of each player, and that nobody is told too much."""
+
+import asyncio
+import re
+
+import msgspec
+import pytest
+
+from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import BudgetSpent, UnreadableReply
+from polyclinic.events import Event, Examined, Opened, Revealed, Role, Said, Trace
+from polyclinic.generation.draw import generate
+from polyclinic.hospital.care.clinic import Clinic
+from polyclinic.hospital.care.episodes import Episode, Request
+from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.knowledge.knowledge import Name, read_knowledge
+from polyclinic.models.journal import Journal
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.scripted import Scripted
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import PatientTurn
+
+DEPARTMENTS = ("infections", "respiratory")
+MODEL = "direct/m"
+
+
+def moved(known, places):
+    """Returns the knowledge with diseases moved to other departments."""
+    diseases = {
+        i: msgspec.structs.replace(d, department=places[i]) if i in places else d for i, d in known.diseases.items()
+    }
+    fields = {"diseases": diseases}
+    if known_departments := getattr(known, "departments", None):
+        one = next(iter(known_departments.values()))
+        new = {d: msgspec.structs.replace(one, id=d, name=Name(en=d, zh=d)) for d in places.values()}
+        fields["departments"] = {**known_departments, **new}
+    return msgspec.structs.replace(known, **fields)
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    """Two departments: the influenzas are moved to another one."""
+    return moved(read_knowledge().select("respiratory"), {"influenza-a": "infections", "influenza-b": "infections"})
+
+
+def request(case, visit=1, departments=DEPARTMENTS):
+    return Request(resident="r1", case=case, visit=visit, departments=departments)
+
+
+def drawn(knowledge, n=1, seed=3, **options):
+    return list(generate(knowledge, n=n, seed=seed, **options))
+
+
+def clinic(knowledge, *, seed=1, models=None, journal=None, ledger=None, minds=None, **options):
+    playing = Minds(knowledge=knowledge, seed=seed, models=models, journal=journal, ledger=ledger, **(minds or {}))
+    return Clinic(playing, knowledge, **options)
+
+
+def triage(department="respiratory"):
+    return {"department": department, "acuity": "routine", "reason": "script"}
+
+
+def report(*names, treatment=()):
+    diagnoses = [{"name": name} for name in names]
+    return {"symptoms": [], "examinations": [], "diagnoses": diagnoses, "rationale": [], "treatment": list(treatment)}
+
+
+def scripted_doctor(reports, *, orders=(), plans=("mild",)):
+    """A doctor that says its orders, concludes and reports; consultations after one another get the next report."""
+    return {
+        "speak": [*({"say": order} for order in orders), {"say": "Goodbye.", "conclude": True}],
+        "report": list(reports),
+        "plan": [{"answer": plan} for plan in plans],
+    }
+
+
+def traces(episode):
+    return [Trace([msgspec.json.decode(line, type=Event) for line in seen.trace.splitlines()]) for seen in episode.seen]
+
+
+async def test_rules_minds_see_a_day_of_patients(knowledge):
+    cases = drawn(knowledge, n=120)
+    at = clinic(knowledge)
+    episodes = [await at.compute(request(case)) for case in cases]
+    assert not any(e.failed for e in episodes)
+    assert sum(e.right_diagnosis for e in episodes) > 80
+    assert sum(e.right_treatment for e in episodes) > 40
+    assert sum(e.right_examination for e in episodes) > 40
+    for case, episode in zip(cases, episodes, strict=True):
+        assert episode.key == f"{case.id}/1"
+        assert episode.department == episode.seen[0].department
+        assert 1 <= len(episode.seen) <= 2
+        assert [s.refer_to for s in episode.seen] == [s.department for s in episode.seen[1:]] + [""]
+        assert all(e in knowledge.examinations for s in episode.seen for e in s.examinations)
+        assert (episode.plan is None) == (not episode.seen[-1].diagnosis)
+        assert not episode.right_treatment or (episode.right_diagnosis and episode.plan == case.truth.severity)
+        drugs = {*episode.dispensed, *(w.partition(":")[0] for w in episode.withheld)}
+        if episode.plan is not None:
+            plan = knowledge.disease_named(episode.seen[-1].diagnosis).plan(episode.plan)
+            assert drugs == set(plan.drugs)
+            assert episode.treatment == plan.en
+        assert episode.calls == 0
+
+
+async def test_an_episode_is_a_function_of_its_request_and_the_seed(knowledge):
+    cases = drawn(knowledge, n=20)
+    one, other = clinic(knowledge, traces=True), clinic(knowledge, traces=True)
+    forward = [await one.compute(request(case)) for case in cases]
+    backward = [await other.compute(request(case)) for case in reversed(cases)]
+    assert forward == backward[::-1]
+    assert forward == await asyncio.gather(*(one.compute(request(case)) for case in cases))
+    assert forward != [await clinic(knowledge, seed=2, traces=True).compute(request(case)) for case in cases]
+
+
+async def test_generators_and_journals_are_of_the_visit_and_the_department(knowledge):
+    played = []
+
+    class Noting(Minds):
+        def patient(self, case, **options):
+            played.append(case)
+            return super().patient(case, **options)
+
+    case = drawn(knowledge)[0]
+    minds = Noting(knowledge=knowledge, seed=1, nurse=[triage()], doctor=scripted_doctor([report()]))
+    for visit in (1, 2):
+        await Clinic(minds, knowledge).compute(request(case, visit=visit))
+    assert played == [f"{case.id}/{visit}/{d}" for visit in (1, 2) for d in ("respiratory", "infections")]
+
+
+async def test_traces_are_left_out_unless_wanted(knowledge):
+    case = drawn(knowledge)[0]
+    without = await clinic(knowledge).compute(request(case))
+    with_them = await clinic(knowledge, traces=True).compute(request(case))
+    assert not any(seen.trace for seen in without.seen)
+    trace = traces(with_them)[0]
+    assert isinstance(trace[0], Opened)
+    assert isinstance(trace[len(trace) - 1], Revealed)
+    dropped = tuple(msgspec.structs.replace(seen, trace="") for seen in with_them.seen)
+    assert msgspec.structs.replace(with_them, seen=dropped) == without
+
+
+# Referral.
+
+
+async def test_a_diagnosis_of_another_department_is_a_referral(knowledge):
+    case = drawn(knowledge)[0]
+    at = clinic(knowledge, minds={"nurse": [triage("respiratory")], "doctor": scripted_doctor([report("influenza A")])})
+    episode = await at.compute(request(case))
+    assert [(s.department, s.refer_to) for s in episode.seen] == [("respiratory", "infections"), ("infections", "")]
+    assert episode.seen[-1].diagnosis == "influenza A"
+
+
+async def test_without_a_diagnosis_the_patient_goes_on_to_who_is_likeliest_and_never_back(knowledge):
+    case = drawn(knowledge)[0]
+    at = clinic(knowledge, minds={"nurse": [triage("infections")], "doctor": scripted_doctor([report()])})
+    episode = await at.compute(request(case))
+    assert [s.department for s in episode.seen] == ["infections", "respiratory"]
+    assert episode.plan is None
+    assert not episode.right_diagnosis
+
+
+async def test_two_referrals_at_most(knowledge):
+    case, three = drawn(knowledge)[0], ("asthma clinic", *DEPARTMENTS)
+    more = moved(knowledge, {"bronchial-asthma": "asthma clinic", "covid-19": "covid clinic"})
+    minds = {"nurse": [triage("infections")], "doctor": scripted_doctor([report()])}
+    for most, seen in ((0, 1), (1, 2), (2, 3)):
+        at = clinic(more, max_referrals=most, minds=minds)
+        episode = await at.compute(request(case, departments=(*three, "covid clinic")))
+        assert len({s.department for s in episode.seen}) == len(episode.seen) == seen
+        assert episode.seen[-1].refer_to == ""
+
+
+async def test_most_who_are_sent_wrong_arrive_where_they_belong(knowledge):
+    wrongly = [case for case in drawn(knowledge, n=240) if case.truth.diagnoses[0].name.startswith("Bronchial")]
+    assert wrongly
+    at = clinic(knowledge, minds={"nurse": lambda *_: triage("infections")})
+    arrived = [(await at.compute(request(case))).seen[-1].department for case in wrongly]
+    assert arrived.count("respiratory") > 0.5 * len(arrived)
+
+
+def test_a_referral_reads_report_and_results(knowledge):
+    reader = Minds(knowledge=knowledge, seed=1).reader()
+    door = Presentation(complaint="I do not feel well", age=30)
+
+    def sent(*, diagnosis="", symptoms=(), seen_by=("respiratory",), findings=()):
+        diagnoses = (Diagnosis(diagnosis),) if diagnosis else ()
+        written = Report(symptoms=symptoms, examinations=(), diagnoses=diagnoses, rationale=(), treatment=())
+        return refer(
+            written,
+            door,
+            findings,
+            department=seen_by[-1],
+            departments=("infections", "respiratory"),
+            seen_by=seen_by,
+            reader=reader,
+        )
+
+    assert sent(diagnosis="influenza B") == "infections"
+    assert sent(diagnosis="bronchial asthma") == ""
+    assert sent(diagnosis="measles") == ""
+    assert sent(diagnosis="influenza A", seen_by=("infections", "respiratory")) == ""
+    assert sent() == "infections"
+
+
+# Examinations.
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("most", [0, 1, 2])
+async def test_so_many_examinations_a_visit_at_most(knowledge, language, most):
+    at = clinic(knowledge, max_examinations=most, traces=True)
+    counts = []
+    for case in drawn(knowledge, n=25, language=language):
+        episode = await at.compute(request(case))
+        done = [e for seen in episode.seen for e in seen.examinations]
+        counts.append(len(set(done)))
+        orders = [
+            event
+            for trace in traces(episode)
+            for event in trace
+            if isinstance(event, Said)
+            and event.who is Role.DOCTOR
+            and re.search("examination to be done|做一项", event.text)
+        ]
+        # The doctor knows the limit and orders nothing beyond it.
+        assert len(orders) <= most
+    assert max(counts) == most
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_beyond_the_limit_the_examiner_says_so_and_tells_nothing(knowledge, language):
+    case = drawn(knowledge, language=language)[0]
+    first, second = (knowledge.examinations[e].name.get(language) for e in ("chest-ct", "sputum-examination"))
+    order = {"en": "I would like one examination to be done: {}.", "zh": "请做一项检查：{}。"}[language]
+    orders = [order.format(first), order.format(second)]
+    doctor = scripted_doctor([report("acute nasopharyngitis")], orders=orders)
+    at = clinic(knowledge, max_examinations=1, traces=True, minds={"nurse": [triage()], "doctor": doctor})
+    episode = await at.compute(request(case))
+    assert episode.seen[0].examinations == ("chest-ct",)
+    found = [event for event in traces(episode)[0] if isinstance(event, Examined)]
+    assert len(found) == 2
+    assert {f.examination for f in found[0].findings} == {first}
+    assert found[1].findings == ()
+    refused = {"en": "no further examination is possible", "zh": "不能再做其他检查"}[language]
+    assert refused in found[1].text
+    assert refused not in found[0].text
+
+
+async def test_a_referred_patient_brings_what_is_left(knowledge):
+    case = drawn(knowledge)[0]
+    order = "I would like one examination to be done: chest CT."
+    doctor = scripted_doctor([report()], orders=[order])
+    at = clinic(knowledge, max_examinations=1, minds={"nurse": [triage()], "doctor": doctor})
+    episode = await at.compute(request(case))
+    assert [s.examinations for s in episode.seen] == [("chest-ct",), ()]
+    at = clinic(knowledge, minds={"nurse": [triage()], "doctor": doctor})
+    episode = await at.compute(request(case))
+    assert [s.examinations for s in episode.seen] == [("chest-ct",), ("chest-ct",)]
+
+
+# The plan.
+
+
+async def test_the_plan_is_of_the_disease_that_was_diagnosed(knowledge):
+    case = next(c for c in drawn(knowledge, n=24) if c.truth.severity == "severe" and "Asthma" in str(c.truth))
+    for name, plan, right_diagnosis, right_treatment in (
+        ("bronchial asthma", "severe", True, True),
+        ("bronchial asthma", "mild", True, False),
+        ("chronic bronchitis", "severe", False, False),
+    ):
+        minds = {"nurse": [triage()], "doctor": scripted_doctor([report(name)], plans=[plan])}
+        episode = await clinic(knowledge, minds=minds).compute(request(case))
+        disease = knowledge.disease_named(name)
+        assert (episode.right_diagnosis, episode.right_treatment) == (right_diagnosis, right_treatment)
+        assert (episode.plan, episode.treatment) == (plan, disease.plan(plan).en)
+
+
+async def test_a_diagnosis_outside_the_knowledge_has_no_plan(knowledge):
+    case = drawn(knowledge)[0]
+    doctor = scripted_doctor([report("measles", treatment=["paracetamol for fever", "no ibuprofen"])])
+    episode = await clinic(knowledge, minds={"nurse": [triage()], "doctor": doctor}).compute(request(case))
+    assert episode.plan is None
+    assert episode.treatment == ("paracetamol for fever", "no ibuprofen")
+    assert episode.dispensed == ("paracetamol",)
+    assert not (episode.right_diagnosis or episode.right_treatment or episode.failed)
+
+
+# Failures.
+
+
+def broken(ask, role):
+    raise UnreadableReply("not what was asked for")
+
+
+@pytest.mark.parametrize(
+    ("minds", "who", "reached"),
+    [
+        ({"nurse": broken}, "nurse", ()),
+        ({"nurse": [triage("dentistry")]}, "nurse", ()),
+        ({"doctor": broken}, "doctor", ("department", "seen")),
+        ({"patient": broken}, "patient", ("department", "seen")),
+        ({"doctor": {**scripted_doctor([report("bronchial asthma")]), "plan": []}}, "doctor", ("department", "seen")),
+        ({"doctor": scripted_doctor([report("bronchial asthma")], plans=["none"])}, "doctor", ("department", "seen")),
+        (
+            {"doctor": scripted_doctor([report("bronchial asthma")]), "pharmacist": broken},
+            "pharmacist",
+            ("department", "seen", "plan", "treatment"),
+        ),
+    ],
+)
+async def test_a_failure_of_a_player_ends_the_episode_under_its_name(knowledge, minds, who, reached):
+    case = drawn(knowledge)[0]
+    minds = {"nurse": [triage()]} | minds
+    episode = await clinic(knowledge, minds=minds).compute(request(case))
+    assert episode.failed == who
+    assert episode.error in ("UnreadableReply", "WrongAnswer", "ScriptError")
+    assert episode.problem
+    empty = Episode(key="")
+    assert tuple(
+        f for f in ("department", "seen", "plan", "treatment") if getattr(episode, f) != getattr(empty, f)
+    ) == (reached)
+    assert episode.dispensed == ()
+
+
+async def test_a_patient_who_leaves_has_been_seen(knowledge):
+    case = drawn(knowledge)[0]
+    leaving = {"open": [PatientTurn("I cough.")], "reply": [PatientTurn("I am going.", leave=True)]}
+    doctor = scripted_doctor([report("bronchial asthma")], orders=["Do you cough?"])
+    minds = {"nurse": [triage()], "doctor": doctor, "patient": leaving}
+    episode = await clinic(knowledge, minds=minds).compute(request(case))
+    assert not episode.failed
+    assert episode.seen[0].turns == 1
+
+
+# By models.
+
+
+class Staff:
+    """A model that plays everybody, and remembers what each was told."""
+
+    def __init__(self, knowledge, language):
+        self.told = {"nurse": [], "doctor": [], "pharmacist": [], "patient": []}
+        self.order = {"en": "Please have a chest CT.", "zh": "请您做一下胸部CT。"}[language]
+        self.disease = knowledge.diseases["bronchial-asthma"].name.get(language)
+        self.model = Scripted(self.answer, name=MODEL)
+
+    def answer(self, messages):
+        system, last = messages[0][1], messages[-1][1]
+        whole = "\n".join(text for _, text in messages)
+        if "`acuity`" in system:
+            self.told["nurse"].append(whole)
+            return triage()
+        if "`withheld`" in system:
+            self.told["pharmacist"].append(whole)
+            return {"withheld": []}
+        if "`conclude`" not in system:
+            self.told["patient"].append(whole)
+            ordered = last.endswith(self.order)
+            said = "chest CT 胸部CT" if ordered else "I cough."
+            return {"say": said, "to": "examiner" if ordered else "doctor", "state": None, "leave": False}
+        self.told["doctor"].append(whole)
+        if "`diagnoses`" in last:
+            return report(self.disease)
+        if "severe:" in last:
+            return {"answer": "moderate"}
+        spoken = sum(role == "assistant" for role, _ in messages)
+        return {"say": self.order if spoken == 1 else "Any fever? 发烧吗？", "conclude": spoken > 2}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_models_play_everybody_and_nobody_is_told_the_truth(knowledge, language):
+    for case in drawn(knowledge, n=24, seed=11, language=language):
+        staff = Staff(knowledge, language)
+        minds = dict.fromkeys(("doctor", "patient", "nurse", "pharmacist"), MODEL)
+        ledger = Ledger()
+        at = clinic(
+            knowledge,
+            minds=minds,
+            models={MODEL: staff.model},
+            ledger=ledger,
+            max_examinations=1,
+            traces=True,
+            departments={"respiratory": {"en": "chest medicine", "zh": "胸科"}},
+        )
+        episode = await at.compute(request(case))
+        assert not episode.failed, episode.problem
+        assert episode.plan == "moderate"
+        assert episode.calls == sum(map(len, staff.told.values())) == ledger.total.calls
+        trace = traces(episode)[0]
+        revealed = [event.text for event in trace if isinstance(event, Said | Examined)]
+        # The plans of the disease that the doctor itself named may name it, and what they hold is no finding.
+        named = [staff.disease, *knowledge.disease_named(staff.disease).treatment.mild.get(language)]
+        named += [
+            t for s in ("moderate", "severe") for t in knowledge.disease_named(staff.disease).plan(s).get(language)
+        ]
+        for who, allowed in (("nurse", []), ("doctor", [*revealed, *named]), ("pharmacist", [])):
+            assert find_leaks(staff.told[who], case, revealed=allowed) == [], who
+        shown = {"en": "- respiratory: chest medicine", "zh": "- respiratory: 胸科"}[language]
+        assert shown in staff.told["nurse"][0]
+        assert "- infections: infections" in staff.told["nurse"][0]
+        told = staff.told["doctor"]
+        limit = {"en": "at most 1 of the examinations", "zh": "最多只能做1项"}[language]
+        assert all(limit in text for text in told)
+        assert sum("severe:" in text for text in told) == 1
+        severe = "; ".join(knowledge.disease_named(staff.disease).plan("severe").get(language))
+        assert severe in told[-1]
+        assert case.truth.severity not in "".join(told[:-1])
+
+
+async def test_rules_play_with_what_they_are_given_and_nothing_of_the_truth(knowledge):
+    """Two cases that differ in their truth alone go the same way until they are held against it."""
+    for case in drawn(knowledge, n=12):
+        other = msgspec.structs.replace(
+            case,
+            truth=msgspec.structs.replace(case.truth, diagnoses=(Diagnosis("Gout"),), severity=None),
+            department="",
+        )
+        one, two = [await clinic(knowledge).compute(request(c)) for c in (case, other)]
+        assert not two.right_diagnosis and not two.right_treatment
+        same = {"right_examination": False, "right_diagnosis": False, "right_treatment": False}
+        assert msgspec.structs.replace(one, **same) == msgspec.structs.replace(two, **same)
+
+
+async def test_a_spent_budget_ends_the_run(knowledge):
+    staff, case = Staff(knowledge, "en"), drawn(knowledge)[0]
+    ledger = Ledger(max_tokens=1)
+    ledger.total.usage = ledger.total.usage.__class__(tokens_in=5)
+    at = clinic(knowledge, minds={"nurse": MODEL}, models={MODEL: staff.model}, ledger=ledger)
+    with pytest.raises(BudgetSpent):
+        await at.compute(request(case))
+
+
+async def test_a_journal_answers_again_and_holds_nothing_of_what_is_over(knowledge, tmp_path):
+    cases = drawn(knowledge, n=3)
+    minds = dict.fromkeys(("doctor", "patient", "nurse", "pharmacist"), MODEL)
+
+    async def episodes():
+        staff = Staff(knowledge, "en")
+        async with Journal(tmp_path / "journal.sqlite", run="r") as journal:
+            at = clinic(knowledge, minds=minds, models={MODEL: staff.model}, journal=journal)
+            came = await asyncio.gather(*(at.compute(request(c, visit)) for c in cases for visit in (1, 2)))
+            assert journal._seen == {}
+        return came, staff.model.asked
+
+    first, asked = await episodes()
+    again, asked_again = await episodes()
+    assert first == again
+    assert asked > 50
+    assert asked_again == 0
+
+
+async def test_acuity_is_the_nurses(knowledge):
+    case = drawn(knowledge)[0]
+    said = triage() | {"acuity": "emergency"}
+    episode = await clinic(knowledge, minds={"nurse": [said]}).compute(request(case))
+    assert episode.acuity is Acuity.EMERGENCY

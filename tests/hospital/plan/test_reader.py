@@ -1,0 +1,262 @@
+"""Hospital files: the default is fit, and whatever is wrong has one line with its path and field."""
+
+import datetime
+import itertools
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from polyclinic.errors import BadInput
+from polyclinic.hospital.plan.file import DEFAULT, read_hospital
+from polyclinic.hospital.plan.plan import AreaKind, Job, Shift
+from polyclinic.hospital.plan.rota import Rota
+from polyclinic.hospital.plan.yaml_text import read_yaml
+from polyclinic.hospital.record.happenings import DAY
+from polyclinic.knowledge.knowledge import read_knowledge
+
+ROOT = Path(__file__).parents[3]
+TEXT = DEFAULT.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+def read(tmp_path, knowledge, text):
+    path = tmp_path / "hospital.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_hospital(path, knowledge)
+
+
+def change(*steps):
+    """The default hospital with things changed in it: (keys, new value), or (keys,) to take it out."""
+    data = yaml.load(TEXT, Loader=yaml.BaseLoader)
+    for keys, *value in steps:
+        *way, last = keys.split("/")
+        place = data
+        for key in way:
+            place = place[key]
+        if value:
+            place[last] = value[0]
+        else:
+            del place[last]
+    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+
+
+def numbers(text):
+    # The loader that keeps every scalar a text has made texts of the numbers, too.
+    return re.sub(r"'(-?[0-9.]+)'", r"\1", text)
+
+
+def test_the_default_hospital_is_that_of_the_paper(knowledge):
+    hospital = read_hospital(None, knowledge)
+    jobs = [member.job for member in hospital.staff.values()]
+    assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (14, 4)
+    assert {Job.TECHNICIAN, Job.PHARMACIST, Job.CLERK} <= set(jobs)
+    assert sum(area.kind is not AreaKind.HOME for area in hospital.areas.values()) == 16
+    assert hospital.open[0] == (8 * 3600, 20 * 3600)
+    assert hospital.durations.registration.median == 120
+    assert hospital.areas["triage"].ways["entrance"] == hospital.areas["entrance"].ways["triage"] == 10
+    assert datetime.date.fromisoformat(hospital.first_day).weekday() == 0
+
+
+def test_every_department_has_a_doctor_on_every_weekday_and_every_job_is_there_whenever_the_doors_are_open(knowledge):
+    hospital = read_hospital(None, knowledge)
+    rota = Rota(hospital)
+    assert {d for m in hospital.staff.values() for d in m.departments} == set(hospital.departments)
+    for t in range(0, 7 * DAY, 1800):
+        if rota.is_open(t):
+            for job in Job:
+                assert rota.on_duty(job, at=t), (job, t)
+        if rota.is_open(t) and t < 5 * DAY:
+            assert rota.departments(at=t) == tuple(hospital.departments)
+    crowd = [len(rota.on_duty(Job.DOCTOR, at=day * DAY + 10 * 3600)) for day in range(7)]
+    assert crowd == [7] * 5 + [7, 4]
+    assert sum(d.end - d.begin for d in rota.duties(6)) < sum(d.end - d.begin for d in rota.duties(0)) / 2
+
+
+def test_ways_are_no_faster_than_a_brisk_walk_on_the_map(knowledge):
+    areas = read_hospital(None, knowledge).areas
+    for area in areas.values():
+        for to, seconds in area.ways.items():
+            (x, y), (u, v) = area.at, areas[to].at
+            assert ((x - u) ** 2 + (y - v) ** 2) ** 0.5 / seconds <= 1.8, (area.id, to)
+
+
+def test_a_file_reads_as_what_it_was_written_from(tmp_path, knowledge):
+    assert read(tmp_path, knowledge, numbers(change())) == read_hospital(None, knowledge)
+
+
+def test_times_and_durations_are_read_as_people_write_them(tmp_path, knowledge):
+    text = numbers(
+        change(
+            ("staff/d01/shifts", {"mon, wed": "12:30 - 13:45"}),
+            ("durations/triage", "1.5 min"),
+            ("durations/turn", {"median": "90 s", "spread": "0.25"}),
+            ("durations/registration", "75"),
+        )
+    )
+    hospital = read(tmp_path, knowledge, text)
+    assert hospital.staff["d01"].shifts == (Shift(days=(0, 2), begin=45000, end=49500),)
+    assert hospital.durations.triage.median == 90
+    assert (hospital.durations.turn.median, hospital.durations.turn.spread) == (90, 0.25)
+    assert hospital.durations.registration.median == 75
+
+
+def test_no_patience_and_no_limit_are_null(tmp_path, knowledge):
+    hospital = read(tmp_path, knowledge, re.sub(r"patience: \{.*\}", "patience: null", TEXT) + "\nexaminations: null\n")
+    assert hospital.durations.patience is None
+    assert hospital.examinations is None
+
+
+ENGLISH = {"en": "x", "zh": "甲"}
+ALIASES = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 8)}]\n" for old, new in itertools.pairwise("abcdefgh")
+)
+WRONG = [
+    ([("areas/ward/name",)], "$.areas.ward", "missing required field `name`"),
+    ([("areas/attic", {"name": ENGLISH, "kind": "other"})], "$.areas.attic", "no way leads here from the entrance"),
+    ([("areas/ward/ways", {"attic": "10 s"})], "$.areas.ward.ways.attic", "no area 'attic'"),
+    ([("areas/ward/ways", {"ward": "10 s"})], "$.areas.ward.ways.ward", "leads to where it begins"),
+    ([("areas/ward/ways", {"radiology": "10 s"})], "$.areas.ward.ways.radiology", "the other way"),
+    ([("areas/ward/ways", {"radiology": "-10 s"})], "$.areas.ward.ways.radiology", "above 0"),
+    ([("areas/ward/capacity", "0")], "$.areas.ward.capacity", "at least 1"),
+    ([("areas/ward/kind", "cellar")], "$.areas.ward.kind", "Invalid enum value 'cellar'"),
+    ([("areas/ward/colour", "red")], "$.areas.ward", "unknown field `colour`"),
+    ([("areas/ward/departments", ["magic"])], "$.areas.ward.departments", "no department 'magic'"),
+    ([("areas/ward/examinations", ["magic"])], "$.areas.ward.examinations", "no kind of examination 'magic'"),
+    ([("areas/endoscopy/examinations", [])], "$.areas", "'endoscopy' are done in no area"),
+    ([("areas/entrance/kind", "other")], "$.areas", "0 areas of the kind 'entrance'"),
+    ([("areas/pharmacy/kind", "other")], "$.areas", "no area of the kind 'pharmacy'"),
+    ([("departments/respiratory",)], "$.areas.rooms-chest.departments", "no department 'respiratory'"),
+    ([("departments/respiratory", {"en": "x"})], "$.departments.respiratory", "needs a text for each of en and zh"),
+    (
+        [
+            ("staff/d01",),
+            ("staff/d02",),
+            ("staff/d03/departments", ["haematology", "gastroenterology"]),
+            ("staff/d04/departments", ["haematology"]),
+        ],
+        "$.illness.diseases",
+        "no doctor sees patients for 'respiratory'",
+    ),
+    ([("staff/d01/area", "attic")], "$.staff.d01.area", "no area 'attic'"),
+    ([("staff/d01/area", "rooms-head")], "$.staff.d01.area", "holds no consultations of respiratory"),
+    ([("staff/d01/departments", ["magic"])], "$.staff.d01.departments", "no department 'magic'"),
+    ([("staff/d01/departments", [])], "$.staff.d01.departments", "a doctor needs a department"),
+    ([("staff/n01/departments", ["respiratory"])], "$.staff.n01.departments", "for no department"),
+    ([("staff/d01/job", "wizard")], "$.staff.d01.job", "Invalid enum value 'wizard'"),
+    ([("staff/d01/shifts", ["night"])], "$.staff.d01.shifts", "no shift 'night'"),
+    ([("staff/d01/shifts", [])], "$.staff.d01.shifts", "no shift"),
+    ([("staff/d01/shifts", {"mon": "21:00-23:00"})], "$.staff.d01.shifts", "when the hospital is open 08:00-20:00"),
+    ([("staff/d01/shifts", {"mon": "08:00-12:00", "mon-tue": "11:00-13:00"})], "$.staff.d01.shifts", "overlap on mon"),
+    ([("staff/d01/shifts", {"mon": "14:00-08:00"})], "$.staff.d01.shifts.mon", "ends before it begins"),
+    ([("staff/d01/shifts", {"mon": "-8:00-12:00"})], "$.staff.d01.shifts.mon", "are no hours"),
+    ([("staff/d01/shifts", {"mon": "08:00-24:30"})], "$.staff.d01.shifts.mon", "after 24:00"),
+    ([("staff/d01/shifts", {"fri-mon": "08:00-12:00"})], "$.staff.d01.shifts.fri-mon", "runs backwards"),
+    ([("staff/d01/shifts", {"someday": "08:00-12:00"})], "$.staff.d01.shifts.someday", "names no days"),
+    ([("open", {"mon": "08:00-12:00", "mon-fri": "08:00-12:00"})], "$.open.mon-fri", "stands there already"),
+    ([("open", {"mon": "20:00-08:00"})], "$.open.mon", "ends before it begins"),
+    ([("open", {})], "$.open", "never open"),
+    ([("open/sun",)], "$.staff.d02.shifts", "when the hospital is closed"),
+    ([("first_day", "2026-13-01")], "$.first_day", "is no day"),
+    ([("residents", "0")], "$.residents", "at least 1"),
+    ([("examinations", "-1")], "$.examinations", "0 or more"),
+    ([("durations/triage", "soon")], "$.durations.triage", "'soon' is no duration"),
+    ([("durations/triage", "0 min")], "$.durations.triage", "above 0"),
+    ([("durations/triage", {"median": "3 min", "spread": "-1"})], "$.durations.triage.spread", "no spread"),
+    ([("durations/triage", {"spread": "1"})], "$.durations.triage", "no median"),
+    ([("durations/triage", {"median": "3 min", "mean": "1"})], "$.durations.triage", "unknown field 'mean'"),
+    ([("durations/lunch", "3 min")], "$.durations", "unknown field `lunch`"),
+    ([("durations/triage",)], "$.durations", "missing required field `triage`"),
+    ([("durations/examination/magic", "3 min")], "$.durations.examination", "no kind of examination 'magic'"),
+    ([("durations/examination/imaging",)], "$.durations.examination", "how long does 'imaging' take?"),
+    ([("illness/per_day", "1.5")], "$.illness.per_day", "0 to 1 is allowed"),
+    ([("illness/per_day", "-0.1")], "$.illness.per_day", "0 to 1 is allowed"),
+    ([("illness/severities", ["0.5", "0.5", "0.5"])], "$.illness.severities", "sum to 1"),
+    ([("illness/severities", ["1.5", "-0.5", "0"])], "$.illness.severities", "0 or more"),
+    ([("illness/diseases", "plague")], "$.illness.diseases", "no disease or department 'plague'"),
+    ([("illness/weights", {"plague": "1"})], "$.illness.weights.plague", "no disease or department 'plague'"),
+    ([("illness/weights", {"covid-19": "-1"})], "$.illness.weights.covid-19", "0 or more"),
+    ([("illness/most_visits", "0")], "$.illness.most_visits", "at least 1"),
+    ([("illness/follow_up_days", "0")], "$.illness.follow_up_days", "at least 1"),
+    ([("illness/mood", "bad")], "$.illness", "unknown field `mood`"),
+    ([("cellar", "deep")], "$", "unknown field `cellar`"),
+    ([("staff",)], "$", "missing required field `staff`"),
+    ([(f"staff/{n}",) for n in ("n01", "n02", "n03", "n04")], "$.staff", "nobody with the job 'nurse'"),
+    ([("staff/t07",), ("staff/t08",)], "$.staff", "nobody works where 'endoscopy' is done"),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "field", "problem"), WRONG, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_is_wrong_has_one_line_with_path_and_field(tmp_path, knowledge, steps, field, problem):
+    with pytest.raises(BadInput) as raised:
+        read(tmp_path, knowledge, numbers(change(*steps)))
+    assert (raised.value.field or "$") == field
+    assert problem in raised.value.problem
+    assert str(raised.value).startswith(f"{tmp_path / 'hospital.yaml'}, ")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty"),
+        ("# nothing\n", "says nothing"),
+        ("just words", "Expected `object`"),
+        ("- a\n- b\n", "Expected `object`"),
+        ("areas: [", "line 2: not YAML"),
+        ("a: &a [*a]", "holding itself"),
+        (ALIASES, "too large"),
+        ("a: " + "[" * 5000, "not YAML"),
+        ("a: " + "[" * 300 + "]" * 300, "too deep"),
+        ("[a, b]: c", "a key must be a text"),
+        ("a: 1\n---\nb: 2\n", "not YAML"),
+        ("a: !!python/object:os.system x", "unknown field `a`"),
+        (b"\xff\xfe", "not UTF-8"),
+        (TEXT.replace("  d02:", "  d01:"), "$.staff: 'd01' stands twice"),
+        (TEXT + "\nname: {en: x, zh: y}\n", "'name' stands twice"),
+    ],
+)  # fmt: skip
+def test_what_is_no_hospital_at_all(tmp_path, knowledge, text, problem):
+    with pytest.raises(BadInput) as raised:
+        read(tmp_path, knowledge, text)
+    assert problem in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_clock_is_no_number_and_a_date_stays_a_text():
+    # YAML 1.1 reads 12:30 in base 60, and makes a date of the other.
+    assert read_yaml("{a: 12:30, b: 2026-01-05, c: 3, d: 0.5}") == {"a": "12:30", "b": "2026-01-05", "c": 3, "d": 0.5}
+
+
+def test_a_file_that_is_not_there(tmp_path, knowledge):
+    with pytest.raises(BadInput, match="no such file"):
+        read_hospital(tmp_path / "none.yaml", knowledge)
+
+
+def test_a_department_without_a_doctor_matters_only_where_its_diseases_can_be_caught(tmp_path, knowledge):
+    cold = knowledge.diseases["acute-nasopharyngitis"]
+    stray = msgspec.structs.replace(knowledge.diseases["covid-19"], department="psychiatry")
+    wider = msgspec.structs.replace(knowledge, diseases={cold.id: cold, stray.id: stray})
+    text = TEXT.replace("[neurology, psychiatry]\n    shifts", "[neurology]\n    shifts")
+    text = text.replace("[psychiatry, neurology]\n    shifts", "[neurology]\n    shifts")
+    with pytest.raises(BadInput, match="'covid-19' can be caught, and no doctor sees patients for 'psychiatry'"):
+        read(tmp_path, wider, text)
+    text = text.replace("diseases: all", "diseases: acute-nasopharyngitis")
+    assert read(tmp_path, wider, text).illness.diseases == "acute-nasopharyngitis"
+
+
+def test_the_page_on_hospital_files_names_every_field(knowledge):
+    page = (ROOT / "docs" / "hospital-file.md").read_text("utf-8")
+    hospital = msgspec.to_builtins(read_hospital(None, knowledge), str_keys=True)
+    nested = [hospital, hospital["areas"]["ward"], hospital["staff"]["d01"], hospital["durations"], hospital["illness"]]
+    for fields in nested:
+        for field in set(fields) - {"id"}:
+            assert f"`{field}`" in page, field

@@ -1,0 +1,92 @@
+"""A hospital that has lived a few days: real happenings, with episodes that are drawn and not played."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from polyclinic.hospital.care.episodes import Compute, Episode, Request, Seen
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.record.happenings import Acuity, Happening
+from polyclinic.hospital.record.store import Store
+from polyclinic.hospital.simulation import Run, simulate
+from polyclinic.hospital.town.residents import residents
+from polyclinic.hospital.town.town import DrawnTown
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.seeds import derive
+
+LIVED_SEED = 11
+
+
+async def drawn_episode(request: Request) -> Episode:
+    """An episode by chance: referred one time in eight, failed one time in twenty."""
+    rng = derive(LIVED_SEED, request.key, "drawn")
+    first, second = rng.sample(request.departments, 2)
+    seen = [Seen(department=first, turns=rng.randint(4, 12), examinations=("complete blood count", "chest x-ray"))]
+    if rng.random() < 0.125:
+        seen = [Seen(department=first, turns=3, refer_to=second), Seen(department=second, turns=5)]
+    failed = rng.random() < 0.05
+    return Episode(
+        key=request.key,
+        department=first,
+        acuity=rng.choice(list(Acuity)),
+        seen=tuple(seen),
+        plan=None if failed else "mild",
+        treatment=() if failed else ("rest", "paracetamol 500 mg"),
+        dispensed=() if failed else ("paracetamol",),
+        right_examination=rng.random() < 0.7,
+        right_diagnosis=rng.random() < 0.6,
+        right_treatment=rng.random() < 0.5,
+        failed="doctor" if failed else "",
+        error="UnreadableReply" if failed else "",
+        problem="<b>neither</b> A nor B" if failed else "",
+    )
+
+
+def make_live() -> Callable[..., Run]:
+    """Returns what lets a small town live, and hands what happens to a sink."""
+    knowledge = read_knowledge()
+    hospital = read_hospital(None, knowledge)
+    kinds = {id: examination.kind for id, examination in knowledge.examinations.items()}
+    people = residents(2000, LIVED_SEED)
+
+    def live(sink, *, compute=drawn_episode, visits=250, seed=LIVED_SEED):
+        town = DrawnTown(hospital, knowledge, people, seed=seed)
+        return asyncio.run(simulate(hospital, town, compute, days=60, seed=seed, kinds=kinds, visits=visits, sink=sink))
+
+    return live
+
+
+@pytest.fixture(scope="session")
+def live() -> Callable[..., Run]:
+    return make_live()
+
+
+@pytest.fixture(scope="session")
+def drawn() -> Compute:
+    return drawn_episode
+
+
+class Kept(list):
+    """A sink that keeps all in memory."""
+
+    add = list.append
+
+
+@pytest.fixture(scope="session")
+def lived(live) -> list[Happening]:
+    """What happened over 250 visits, in order."""
+    kept = Kept()
+    live(kept)
+    return list(kept)
+
+
+@pytest.fixture(scope="session")
+def lived_run(live, tmp_path_factory) -> Path:
+    """The folder of a run of 250 visits that has come to its end; not to be changed."""
+    folder = tmp_path_factory.mktemp("lived") / "run-seven"
+    with Store.create(folder, {"seed": LIVED_SEED}) as store:
+        run = live(store, compute=store.remember(drawn_episode))
+        store.finish({"visits": run.summary.arrived})
+    return folder

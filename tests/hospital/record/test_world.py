@@ -1,0 +1,168 @@
+"""The state of the hospital, told by happenings."""
+
+import bisect
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyclinic.hospital.record.happenings import (
+    Acuity,
+    Called,
+    Consulted,
+    Diagnosed,
+    Happening,
+    LeftUnseen,
+    Prescribed,
+    Queued,
+    Registered,
+    ShiftBegan,
+    ShiftEnded,
+    Triaged,
+    Walked,
+    WentHome,
+)
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.world import Counts, Doing, World, apply, decode
+
+
+def play(*events, world=None):
+    world = world or World()
+    for t, who, what in events:
+        apply(world, Happening(seq=world.seq + 1, t=t, who=who, what=what))
+    return world
+
+
+def walked(t, *path):
+    return Walked(path=path, times=tuple(t + 100 * n for n in range(len(path))))
+
+
+COMES = (
+    (0, "dr", ShiftBegan(area="room")),
+    (1000, "r1", walked(1000, "homes", "entrance", "triage")),
+    (1200, "r1", Queued(queue="triage")),
+    (1210, "r1", Called(queue="triage", staff="nurse", area="triage", waited=10)),
+    (
+        1300,
+        "r1",
+        Triaged(
+            nurse="nurse",
+            department="heart",
+            acuity=Acuity.URGENT,
+            right_department="heart",
+            right_acuity=Acuity.ROUTINE,
+        ),
+    ),
+    (1300, "r1", walked(1300, "triage", "hall")),
+    (1400, "r1", Registered(department="heart", visit=1)),
+    (1400, "r1", Queued(queue="heart", acuity=Acuity.URGENT)),
+)
+TALKS = (
+    (1500, "r1", Called(queue="heart", staff="dr", area="room", waited=100)),
+    (1500, "r1", walked(1500, "hall", "room")),
+)
+GOES = (
+    (2000, "r1", Consulted(staff="dr", department="heart", turns=8)),
+    (2000, "r1", Diagnosed(staff="dr", diagnosis="angina", right=True)),
+    (2000, "r1", Prescribed(staff="dr", plan="mild", treatment=("rest",), right=True)),
+    (2000, "r1", walked(2000, "room", "entrance", "homes")),
+)
+
+
+def test_a_visit_step_by_step():
+    world = play(*COMES[:2])
+    r1 = world.people["r1"]
+    assert (r1.doing(1100), r1.home, r1.path[0], r1.times[-1]) == (Doing.WALKING, "homes", "homes", 1200)
+    assert r1.doing(1200) is Doing.THERE
+    play(*COMES[2:3], world=world)
+    assert r1.doing(1205) is Doing.WAITING
+    play(*COMES[3:4], world=world)
+    assert r1.doing(1250) is Doing.SERVED
+    play(*COMES[4:], world=world)
+    assert (r1.doing(1450), r1.since, world.position("r1")) == (Doing.WAITING, 1400, 1)
+    play(*TALKS, world=world)
+    assert world.position("r1") is None
+    assert world.queues == {}
+    assert (r1.doing(1550), r1.doing(1700)) == (Doing.WALKING, Doing.CONSULTED)
+    assert world.duty["dr"].serves == ["r1"]
+    play(*GOES, world=world)
+    assert world.duty["dr"].serves == []
+    assert r1.doing(2100) is Doing.WALKING
+    world.advance(2199)
+    assert "r1" in world.people
+    world.advance(2200)
+    assert world.people == {}
+    play((2200, "r1", WentHome()), (3000, "dr", ShiftEnded()), world=world)
+    assert (world.people, world.duty, world.homecoming) == ({}, {}, [])
+    assert world.counts == Counts(came=1, triaged=1, diagnosed=1, diagnosed_right=1, went_home=1)
+
+
+def test_a_queue_is_in_the_order_of_calling():
+    def waits(who, acuity, again=False):
+        return (5, who, Queued(queue="heart", acuity=acuity, again=again))
+
+    world = play(
+        waits("calm", Acuity.ROUTINE), waits("unknown", None), waits("dire", Acuity.EMERGENCY),
+        waits("calm-too", Acuity.ROUTINE), waits("back", Acuity.ROUTINE, again=True),
+    )  # fmt: skip
+    assert [place[-1] for place in world.queues["heart"]] == ["back", "dire", "calm", "calm-too", "unknown"]
+    assert world.position("calm-too") == 4
+    play((6, "dire", LeftUnseen(reason="closed")), world=world)
+    assert world.position("calm-too") == 3
+    assert "dire" not in world.people  # where it came from is not known, so no way home is waited for
+
+
+def test_after_a_lived_run_nobody_is_left_and_every_visit_is_counted(lived):
+    world, most = World(), 0
+    for happening in lived:
+        apply(world, happening)
+        most = max(most, len(world.people))
+    world.advance(lived[-1].t + 3600)
+    assert most > 5
+    assert (world.people, world.queues, world.homecoming) == ({}, {}, [])
+    counts = world.counts
+    assert counts.came == counts.went_home + counts.left_unseen + counts.failed
+    assert counts.failed > 0
+    assert counts.went_home == sum(isinstance(h.what, WentHome) for h in lived)
+    assert not any(duty.serves for duty in world.duty.values())
+
+
+def test_a_snapshot_is_the_world_and_grows_with_the_hospital_alone(lived):
+    world, longest = World(), 0
+    for number, happening in enumerate(lived):
+        apply(world, happening)
+        if number % 97 == 0:
+            snapshot = world.encode()
+            assert decode(snapshot) == world
+            longest = max(longest, len(snapshot) / (len(world.people) + len(world.duty) + 10))
+    assert longest < 500  # bytes for each who is there
+
+
+@given(data=st.data())
+@settings(max_examples=80)
+def test_seeking_is_applying_all_until_then(lived, lived_run, data):
+    times = [happening.t for happening in lived]
+    exactly = st.sampled_from(times)
+    t = data.draw(exactly | st.integers(0, times[-1] + 10_000))
+    world = World()
+    for happening in lived[: bisect.bisect_right(times, t)]:
+        apply(world, happening)
+    world.advance(t)
+    with RecordedRun(lived_run) as recorded:
+        assert recorded.seek(t) == world
+
+
+def test_seeking_starts_at_a_snapshot(lived, lived_run, monkeypatch):
+    with RecordedRun(lived_run) as recorded:
+        read = []
+        monkeypatch.setattr(recorded, "_happening", lambda *row: read.append(row) or happening(*row))
+        happening = RecordedRun._happening.__get__(recorded)
+        recorded.seek(lived[-1].t)
+        assert len(lived) > 4_000
+        assert 0 < len(read) <= 2_000
+
+
+def test_somebody_who_does_not_wait_has_no_place():
+    assert World().position("nobody") is None
+    with pytest.raises(KeyError):
+        World().end_wait("nobody")

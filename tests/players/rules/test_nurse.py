@@ -1,0 +1,160 @@
+"""The nurse: where she sends people and how soon, by rules and by a model, and that nobody tells her too much."""
+
+import msgspec
+import pytest
+
+from polyclinic.cases.leaks import find_leaks
+from polyclinic.cases.presentation import Presentation
+from polyclinic.errors import ScriptError, UnreadableReply
+from polyclinic.generation.draw import generate
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.models.scripted import Scripted
+from polyclinic.players.language_model.staff import PROMPTS, form
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import REPORT, Purpose, Triage, WrongAnswer, send_to
+from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.rules.nurse import RulesNurse
+from polyclinic.players.scripted import Scripted as ScriptedMind
+from polyclinic.prompts import read_prompts
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    """Two departments: the influenzas are moved to another one."""
+    known = read_knowledge().select("respiratory")
+    moved = {
+        i: msgspec.structs.replace(d, department="infections") if i.startswith("influenza") else d
+        for i, d in known.diseases.items()
+    }
+    return msgspec.structs.replace(known, diseases=moved)
+
+
+@pytest.fixture(scope="module")
+def rules(knowledge):
+    return Minds(knowledge=knowledge, seed=1).nurse("a case")
+
+
+DEPARTMENTS = {"infections": "infectious diseases", "respiratory": "respiratory medicine"}
+
+
+async def triage(mind, complaint, departments=DEPARTMENTS, **known):
+    nurse = Nurse(mind, Presentation(complaint=complaint, **known), departments)
+    return await nurse.act(send_to(departments))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_she_sends_most_people_where_they_belong(knowledge, rules, language):
+    right, n = 0, 160
+    homes = {d.name.get(language): d.department for d in knowledge.diseases.values()}
+    severe_first = []
+    for case in generate(knowledge, n=n, seed=3, language=language):
+        sent = await Nurse(rules, case.presentation, DEPARTMENTS).act(send_to(DEPARTMENTS))
+        right += sent.department == homes[case.truth.diagnoses[0].name]
+        severe_first.append((case.truth.severity, sent.acuity))
+    # Influenzas look like colds at the door: guessing the larger department would be right of 75 in a hundred.
+    assert right / n > 0.8
+    emergencies = {s: sum(1 for t, a in severe_first if t == s and a == "emergency") for s in ("mild", "severe")}
+    assert emergencies["severe"] > 1.5 * emergencies["mild"]
+
+
+async def test_a_hospital_without_the_likeliest_department_sends_to_another(rules):
+    sent = await triage(rules, "A blue inhaler that eases it, wheezing for a week", {"infections": ""})
+    assert sent.department == "infections"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "language", "acuity"),
+    [
+        ("Sneezing for 2 days", "en", "routine"),
+        ("Sneezing and blue lips for 2 days", "en", "emergency"),
+        ("打喷嚏2天", "zh", "routine"),
+        ("打喷嚏、口唇发紫2天", "zh", "emergency"),
+        ("Sneezing and no blue lips for 2 days", "en", "routine"),
+    ],
+)
+async def test_a_red_flag_makes_an_emergency(rules, complaint, language, acuity):
+    sent = await triage(rules, complaint, language=language, age=30)
+    assert sent.acuity == acuity
+    assert ("must not wait" in sent.reason or "不能等" in sent.reason) == (acuity == "emergency")
+
+
+async def test_what_is_a_red_flag_stands_in_the_data(knowledge):
+    reader = Minds(knowledge=knowledge, seed=1).reader()
+    for fields, acuity in (
+        ({"emergency": ("sneezing",), "urgent": ()}, "emergency"),
+        ({"emergency": (), "urgent": ("sneezing",)}, "urgent"),
+        ({"emergency": (), "urgent": ()}, "routine"),
+    ):
+        flags = msgspec.structs.replace(read_red_flags(), **fields)
+        sent = await triage(RulesNurse(reader, flags), "Sneezing for 2 days", age=30)
+        assert sent.acuity == acuity
+
+
+async def test_unknown_words_go_by_age_and_sex_and_wait_their_turn(rules):
+    sent = await triage(rules, "Quux and blargh", age=8, sex="male")
+    assert sent.acuity == "routine"
+    assert sent.department in DEPARTMENTS
+    assert "words I do not know" in sent.reason
+
+
+def test_red_flags_are_symptoms_of_the_knowledge():
+    flags, known = read_red_flags(), read_knowledge()
+    named = {*flags.emergency, *flags.urgent}
+    assert len(named) == len(flags.emergency) + len(flags.urgent)
+    assert {"broken_speech", "blue_lips", "confusion", "chest_pain"} <= named & known.symptoms.keys()
+    if len({d.department for d in known.diseases.values()}) > 1:
+        assert named <= known.symptoms.keys()
+
+
+async def test_only_departments_of_the_hospital_can_be_named():
+    mind = ScriptedMind([Triage("dentistry", "routine", "teeth")])
+    with pytest.raises(WrongAnswer, match="'dentistry'; the options are infections, respiratory"):
+        await triage(mind, "Toothache")
+    with pytest.raises(WrongAnswer, match="asked to triage"):
+        await triage(ScriptedMind([{"department": "infections", "acuity": "soon", "reason": ""}]), "Toothache")
+
+
+async def test_the_rules_nurse_does_nothing_else(rules):
+    with pytest.raises(ScriptError, match="triages"):
+        await Nurse(rules, Presentation(complaint="cough"), DEPARTMENTS).act(REPORT)
+
+
+# By a model.
+
+
+def test_the_form_names_the_departments_and_nothing_else():
+    wanted = form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=False)
+    schema = msgspec.json.schema(wanted)["$defs"]["Triage"]["properties"]
+    assert schema["department"] == {"enum": ["infections", "respiratory"]}
+    assert form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=False) is wanted
+    bounded = msgspec.json.schema(form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=True))
+    assert bounded["$defs"]["Triage"]["properties"]["reason"]["maxLength"] > 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_a_model_is_told_the_departments_and_the_door_alone(knowledge, language):
+    told = []
+
+    def answer(messages):
+        told.append("\n".join(text for _, text in messages))
+        return {"department": "infections", "acuity": "urgent", "reason": "fever"}
+
+    minds = Minds(nurse="direct/m", knowledge=knowledge, seed=1, models={"direct/m": Scripted(answer)})
+    for case in generate(knowledge, n=40, seed=8, language=language):
+        sent = await Nurse(minds.nurse(case.id), case.presentation, DEPARTMENTS).act(send_to(DEPARTMENTS))
+        assert (sent.department, sent.acuity) == ("infections", "urgent")
+        assert find_leaks([told[-1]], case) == []
+        assert case.presentation.complaint in told[-1]
+        assert "infections: infectious diseases" in told[-1]
+        assert case.truth.diagnoses[0].name not in told[-1]
+        assert "confirm" not in told[-1]
+    system = read_prompts(PROMPTS)[language]("nurse", departments="")[:20]
+    assert all(text.startswith(system) for text in told)
+
+
+async def test_a_model_that_names_another_department_is_unreadable(knowledge):
+    said = {"department": "dentistry", "acuity": "urgent", "reason": ""}
+    minds = Minds(nurse="direct/m", knowledge=knowledge, seed=1, models={"direct/m": Scripted([said])})
+    with pytest.raises(UnreadableReply):
+        await triage(minds.nurse("a case"), "cough")
