@@ -1,0 +1,107 @@
+"""Doors for what others write: `path/to/file.py:name`, and the entry points of installed packages.
+
+| group                  | what stands there                                          |
+|------------------------|------------------------------------------------------------|
+| `polyclinic.methods`   | a method that answers questions                            |
+| `polyclinic.minds`     | a mind that plays a role                                   |
+| `polyclinic.metrics`   | a metric of a consultation                                 |
+| `polyclinic.layouts`   | a reader of the cases of a file                            |
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import check_file
+
+Group = Literal["methods", "minds", "metrics", "layouts"]
+
+
+def names_file(name: str) -> bool:
+    """Whether a name says where something stands in a Python file: `path/to/file.py:name`."""
+    return name.rpartition(":")[0].endswith(".py")
+
+
+def find(name: str, group: Group) -> object | None:
+    """Returns what stands behind a name, or None where there is no such door.
+
+    Args:
+        name: `path/to/file.py:name`, or the name of an entry point.
+        group: of the entry points.
+
+    Raises:
+        BadInput: the file cannot be read or run, or holds no such name.
+        UserError: the installed package's entry point cannot be loaded, or two packages have one of that name.
+    """
+    if names_file(name):
+        path, _, attribute = name.rpartition(":")
+        return _in_file(Path(path), attribute)
+    found = _installed(group).get(name, ())
+    if len(found) > 1:
+        packages = ", ".join(entry.dist.name if entry.dist else entry.value for entry in found)
+        raise UserError(f"{name!r} is offered by several packages: {packages}; uninstall all but one, or name a file")
+    if not found:
+        return None
+    try:
+        return found[0].load()
+    except Exception as error:
+        raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {_in_short(error)}") from error
+
+
+def offered(group: Group) -> tuple[str, ...]:
+    """Returns the names of the entry points of a group."""
+    return tuple(sorted(_installed(group)))
+
+
+def parameters(thing: object) -> dict[str, inspect.Parameter]:
+    """Returns the parameters of a function by name; none where it does not say."""
+    try:
+        return dict(inspect.signature(thing).parameters) if callable(thing) else {}
+    except ValueError:
+        return {}
+
+
+@functools.cache
+def _installed(group: Group) -> dict[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for entry in entry_points(group=f"polyclinic.{group}"):
+        found[entry.name] = (*found.get(entry.name, ()), entry)
+    return found
+
+
+def _in_file(path: Path, attribute: str) -> object:
+    check_file(path)
+    module = _run(path.resolve())
+    if not hasattr(module, attribute):
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        raise BadInput(f"holds no {attribute!r}; it has: {', '.join(own) or 'nothing of its own'}", path=path)
+    return getattr(module, attribute)
+
+
+@functools.cache
+def _run(path: Path) -> ModuleType:
+    """Runs a file, once however often it is named."""
+    name = f"polyclinic_door_{path.stem}_{abs(hash(path)):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadInput("is no Python file", path=path)
+    # Dataclasses and msgspec look their module up by name.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise BadInput(f"cannot be run: {_in_short(error)}", path=path) from error
+    return module
+
+
+def _in_short(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
