@@ -1,4 +1,4 @@
-"""What can go wrong, by whose fault it is.
+"""What can go wrong, by whose fault it is; those that one room alone raises stand there.
 
     PolyclinicError
     ├── UserError            the input is wrong; the command line ends with exit code 2
@@ -6,13 +6,23 @@
     │   ├── UnknownMind      no such mind for that role
     │   ├── UnknownModel     no such door to a model, or the endpoint has no model of that name
     │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
-    │   └── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
+    │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
+    │   └── CannotResume     hospital: a run does not come out as it did before
     ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
+    ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
+    │   └── DiskFull         hospital: no room is left
+    ├── WorkerDied           hospital: a process of the run ended by itself; the run ends, and can be taken up again
+    ├── DueInThePast         hospital: a decision was to take effect before it was launched; our mistake
+    ├── BrokenPrompt         prompts: a prompt file lacks a section or a blank; our mistake
     └── PlayFailure          a player gave no usable answer; the episode ends as failed, the run goes on
         ├── ScriptError      a script does not hold what was asked of it
+        ├── BrokenMind       players: a mind of the user's raised an exception
+        ├── WrongAnswer      players: a mind answered with something else than it was asked for
+        ├── LeakingPersona   cli: a persona that was made names the diagnosis, or a result
         ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
         │   ├── UnreadableReply   not what was asked for, also when asked again
-        │   │   └── CutOff        the answer ended before its end: it was longer than max_tokens allows
+        │   │   ├── CutOff        the answer ended before its end: it was longer than max_tokens allows
+        │   │   └── NamesDisease  hospital: a life that a model wrote names a disease
         │   └── Refused           the model, or its provider's filter, will not answer
         └── EndpointError    the endpoint gave no answer at all
             ├── Unreachable       nobody listens there

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+from polyclinic.errors import PolyclinicError
+
 T = TypeVar("T")
 
 AT_ONCE = 256
@@ -13,27 +15,54 @@ AT_ONCE = 256
 
 
 async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE) -> list[T]:
-    """Runs all, some at a time.
+    """Runs all, some at a time, and returns what came of them, in order.
 
     What ends one with an error ends all of them before it is raised: the models that they ask are closed after this.
 
     Args:
         makes: each makes what is awaited, when its turn comes.
         at_once: how many run at a time.
+    """
+    results, error = await run_until_error(makes, at_once=at_once)
+    if error is not None:
+        raise error
+    return results
+
+
+async def run_until_error(
+    makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
+) -> tuple[list[T], PolyclinicError | None]:
+    """Runs all, some at a time, until one ends with an error of ours; keeps what was over by then.
+
+    Args:
+        makes: each makes what is awaited, when its turn comes.
+        at_once: how many run at a time.
+        advance: called each time that one is over.
 
     Returns:
-        What came of them, in order.
+        What came of those that are over, in order, and the error, if there was one. Any other exception is raised.
     """
     limit = asyncio.Semaphore(at_once)
 
     async def run(make: Callable[[], Awaitable[T]]) -> T:
         async with limit:
-            return await make()
+            result = await make()
+        if advance is not None:
+            advance()
+        return result
 
     tasks = [asyncio.create_task(run(make)) for make in makes]
     try:
-        return list(await asyncio.gather(*tasks))
+        over = (await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION))[0] if tasks else set()
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    results: list[T] = []
+    error: PolyclinicError | None = None
+    for task in (task for task in tasks if task in over):
+        try:
+            results.append(task.result())
+        except PolyclinicError as failure:
+            error = error or failure
+    return results, error

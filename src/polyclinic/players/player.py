@@ -147,6 +147,10 @@ class WrongAnswer(PlayFailure):
     """A mind gave an answer of another kind than was asked for."""
 
 
+class BrokenMind(PlayFailure):
+    """A mind that the user brought raised an exception."""
+
+
 class Ask(msgspec.Struct, Generic[T], frozen=True):
     """What is wanted of a player.
 
