@@ -1,6 +1,9 @@
 """What every test has: no way off the machine, and the real data where it lies beside the checkout."""
 
+import contextlib
+import io
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from polyclinic.cli import main
 from polyclinic.events import State
 from polyclinic.metrics.dialogue import Dialogue, Turn
 
@@ -61,11 +65,67 @@ def shared_data() -> Path:
     return folder
 
 
+def _environment(home: Path | None, more: dict[str, str] | None) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**kept, "HOME": str(home or "/nowhere"), "LANG": "C.UTF-8", **(more or {})}
+
+
+def _checked(done: subprocess.CompletedProcess, code: int) -> subprocess.CompletedProcess:
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@contextlib.contextmanager
+def _as_a_program(arguments: list[str], environment: dict[str, str], streams: dict[str, io.TextIOWrapper]):
+    """Lets what the interpreter has one of be what a program of its own would find, and puts all back."""
+    before, logger = dict(os.environ), logging.getLogger()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", arguments)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        patch.setattr(logger, "handlers", [])  # a program's warnings go to stderr, and not to pytest
+        os.environ.clear()
+        os.environ.update(environment)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
 @pytest.fixture(scope="session")
 def run():
-    """Runs the command line in a process of its own; checks how it ends, and that it ends without a traceback."""
+    """Runs the command line in this process; checks how it ends, and that no error went by uncaught.
+
+    What a process has one of (folder, environment, streams, log) is the command's own while it runs. Caches stay, so a
+    test that depends on a fresh start, on signals or on the order of sets takes `process`.
+    """
 
     def run(*arguments, code=0, cwd=None, env=None) -> subprocess.CompletedProcess:
+        # New strings, as a process has them: msgspec tells a default by its identity.
+        words = [str(argument).encode().decode() for argument in arguments]
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+        with Path(os.devnull).open(encoding="utf-8") as nothing, contextlib.chdir(cwd or "."):
+            streams = {"stdin": nothing, "stdout": out, "stderr": err}
+            with _as_a_program(["polyclinic", *words], _environment(cwd, env), streams):
+                try:
+                    main(words)
+                    ended = 0
+                except SystemExit as end:
+                    assert isinstance(end.code, int | None)
+                    ended = end.code or 0
+        shown = (stream.buffer.getvalue().decode() for stream in (out, err))
+        return _checked(subprocess.CompletedProcess(words, ended, *shown), code)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process():
+    """Runs the command line in a process of its own, with the checks of `run`."""
+
+    def process(*arguments, code=0, cwd=None, env=None) -> subprocess.CompletedProcess:
         done = subprocess.run(
             [sys.executable, "-m", "polyclinic", *map(str, arguments)],
             check=False,
@@ -73,14 +133,12 @@ def run():
             text=True,
             encoding="utf-8",
             cwd=cwd,
-            env={"PATH": os.environ["PATH"], "HOME": str(cwd or "/nowhere"), "LANG": "C.UTF-8", **(env or {})},
+            env=_environment(cwd, env),
             timeout=120,
         )
-        assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-        return done
+        return _checked(done, code)
 
-    return run
+    return process
 
 
 @pytest.fixture(scope="session")

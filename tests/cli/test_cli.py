@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in a process of its own, with what it prints and how it ends."""
+"""The command line as a user meets it: with what it prints and how it ends."""
 
 import json
 import subprocess
@@ -25,11 +25,11 @@ def lines(*cases) -> str:
     return "".join(json.dumps(case) + "\n" for case in cases)
 
 
-def test_help_is_quick_and_says_what_this_is_not_for(run):
+def test_help_is_quick_and_says_what_this_is_not_for(process):
     seconds = []
     for _ in range(5):
         begin = time.perf_counter()
-        shown = run("--help")
+        shown = process("--help")
         seconds.append(time.perf_counter() - begin)
     # The bar is half a second; the quickest of five tells it apart from a busy machine.
     assert min(seconds) < 0.5
@@ -66,9 +66,9 @@ def test_every_case_of_a_file(run, tmp_path):
     assert len(Trace.read(tmp_path / "trace")) == 3
 
 
-def test_same_seed_same_trace_byte_for_byte(run, tmp_path):
+def test_same_seed_same_trace_byte_for_byte(process, tmp_path):
     for name in ("one", "two"):
-        run("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)
+        process("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -148,6 +148,11 @@ def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path
     for word in says:
         assert word in text
     assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]
+
+
+def test_a_process_ends_with_the_exit_code_and_one_line(process, complaint):
+    assert process("consult", "--case", "none", code=2).stderr == complaint("consult", "--case", "none")
+    assert json.loads(process("cases", "schema").stdout) == json.loads(msgspec.json.encode(case_schema()))
 
 
 def test_bad_arguments_get_one_clear_line(complaint, tmp_path):

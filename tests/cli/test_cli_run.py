@@ -51,9 +51,9 @@ def test_what_is_printed(run, whole):
         assert word in shown
 
 
-def test_workers_and_another_day_change_nothing(run, whole, tmp_path):
+def test_workers_and_another_day_change_nothing(process, whole, tmp_path):
     for options in (("--workers", "2"), ("--workers", "4", "--out", tmp_path / "kept"), ("--out", tmp_path / "alone")):
-        assert same(json.loads(run(*RUN, *options, "--json").stdout)) == same(whole)
+        assert same(json.loads(process(*RUN, *options, "--json").stdout)) == same(whole)
 
 
 def test_another_seed_or_lookahead_is_another_run(run, whole):

@@ -72,8 +72,9 @@ def test_at_the_terminal_of_a_run(tmp_path, by):
         "human",
         "--json",
     ]
-    given = {"input": answers} if by == "pipe" else {"stdin": (tmp_path / "answers").open()}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **given)
+    with (tmp_path / "answers").open() as file:
+        given = {"input": answers} if by == "pipe" else {"stdin": file}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **given)
     document = json.loads(done.stdout)
     assert document["minds"]["nurse"] == "human"
     assert (document["failed"], document["visits"] > 0) == (0, True)
