@@ -11,6 +11,7 @@ A row of the table `calls`:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import sqlite3
 from collections import Counter
@@ -20,12 +21,13 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from polyclinic.errors import CutOff, ModelError, Refused, UnreadableReply
+from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
-from polyclinic.models.journal_file import Writer, connect
+from polyclinic.models.journal_file import journal_writer, open_journal, store
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
 from polyclinic.models.schema import form_of
+from polyclinic.sqlite_file import GroupWriter
 
 FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
 """Failures that are answers of the model: they are stored, and met again by a run that starts again."""
@@ -80,20 +82,21 @@ class Journal:
         self._seen: dict[str, Counter[bytes]] = {}
         self._resumes = False
         self._reader: sqlite3.Connection | None = None
-        self._writer: Writer | None = None
+        self._writer: GroupWriter | None = None
 
     async def __aenter__(self) -> Self:
-        self._reader = connection = connect(self.path)
+        self._reader = connection = open_journal(self.path)
         self._resumes = (
             connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is not None
         )
-        self._writer = Writer(self.path, asyncio.get_running_loop())
+        self._writer = journal_writer(self.path)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         writer, reader, self._writer, self._reader = self._writer, self._reader, None, None
         if writer is not None:
-            await writer.close()
+            with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
+                await asyncio.to_thread(writer.close)
         if reader is not None:
             reader.close()
 
@@ -134,7 +137,7 @@ class Journal:
         """
         if self._writer is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
-        await self._writer.put((self.run, *key, purpose, _encode(entry)))
+        await store(self._writer, (self.run, *key, purpose, _encode(entry)))
         self.stored += 1
 
 

@@ -12,10 +12,12 @@ other at every commit.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
 RUN = "run.sqlite"
 CALLS = "calls.sqlite"
@@ -53,29 +55,23 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
     Raises:
         BadInput: there is a run, or the file cannot be made.
     """
-    path = folder / RUN
-    connection = None
     try:
-        connection = _connect(path)
-        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise BadInput("there is a run here; take it up with --resume, or name another folder", path=folder)
-        connection.execute("BEGIN IMMEDIATE")
-        for table in _TABLES.split(";"):
-            connection.execute(table)
-        about = [("package", __version__.encode()), ("configuration", configuration)]
-        connection.executemany("INSERT INTO about VALUES (?, ?)", about)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
+        with ExitStack() as stack:
+            connection = connect(folder / RUN)
+            stack.callback(connection.close)
+            if not is_empty(connection):
+                raise BadInput("there is a run here; take it up with --resume, or name another folder", path=folder)
+            with transaction(connection):
+                for table in _TABLES.split(";"):
+                    connection.execute(table)
+                about = [("package", __version__.encode()), ("configuration", configuration)]
+                connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            stack.pop_all()
+            return connection
     except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
         raise not_stored(error, folder) from None
-    except BadInput:
-        if connection is not None:
-            connection.close()
-        raise
-    return connection
 
 
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:
@@ -92,30 +88,24 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
     if not path.is_file():
         there = "a run's folder holds run.sqlite" if folder.is_dir() else "no such folder"
         raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
-    connection = None
     try:
-        connection = _connect(path) if write else _reader(path)
-        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise BadInput("a SQLite file, but no run of polyclinic", path=path)
-            raise BadInput("the run ended before it began; start it again with --out", path=folder)
-        number = connection.execute("PRAGMA user_version").fetchone()[0]
-        if number != FORMAT:
-            by = connection.execute("SELECT CAST(value AS TEXT) FROM about WHERE name = 'package'").fetchone()
-            writer = f"polyclinic {by[0]}" if by is not None else "another version"
-            raise BadInput(
-                f"a run in format {number}, written by {writer}; polyclinic {__version__} reads format {FORMAT}",
-                path=folder,
-            )
+        with ExitStack() as stack:
+            connection = connect(path) if write else _read_only(path)
+            stack.callback(connection.close)
+            if application(connection) != APPLICATION:
+                if not is_empty(connection):
+                    raise BadInput("a SQLite file, but no run of polyclinic", path=path)
+                raise BadInput("the run ended before it began; start it again with --out", path=folder)
+            number = connection.execute("PRAGMA user_version").fetchone()[0]
+            if number != FORMAT:
+                by = connection.execute("SELECT CAST(value AS TEXT) FROM about WHERE name = 'package'").fetchone()
+                writer = f"polyclinic {by[0]}" if by is not None else "another version"
+                problem = f"a run in format {number}, written by {writer}"
+                raise BadInput(f"{problem}; polyclinic {__version__} reads format {FORMAT}", path=folder)
+            stack.pop_all()
+            return connection
     except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
         raise BadInput(f"cannot be used as a run ({error})", path=path) from None
-    except BadInput:
-        if connection is not None:
-            connection.close()
-        raise
-    return connection
 
 
 def lock(folder: Path) -> sqlite3.Connection:
@@ -126,17 +116,17 @@ def lock(folder: Path) -> sqlite3.Connection:
     Raises:
         BadInput: another process has it, or the folder may not be written to.
     """
-    connection = None
     try:
-        connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
-        connection.execute("BEGIN EXCLUSIVE")
+        with ExitStack() as stack:
+            connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
+            stack.callback(connection.close)
+            connection.execute("BEGIN EXCLUSIVE")
+            stack.pop_all()
+            return connection
     except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             raise BadInput("another process is at this run; wait for it, or name another folder", path=folder) from None
         raise BadInput(f"cannot be written to ({error})", path=folder) from None
-    return connection
 
 
 def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
@@ -153,19 +143,7 @@ def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:
     return NotStored(f"{folder}: {RUN} cannot be written ({error}); then take the run up with --resume {folder}")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A commit survives the end of the process. What a power cut takes away is computed again.
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _reader(path: Path) -> sqlite3.Connection:
+def _read_only(path: Path) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
     connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None, check_same_thread=False, timeout=10)
     try:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import queue
 import sqlite3
-import threading
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,12 +41,16 @@ from polyclinic.hospital.record.run_file import (
     take,
 )
 from polyclinic.hospital.record.world import World, apply
+from polyclinic.sqlite_file import GroupWriter
 
 SNAPSHOT_EVERY = 2_000
 """Happenings from one snapshot of the world to the next."""
 
-_WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
-_TOGETHER = 5_000  # rows committed at once, at most
+_ADD = "INSERT INTO happenings VALUES (?, ?, ?, ?)"
+# What is computed again is there already, and is the same.
+_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
+_KEEP = "INSERT OR REPLACE INTO episodes VALUES (?, ?)"
+_ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?)"
 _GATHER = 0.05  # seconds in which rows come together before they are committed
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -67,7 +69,10 @@ class Store:
         self._stored = len(self._read)
         self._resumes = self._stored > 0 or self._read.summary is not None or any(True for _ in self._read.episodes())
         self._ahead: deque[Happening] = deque()
-        self._writer = _Writer(folder, connection)
+        self._waiting: dict[str, Episode] = {}  # kept, and perhaps not committed
+        self._writer = GroupWriter(
+            connection, named=lambda error: not_stored(error, folder), name="polyclinic-store", gather=_GATHER
+        )
 
     @classmethod
     def create(cls, folder: Path, configuration: Mapping[str, Any]) -> Self:
@@ -154,13 +159,13 @@ class Store:
         if happening.seq < self._stored:
             self._compare(happening)
         else:
-            self._writer.put("happenings", (happening.seq, happening.t, happening.who, _encode(happening.what)))
+            self._writer.put(_ADD, (happening.seq, happening.t, happening.who, _encode(happening.what)))
         if (happening.seq + 1) % SNAPSHOT_EVERY == 0:
-            self._writer.put("snapshots", (happening.seq, happening.t, self.world.encode()))
+            self._writer.put(_SNAPSHOT, (happening.seq, happening.t, self.world.encode()))
 
     def episode(self, key: str) -> Episode | None:
         """Returns the medical part of a visit as it was computed before; None where it was not."""
-        waiting = self._writer.episodes.get(key)
+        waiting = self._waiting.get(key)
         if waiting is not None or not self._resumes:
             return waiting
         return self._read.episode(key)
@@ -172,8 +177,8 @@ class Store:
             NotStored: something earlier could not be written.
         """
         self._resumes = True
-        self._writer.episodes[episode.key] = episode
-        self._writer.put("episodes", (episode.key, episode))
+        self._waiting[episode.key] = episode
+        self._writer.put(_KEEP, (episode.key, pack(episode)), lambda _: self._waiting.pop(episode.key, None))
 
     def remember(self, compute: Compute) -> Compute:
         """Returns the same computation of episodes, which takes from the run what is stored and stores the rest."""
@@ -213,7 +218,7 @@ class Store:
         except BadInput as error:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
-        self._writer.put("about", ("summary", text))
+        self._writer.put(_ABOUT, ("summary", text))
         self.flush()
         return whole
 
@@ -247,82 +252,3 @@ class Store:
             f"{self.folder}: the run cannot be resumed because code or configuration changed ({versions}): {how}; "
             "start it anew in another folder"
         )
-
-
-class _Writer:
-    """A thread that commits rows in groups; after a failure it throws rows away, so that nobody hangs."""
-
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
-        self.episodes: dict[str, Episode] = {}
-        self._folder, self._connection = folder, connection
-        self._rows: queue.Queue[tuple[str, tuple[Any, ...]] | threading.Event | None] = queue.Queue(_WAITING)
-        self._hurry = threading.Event()
-        self._error: PolyclinicError | None = None
-        self._told = False
-        self._thread = threading.Thread(target=self._write, name="polyclinic-store", daemon=True)
-        self._thread.start()
-
-    def put(self, table: str, row: tuple[Any, ...]) -> None:
-        self._tell()
-        self._rows.put((table, row))
-
-    def flush(self) -> None:
-        done = threading.Event()
-        self._rows.put(done)
-        self._hurry.set()
-        done.wait()
-        self._tell()
-
-    def close(self) -> None:
-        if self._thread.is_alive():
-            self._rows.put(None)
-            self._hurry.set()
-            self._thread.join()
-            self._connection.close()
-        if not self._told:
-            self._tell()
-
-    def _tell(self) -> None:
-        if self._error is not None:
-            self._told = True
-            raise self._error
-
-    def _write(self) -> None:
-        going = True
-        while going:
-            batch = [self._rows.get()]
-            self._hurry.wait(_GATHER)
-            self._hurry.clear()
-            with contextlib.suppress(queue.Empty):
-                while len(batch) < _TOGETHER:
-                    batch.append(self._rows.get_nowait())
-            if self._error is None:
-                self._commit([item for item in batch if isinstance(item, tuple)])
-            for item in batch:
-                if isinstance(item, threading.Event):
-                    item.set()
-            going = None not in batch
-
-    def _commit(self, rows: list[tuple[str, tuple[Any, ...]]]) -> None:
-        tables: dict[str, list[tuple[Any, ...]]] = {}
-        for table, row in rows:
-            tables.setdefault(table, []).append(row)
-        kept = [row[0] for row in tables.get("episodes", [])]
-        tables["episodes"] = [(key, pack(episode)) for key, episode in tables.get("episodes", [])]
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for table, some in tables.items():
-                if some:
-                    # Snapshots and episodes may be there already, and are the same.
-                    how = "INSERT" if table == "happenings" else "INSERT OR REPLACE"
-                    blanks = ", ".join("?" * len(some[0]))
-                    self._connection.executemany(f"{how} INTO {table} VALUES ({blanks})", some)
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._error = not_stored(error, self._folder)
-            if self._connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-            return
-        for key in kept:
-            self.episodes.pop(key, None)

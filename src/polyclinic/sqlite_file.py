@@ -1,0 +1,153 @@
+"""SQLite files of ours: opened with a write-ahead log, and written in groups by a thread."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
+_TOGETHER = 5_000  # rows committed at once, at most
+
+Done = Callable[[Exception | None], object]
+_Item = tuple[str, tuple[Any, ...], Done | None]
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens a file to read and write, and makes it where there is none.
+
+    Raises:
+        sqlite3.Error: it is no SQLite file, or cannot be written.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A commit survives the end of the process. What a power cut takes away is computed or asked for again.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def application(connection: sqlite3.Connection) -> int:
+    """Returns the number that says whose file it is; 0 where nobody has marked it."""
+    return int(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether there is no table yet."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commits what is executed within it, or nothing of it where something is raised."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+
+
+class GroupWriter:
+    """A thread that commits rows in groups: what comes while one commit is under way makes up the next.
+
+    After a failure it throws rows away, so that nobody hangs.
+
+    Args:
+        connection: to the file; closed at the end.
+        named: gives an error of SQLite its name.
+        name: of the thread.
+        gather: seconds in which rows come together before they are committed.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        named: Callable[[sqlite3.Error], Exception],
+        name: str,
+        gather: float = 0.0,
+    ) -> None:
+        self._connection, self._named, self._gather = connection, named, gather
+        self._items: queue.Queue[_Item | None] = queue.Queue(_WAITING)
+        self._hurry = threading.Event()
+        self._error: Exception | None = None
+        self._told = False
+        self._thread = threading.Thread(target=self._write, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, statement: str, row: tuple[Any, ...], done: Done | None = None) -> None:
+        """Has a row written.
+
+        Args:
+            statement: that writes it, with a blank for each of its values.
+            row: the values.
+            done: called by the thread after the commit, with None; or with the error where there was none.
+
+        Raises:
+            Exception: an earlier row could not be written; by the name that `named` gave it.
+        """
+        self._tell()
+        self._items.put((statement, row, done))
+
+    def flush(self) -> None:
+        """Returns when all is committed; raises as `put`."""
+        done = threading.Event()
+        self._items.put(("", (), lambda _: done.set()))
+        self._hurry.set()
+        done.wait()
+        self._tell()
+
+    def close(self) -> None:
+        """Commits what waits and ends the thread; raises as `put`, where nobody was told so far."""
+        if self._thread.is_alive():
+            self._items.put(None)
+            self._hurry.set()
+            self._thread.join()
+            self._connection.close()
+        if not self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._error is not None:
+            self._told = True
+            raise self._error
+
+    def _write(self) -> None:
+        going = True
+        while going:
+            batch = [self._items.get()]
+            self._hurry.wait(self._gather)
+            self._hurry.clear()
+            with suppress(queue.Empty):
+                while len(batch) < _TOGETHER:
+                    batch.append(self._items.get_nowait())
+            going = None not in batch
+            items = [item for item in batch if item is not None]
+            if self._error is None:
+                self._commit(items)
+            for _, _, done in items:
+                if done is not None:
+                    done(self._error)
+
+    def _commit(self, items: list[_Item]) -> None:
+        rows: dict[str, list[tuple[Any, ...]]] = {}
+        for statement, row, _ in items:
+            if statement:
+                rows.setdefault(statement, []).append(row)
+        try:
+            with transaction(self._connection):
+                for statement, some in rows.items():
+                    self._connection.executemany(statement, some)
+        except sqlite3.Error as error:
+            self._error = self._named(error)
