@@ -62,7 +62,7 @@ class Hasty(Clock):
     """A clock that lies: what was decided takes effect when the answer comes."""
 
     def launch(self, work, *, due):
-        happens = self.event()
+        happens = self.signal()
         task = self._task(work)
         task.add_done_callback(lambda done: happens.succeed(done.result()))
         return happens

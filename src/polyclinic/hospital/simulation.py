@@ -17,12 +17,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
-from simpy import Event
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.care.episodes import Compute, Episode, Request
-from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.floor.journey import Ended, House, Steps, Visit
+from polyclinic.hospital.floor.clock import Clock, Signal, Steps
+from polyclinic.hospital.floor.journey import Ended, House, Visit
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import DAY, MINUTE, FellIll, FollowedUp, FollowUpFailed, Outcome, What
 from polyclinic.hospital.record.log import Hash, Log, Sink
@@ -157,7 +156,7 @@ class _Plan:
     def __init__(self, visit: Visit, onset: Onset, case: Case | None, *, leaves: int, place: int) -> None:
         self.visit, self.leaves, self.place = visit, leaves, place
         self.gone = False
-        self.decided: Event
+        self.decided: Signal
         self._onset, self._case = onset, case
 
     def case(self, town: Town) -> Case:

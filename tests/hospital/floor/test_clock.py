@@ -42,6 +42,32 @@ async def test_decisions_that_are_due_together_happen_in_the_order_of_their_laun
     assert happened == [0, 1, 2, 3]
 
 
+async def test_at_one_moment_who_begins_goes_first_and_all_else_in_the_order_of_its_planning():
+    happened = []
+    async with Clock() as clock:
+
+        def says(word, *waits):
+            for seconds in waits:
+                yield clock.wait(seconds)
+            happened.append(word)
+            return word
+
+        def starts():
+            yield clock.wait(3)
+            clock.call(0, lambda: happened.append("called"))
+            other = clock.start(says("started"))
+            happened.append((yield other) + " has ended")
+            happened.append((yield other) + ", and is not waited for again")
+
+        clock.start(starts())
+        clock.start(says("waited", 1, 2))
+        clock.start(says("planned before", 3))
+        await clock.run()
+    assert happened == [
+        "started", "planned before", "waited", "called", "started has ended", "started, and is not waited for again",
+    ]  # fmt: skip
+
+
 async def test_everything_before_a_due_decision_goes_on_while_it_is_made():
     ready = asyncio.Event()
     seen = []

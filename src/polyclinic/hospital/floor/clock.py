@@ -9,84 +9,92 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from heapq import heappop
+from heapq import heappop, heappush
 from types import TracebackType
 from typing import Any, Self
 
-from simpy import Environment, Event
-
 from polyclinic.errors import PolyclinicError
 
-Process = Generator[Event, Any, Any]
-"""What somebody does, step by step: yields the events that it waits for, and is sent their values."""
-
-_STEPS = 256
-"""Events between two chances for tasks to go on, where the clock need not wait: about a millisecond."""
+_FIRST, _THEN = 0, 1  # who begins to act does so before anything else that happens at that moment
+_STEPS = 256  # events between two chances for tasks to go on, where the clock need not wait: about a millisecond
 
 
 class DueInThePast(PolyclinicError):
     """A decision was to take effect before the simulated time at which it was launched."""
 
 
-class Decision(Event):
-    """Happens when it is due; its value is what the task came to.
+class Signal:
+    """Something to wait for, which happens once.
 
     Attributes:
-        task: what is being decided.
+        value: what comes of it.
+        then: called with it when it happens; None once it has.
     """
 
-    def __init__(self, environment: Environment, task: asyncio.Future[Any], *, due: int) -> None:
-        super().__init__(environment)
+    __slots__ = ("_clock", "then", "value")
+
+    def __init__(self, clock: Clock, value: Any = None) -> None:
+        self._clock, self.value = clock, value
+        self.then: list[Callable[[Signal], None]] | None = []
+
+    def succeed(self, value: Any = None) -> None:
+        """Lets it happen now, after what has been planned for now before."""
+        self.value = value
+        self._clock.plan(self)
+
+
+Steps = Generator[Signal, Any, Any]
+"""What somebody does, step by step: yields the signals that it waits for, and is sent their values."""
+
+
+class Decision(Signal):
+    """Happens when it is due; its value is what the task comes to."""
+
+    __slots__ = ("task",)
+
+    def __init__(self, clock: Clock, task: asyncio.Future[Any]) -> None:
+        super().__init__(clock)
         self.task = task
-        environment.schedule(self, delay=due - environment.now)
-
-    def settle(self) -> None:
-        """Takes the value from the task, which has finished; raises what the task raised."""
-        self._value = self.task.result()
-        self._ok = True
 
 
-class _Kernel(Environment):
-    """simpy's, with a look at the next event, and with errors raised as they are instead of copied."""
+class _Acting(Signal):
+    """Somebody acts; happens when that ends, with what the steps return."""
 
-    def head(self) -> tuple[int, Event] | None:
-        """Returns when the next event happens, and the event; None where there is none."""
-        if not self._queue:
-            return None
-        at, _, _, event = self._queue[0]
-        return int(at), event
+    __slots__ = ("_steps",)
 
-    def step(self) -> None:
-        self._now, _, _, event = heappop(self._queue)
-        callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
-        for callback in callbacks:
-            callback(event)
-        if not event._ok and not event.defused:
-            raise event._value
+    def __init__(self, clock: Clock, steps: Steps) -> None:
+        super().__init__(clock)
+        self._steps = steps
 
-    def stand(self, at: int) -> None:
-        """Sets the time; no event may lie before it."""
-        self._now = at
+    def go_on(self, came: Signal) -> None:
+        """Goes on from what was waited for to the next that has not happened."""
+        try:
+            while came.then is None:
+                came = self._steps.send(came.value)
+        except StopIteration as end:
+            self.succeed(end.value)
+        else:
+            came.then.append(self.go_on)
 
 
 class Clock:
-    """Events by time, priority and the order in which they were planned; whole seconds.
+    """What happens, by time, priority and the order in which it was planned; whole seconds.
 
     An asynchronous context manager: at its end, decisions that never came due are cancelled.
 
     Args:
         start: the first moment.
+
+    Attributes:
+        now: the simulated time.
     """
 
     def __init__(self, *, start: int = 0) -> None:
-        self._kernel = _Kernel(start)
+        self.now = start
+        self._planned: list[tuple[int, int, int, Signal]] = []
+        self._count = 0
         self._tasks: set[asyncio.Future[Any]] = set()
         self._stopped = False
-
-    @property
-    def now(self) -> int:
-        """The simulated time."""
-        return int(self._kernel.now)
 
     @property
     def open(self) -> int:
@@ -104,28 +112,37 @@ class Clock:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def event(self) -> Event:
-        """Returns an event that happens when somebody lets it succeed."""
-        return self._kernel.event()
+    def plan(self, signal: Signal, seconds: int = 0, *, priority: int = _THEN) -> None:
+        """Has something happen so many seconds from now."""
+        self._count += 1
+        heappush(self._planned, (self.now + seconds, priority, self._count, signal))
 
-    def start(self, process: Process) -> Event:
-        """Lets somebody act from now on; the event happens at the end, its value is what the process returns."""
-        return self._kernel.process(process)
+    def signal(self) -> Signal:
+        """Returns one that happens when somebody lets it succeed."""
+        return Signal(self)
 
-    def wait(self, seconds: int) -> Event:
-        """Returns an event that happens so many seconds from now."""
-        return self._kernel.timeout(seconds)
+    def start(self, steps: Steps) -> Signal:
+        """Lets somebody act from now on; happens at the end, with what the steps return."""
+        acting, begins = _Acting(self, steps), Signal(self)
+        begins.then = [acting.go_on]
+        self.plan(begins, priority=_FIRST)
+        return acting
 
-    def at(self, time: int) -> Event:
-        """Returns an event that happens at a time; now, where that has passed."""
-        return self._kernel.timeout(max(0, time - self.now))
+    def wait(self, seconds: int) -> Signal:
+        """Returns what happens so many seconds from now."""
+        signal = Signal(self)
+        self.plan(signal, seconds)
+        return signal
+
+    def at(self, time: int) -> Signal:
+        """Returns what happens at a time; now, where that has passed."""
+        return self.wait(max(0, time - self.now))
 
     def call(self, seconds: int, then: Callable[[], None]) -> None:
         """Calls a function so many seconds from now."""
-        timer = self._kernel.timeout(seconds)
-        timer.callbacks = [lambda _: then()]
+        self.wait(seconds).then = [lambda _: then()]
 
-    def launch(self, work: Awaitable[Any], *, due: int) -> Event:
+    def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
         """Starts to decide something at once, to take effect at a simulated time.
 
         Args:
@@ -133,7 +150,7 @@ class Clock:
             due: when it takes effect.
 
         Returns:
-            An event that happens when it is due, with what was decided. Where the work fails, `run` raises its
+            What happens when it is due, with what was decided. Where the work fails, `run` raises its
             error when it is due, neither earlier nor later.
 
         Raises:
@@ -143,10 +160,12 @@ class Clock:
             if isinstance(work, Coroutine):
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
-        return Decision(self._kernel, self._task(work), due=due)
+        decision = Decision(self, self._task(work))
+        self.plan(decision, due - self.now)
+        return decision
 
     def stop(self) -> None:
-        """Lets `run` return after the present event."""
+        """Lets `run` return after what happens now."""
         self._stopped = True
 
     async def run(self, until: int | None = None) -> None:
@@ -156,25 +175,29 @@ class Clock:
             until: the first moment that is left out; the clock then stands at it.
 
         Raises:
-            Exception: what a decision or a process raised.
+            Exception: what a decision or somebody's steps raised.
         """
         self._stopped = False
         steps = 0
-        while not self._stopped:
-            head = self._kernel.head()
-            if head is None or (until is not None and head[0] >= until):
+        while self._planned and not self._stopped:
+            time, _, _, signal = self._planned[0]
+            if until is not None and time >= until:
                 break
-            event = head[1]
-            if isinstance(event, Decision):
-                if not event.task.done():
-                    await asyncio.wait([event.task])
-                event.settle()
-            self._kernel.step()
+            if isinstance(signal, Decision):
+                if not signal.task.done():
+                    await asyncio.wait([signal.task])
+                    continue
+                signal.value = signal.task.result()
+            heappop(self._planned)
+            self.now = time
+            waiting, signal.then = signal.then, None
+            for go_on in waiting or ():
+                go_on(signal)
             steps += 1
             if steps % _STEPS == 0 and self._tasks:
                 await asyncio.sleep(0)
         if until is not None and not self._stopped:
-            self._kernel.stand(max(self.now, until))
+            self.now = max(self.now, until)
 
     def _task(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
         task = asyncio.ensure_future(work)

@@ -16,15 +16,12 @@ Who is told that it is closed goes home; so does whoever's episode failed, where
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import groupby
-from typing import Any
-
-from simpy import Event
 
 from polyclinic.hospital.care.episodes import Episode, Seen
-from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.queues import Floor, Gone, Server
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job
 from polyclinic.hospital.plan.rota import WEEK, Rota
@@ -52,8 +49,6 @@ from polyclinic.hospital.record.log import Log
 
 RIGHT_ACUITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
 """How soon somebody must be seen, by how ill it is."""
-
-Steps = Generator[Event, Any, Any]
 
 
 class Ended(Enum):
@@ -173,7 +168,7 @@ class House:
 
     # --- a visit
 
-    def visit(self, visit: Visit, decided: Event) -> Steps:
+    def visit(self, visit: Visit, decided: Signal) -> Steps:
         """Lets somebody come, be seen and go home.
 
         Args:
@@ -194,7 +189,7 @@ class House:
         self.inside -= 1
         return ended, episode
 
-    def _inside(self, visit: Visit, decided: Event) -> Steps:
+    def _inside(self, visit: Visit, decided: Signal) -> Steps:
         yield from self._walk(visit, self._triage)
         nurse = yield from self._wait(visit, self._triage)
         if isinstance(nurse, Gone):

@@ -14,9 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from heapq import heappop, heappush
 
-from simpy import Event
-
-from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.plan.rota import WEEK
 from polyclinic.hospital.record.happenings import DAY, Acuity, ShiftBegan, ShiftEnded
 from polyclinic.hospital.record.log import Log
@@ -44,7 +42,7 @@ class Ticket:
 
     __slots__ = ("again", "called", "queue", "rank", "since", "waits")
 
-    def __init__(self, queue: Queue, rank: tuple[int, int, int], since: int, called: Event, *, again: bool) -> None:
+    def __init__(self, queue: Queue, rank: tuple[int, int, int], since: int, called: Signal, *, again: bool) -> None:
         self.queue, self.rank, self.since, self.called, self.again = queue, rank, since, called, again
         self.waits = True
 
@@ -275,7 +273,7 @@ class Floor:
         there = self.queues[queue]
         self._arrivals += 1
         rank = (0 if again else 1, _UNKNOWN if acuity is None else _ORDER[acuity], self._arrivals)
-        ticket = Ticket(there, rank, now, self._clock.event(), again=again)
+        ticket = Ticket(there, rank, now, self._clock.signal(), again=again)
         if back_to is not None and back_to.present and not back_to.leaving:
             heappush(back_to.own, ticket)
             self._call(back_to)
