@@ -7,7 +7,8 @@ import pytest
 from polyclinic.answering.outcome import Calls, Outcome, OutcomeEnd, decision_on, keys_of, needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, Unreachable, UnreadableReply, UserError
-from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door
 from polyclinic.models.model import Reply, Usage
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
@@ -15,24 +16,18 @@ from polyclinic.models.scripted import Scripted
 OPTIONS = {"A": "one", "B": "two", "C": "three"}
 
 
-class Costly:
+class Costly(Door):
     """A model whose answers cost, also those that cannot be read."""
 
     name = "costly"
+    repairs = 0
 
     def __init__(self, *texts):
         self.texts, self.options = list(texts), []
 
-    async def ask(self, messages, *, answer=None, purpose="", **options):
-        self.options.append(options)
-        usage = Usage(tokens_in=10, tokens_out=2, cost=0.5)
-        return await ask_until_read(self._complete(usage), messages, answer, repairs=0)
-
-    def _complete(self, usage):
-        async def complete(said, form):
-            return Completion(self.texts.pop(0), usage=usage)
-
-        return complete
+    async def complete(self, said, form, options):
+        self.options.append({name: value for name, value in options.items() if name != "purpose"})
+        return Completion(self.texts.pop(0), usage=Usage(tokens_in=10, tokens_out=2, cost=0.5))
 
 
 async def test_the_trace_holds_every_call_and_its_cost():

@@ -13,7 +13,8 @@ from polyclinic.benchmarks.exams.evaluation import answer_all
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable
 from polyclinic.methods.table import METHODS, answering, choose, settable
-from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door
 from polyclinic.models.model import Usage
 from polyclinic.models.schema import form_of
 from polyclinic.questions.answers import write_answer
@@ -60,6 +61,18 @@ FAILURES = {
 }
 
 
+class Once(Door):
+    """Says one thing, at a cost."""
+
+    repairs = 0
+
+    def __init__(self, text, usage):
+        self._completion = Completion(text, usage=usage)
+
+    async def complete(self, said, form, options):
+        return self._completion
+
+
 class Willing:
     """Answers every question in the form that is asked for; always the same to the same question.
 
@@ -89,10 +102,8 @@ class Willing:
         rng = derive(0, hashlib.blake2b(repr((messages, seed, purpose)).encode()).hexdigest())
         text = self._failure if failing else self._said(answer, rng)
 
-        async def complete(said, form):
-            return Completion(text, usage=Usage(tokens_in=len(repr(messages)), tokens_out=7, cost=0.25))
-
-        return await ask_until_read(complete, messages, answer, repairs=0)
+        usage = Usage(tokens_in=len(repr(messages)), tokens_out=7, cost=0.25)
+        return await Once(text, usage).ask(messages, answer=answer)
 
     def _said(self, answer, rng):
         question = self._question

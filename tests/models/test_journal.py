@@ -6,7 +6,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from typing import Literal
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,6 +50,27 @@ async def test_a_second_run_asks_nothing(tmp_path, echo):
             runs.append((replies, journal.stored, journal.answered))
     assert runs[0][0] == runs[1][0]
     assert [counts for _, *counts in runs] == [[3, 0], [0, 3]]
+
+
+class Turn(msgspec.Struct):
+    a: int
+    b: Literal["x", "y"]
+
+
+async def test_a_question_has_the_key_that_it_always_had(tmp_path):
+    """What was stored by any earlier version is found again."""
+    asked = [
+        ("98ee429ba310ef76c269cad721715596", {}),
+        ("786b5a90ffe7c066ae02b4448cfacbd0", {"answer": ("yes", "no")}),
+        ("890e891b24b19916586ef84262c13c52", {"answer": Turn, "temperature": 0.5, "seed": 3, "purpose": "p"}),
+        ("eca94022395c8083e2636d8b25b8423f", {"top_p": 0.5, "max_tokens": 9, "reasoning": "low", "seed": None}),
+    ]
+    async with Journal(tmp_path / "j") as journal:
+        model = journal.wrap(Scripted(["one", "no", {"a": 1, "b": "x"}, "four"]))
+        for _, options in asked:
+            await model.ask([("system", "s"), ("user", "u")], **options)
+    rows = sqlite3.connect(tmp_path / "j").execute("SELECT hex(request) FROM calls")
+    assert {row[0].lower() for row in rows} == {key for key, _ in asked}
 
 
 async def test_the_same_question_elsewhere_is_another_question(tmp_path):

@@ -1,4 +1,4 @@
-"""Reading what a model said, without ever guessing, and asking again where it cannot be read.
+"""Reading what a model said, without ever guessing.
 
 A typed answer is read from the text itself, from one fenced block in it, or from one JSON value among prose. Where two
 different values could be meant, none is taken.
@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from polyclinic.errors import CutOff, EndpointError, ModelError, Refused, UnreadableReply
-from polyclinic.models.model import Answer, Messages, Reply, Usage
-from polyclinic.models.schema import Form, form_of
+from polyclinic.errors import CutOff, Refused, UnreadableReply
+from polyclinic.models.model import Answer, Usage
+from polyclinic.models.schema import Form
 
 LONGEST_SEARCH = 200_000
 """Characters of an answer in which JSON is looked for among prose; the search goes over the text more than once."""
 
 MOST_CANDIDATES = 64
 """Braces at which a JSON value may begin, for the same reason."""
-
-SHOWN = 4_000
-"""Characters of its unreadable answer that a model is shown again."""
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
@@ -40,7 +36,7 @@ class Function(msgspec.Struct, frozen=True):
     arguments: str = ""
 
 
-class Call(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A model's wish to have a function called. Our own questions hold none; Inspect's may."""
 
     id: str
@@ -64,62 +60,7 @@ class Completion(msgspec.Struct, frozen=True):
     refusal: str = ""
     usage: Usage = Usage()
     attempts: int = 1
-    calls: tuple[Call, ...] = ()
-
-
-Complete = Callable[[list[tuple[str, Any]], Form | None], Awaitable[Completion]]
-"""Asks a model once. A door is this function and its set-up."""
-
-
-async def ask_until_read(complete: Complete, messages: Messages, answer: Answer, *, repairs: int) -> Reply:
-    """Asks, reads, and asks again with the error told to the model.
-
-    Args:
-        complete: asks the model once.
-        messages: as in `Model.ask`.
-        answer: as in `Model.ask`.
-        repairs: how often to ask again.
-
-    Raises:
-        UnreadableReply: the last answer could not be read either.
-        Refused: the model will not answer.
-    """
-    began = time.monotonic()
-    form = None if answer is None else form_of(answer)
-    said: list[tuple[str, Any]] = [("user", messages)] if isinstance(messages, str) else list(messages)
-    usage, attempts = Usage(), 0
-    while True:
-        try:
-            completion = await complete(said, form)
-        except EndpointError as failure:
-            # It was asked again, and now nothing comes: what went before was paid for all the same.
-            failure.attempts += attempts
-            failure.usage = usage if attempts else None
-            raise
-        usage = completion.usage if not attempts else usage + completion.usage
-        attempts += completion.attempts
-        try:
-            value = read(completion, answer, form)
-        except ModelError as failure:
-            problem = failure
-        else:
-            return Reply(completion.text, value, usage, time.monotonic() - began, attempts)
-        # What is no Unicode text could be neither sent back nor stored.
-        text = completion.text.encode(errors="replace").decode()
-        if repairs <= 0 or not isinstance(problem, UnreadableReply):
-            raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
-        repairs -= 1
-        said = [*said, ("assistant", text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
-
-
-def _complaint(problem: UnreadableReply, form: Form | None) -> str:
-    """Returns what the model is told when it is asked again."""
-    told = f"That answer cannot be used: {problem.problem}."
-    if isinstance(problem, CutOff):
-        told += " Answer again, shorter."
-    elif form is None:
-        told += " Answer again."
-    return told if form is None else f"{told} Answer again with nothing but JSON that follows this schema: {form.text}"
+    calls: tuple[ToolCall, ...] = ()
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
-from polyclinic.models.model import Answer, Messages, Model, Reply
+from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 
 
-class Bounded:
+class Bounded(Wrapper):
     """A model that is asked for answers of so many tokens at most; a longer one is `CutOff`.
 
     Args:
@@ -16,16 +16,11 @@ class Bounded:
     """
 
     def __init__(self, model: Model, tokens: int) -> None:
-        self._model, self._tokens = model, tokens
+        super().__init__(model)
+        self._tokens = tokens
 
-    @property
-    def name(self) -> str:
-        """Names the model behind."""
-        return self._model.name
-
-    async def ask(
-        self, messages: Messages, *, answer: Answer = None, max_tokens: int | None = None, **options: Any
-    ) -> Reply:
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind; see `Model.ask`."""
-        longest = self._tokens if max_tokens is None else max_tokens
-        return await self._model.ask(messages, answer=answer, max_tokens=longest, **options)
+        if options.get("max_tokens") is None:
+            options["max_tokens"] = self._tokens
+        return await self._model.ask(messages, answer=answer, **options)

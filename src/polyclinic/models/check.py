@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.errors import CutOff, EndpointError, ModelError, ScriptError, UserError
 from polyclinic.models.direct import Direct
-from polyclinic.models.model import OpenModel
+from polyclinic.models.door import Door
 
 EXTRAS = {
     "retrieval": ("tantivy", "wordllama"),
@@ -57,7 +57,7 @@ class Check(msgspec.Struct):
         return self.answers and self.structured
 
 
-async def check_model(model: OpenModel, *, rounds: int = 3) -> Check:
+async def check_model(model: Door, *, rounds: int = 3) -> Check:
     """Asks a model a few short questions.
 
     Args:

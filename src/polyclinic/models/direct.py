@@ -14,9 +14,10 @@ import yarl
 
 from polyclinic.errors import BadInput, Broken, EndpointError, TimedOut, TooLarge, Unreachable, UserError
 from polyclinic.models import wire
-from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, Messages, Price, Reply
+from polyclinic.models.model import AskOptions, Price
 from polyclinic.models.parameters import Parameters
 from polyclinic.models.retry import Fault, Patience, retry_after
 from polyclinic.models.schema import Form
@@ -33,7 +34,7 @@ OPENAI = "https://api.openai.com/v1"
 _log = logging.getLogger(__name__)
 
 
-class Direct:
+class Direct(Door):
     """A model behind an OpenAI-compatible endpoint. Use it with `async with`.
 
     Args:
@@ -77,7 +78,7 @@ class Direct:
         self._url = _below(self._base, "chat/completions")
         self._shown = str(self._base.with_query(None))
         self._timeout, self._attempts, self._patience, self._pause = timeout, attempts, patience, pause
-        self._repairs, self._price = repairs, price
+        self.repairs, self._price = repairs, price
         self._parameters = Parameters(model, name=self.name, report=report or _log.warning)
         self._key = _key(api_key_env)
         # Looked for in all that comes back. Short keys are none ("EMPTY"), and stand in answers as words.
@@ -113,37 +114,12 @@ class Direct:
             return []
         return wire.model_names(raw or b"")
 
-    async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
-    ) -> Reply:
-        """Asks the endpoint; see `Model.ask`."""
-        del purpose
-        options = {
-            "temperature": temperature,
-            "top_p": top_p,
-            "max_tokens": max_tokens,
-            "reasoning_effort": reasoning,
-            "seed": seed,
-        }
-        options = {name: value for name, value in options.items() if value is not None}
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Asks the endpoint; see `Door.complete`."""
+        messages = [{"role": role, "content": wire.content(part)} for role, part in said]
+        return await self.request(messages, form, sent(options))
 
-        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
-            return await self.complete(
-                [{"role": role, "content": wire.content(part)} for role, part in said], form, options
-            )
-
-        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
-
-    async def complete(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
+    async def request(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
         """Asks once, as often as it takes for an answer to come.
 
         Args:

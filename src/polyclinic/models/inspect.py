@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, UserError, WrongKey
-from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, Image, Messages, Price, Reply, Usage
+from polyclinic.models.model import AskOptions, Image, Price, Usage
 from polyclinic.models.schema import Form
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 
 
-class Inspect:
+class Inspect(Door):
     """A model that Inspect opens. Use it with `async with`.
 
     Args:
@@ -51,7 +52,7 @@ class Inspect:
 
         self.name = f"inspect/{model}"
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
-        self._timeout, self._repairs, self._price = timeout, repairs, price
+        self._timeout, self.repairs, self._price = timeout, repairs, price
         # Inspect has a limit of its own; ours is the one that counts.
         config = GenerateConfig(max_connections=self.limit.most)
         try:
@@ -60,44 +61,15 @@ class Inspect:
             # Missing packages, keys and names are all told in Inspect's words, under several classes.
             raise UserError(f"{self.name} cannot be opened: {str(error).strip() or type(error).__name__}") from None
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *error: object) -> None:
         await self._model.api.aclose()
 
-    async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
-    ) -> Reply:
-        """Asks through Inspect; see `Model.ask`."""
-        del purpose
-        options = {
-            "temperature": temperature,
-            "top_p": top_p,
-            "max_tokens": max_tokens,
-            "reasoning_effort": reasoning,
-            "seed": seed,
-        }
-        options = {name: value for name, value in options.items() if value is not None}
-
-        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
-            return await self._complete(said, form, options)
-
-        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
-
-    async def _complete(self, said: list[tuple[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Asks through Inspect; see `Door.complete`."""
         from inspect_ai.model import GenerateConfig, ResponseSchema  # noqa: PLC0415
         from inspect_ai.util import JSONSchema  # noqa: PLC0415
 
+        given = sent(options)
         messages = [_message(role, part) for role, part in said]
         if form is not None:
             # Not every provider passes a schema on, and Inspect does not tell which: the words are for those.
@@ -106,8 +78,8 @@ class Inspect:
             schema = ResponseSchema(
                 name="answer", json_schema=JSONSchema.model_validate(form.schema), strict=form.strict
             )
-            options = {**options, "response_schema": schema}
-        config = GenerateConfig(**options, timeout=max(1, round(self._timeout)))
+            given["response_schema"] = schema
+        config = GenerateConfig(**given, timeout=max(1, round(self._timeout)))
         failure: Exception | None = None
         async with self.limit:
             try:
@@ -157,22 +129,15 @@ class Inspect:
 
 
 def _message(role: str, said: Any) -> Any:
-    from inspect_ai.model import (  # noqa: PLC0415
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageUser,
-        ContentImage,
-        ContentText,
-    )
+    import pydantic  # noqa: PLC0415
+    from inspect_ai.model import ChatMessage  # noqa: PLC0415
 
-    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    if isinstance(said, str):
-        return kinds[role](content=said)
-    return kinds[role](
-        content=[
-            ContentImage(image=part.url)
+    content = said
+    if not isinstance(said, str):
+        content = [
+            {"type": "image", "image": part.url}
             if isinstance(part, Image)
-            else ContentText(text=part if isinstance(part, str) else part.text)
+            else {"type": "text", "text": part if isinstance(part, str) else part.text}
             for part in said
         ]
-    )
+    return pydantic.TypeAdapter(ChatMessage).validate_python({"role": role, "content": content})

@@ -120,7 +120,7 @@ class DirectAPI(ModelAPI):
         form: Form | None = None
         if (wanted := config.response_schema) is not None:
             form = form_of_schema(wanted.json_schema.model_dump(exclude_none=True))
-        said = await self._door().complete([_message(message) for message in input], form, options)
+        said = await self._door().request([_message(message) for message in input], form, options)
         return self._output(said)
 
     def _output(self, said: Completion) -> ModelOutput:

@@ -17,15 +17,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.journal_file import journal_writer, open_journal, store
-from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
+from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.schema import form_of
 from polyclinic.sqlite_file import GroupWriter
 
@@ -41,7 +40,7 @@ class Key(NamedTuple):
     k: int
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is stored of an answer.
 
     Attributes:
@@ -61,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     attempts: int = 1
 
 
-_ENTRY = msgspec.json.Decoder(Entry)
+_STORED = msgspec.json.Decoder(StoredReply)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -117,7 +116,7 @@ class Journal:
         seen[request] = k + 1
         return Key(episode, request, k)
 
-    def find(self, key: Key) -> Entry | None:
+    def find(self, key: Key) -> StoredReply | None:
         """Returns the stored answer, None where there is none."""
         if not self._resumes or self._reader is None:
             return None
@@ -127,9 +126,9 @@ class Journal:
         if row is None:
             return None
         self.answered += 1
-        return _ENTRY.decode(row[0])
+        return _STORED.decode(row[0])
 
-    async def store(self, key: Key, purpose: str, entry: Entry) -> None:
+    async def store(self, key: Key, purpose: str, reply: StoredReply) -> None:
         """Stores an answer; returns when it is in the file.
 
         Raises:
@@ -137,11 +136,11 @@ class Journal:
         """
         if self._writer is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
-        await store(self._writer, (self.run, *key, purpose, _encode(entry)))
+        await store(self._writer, (self.run, *key, purpose, _encode(reply)))
         self.stored += 1
 
 
-class Journalled:
+class Journalled(Wrapper):
     """A model whose answers are in a journal. Made by `Journal.wrap`.
 
     Parts of an episode that run at the same time and may ask equal questions take a `branch` each: the order of equal
@@ -149,71 +148,53 @@ class Journalled:
     """
 
     def __init__(self, model: Model, journal: Journal, episode: str) -> None:
-        self._model, self._journal, self._episode = model, journal, episode
-        limit = getattr(model, "limit", None)
-        self._limit = limit if isinstance(limit, Limit) else None
-
-    @property
-    def name(self) -> str:
-        """Names the model behind."""
-        return self._model.name
+        super().__init__(model)
+        self._journal, self._episode, self._places = journal, episode, self.limit
 
     def branch(self, name: str) -> Journalled:
         """Returns the same model for a part of the episode that runs beside others."""
         return Journalled(self._model, self._journal, f"{self._episode}/{name}")
 
     def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
+        self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """Answers from the journal, or asks the model behind and stores what it says; see `Model.ask`."""
-        options = (temperature, top_p, max_tokens, reasoning, seed)
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
-        asked = _encode((self._model.name, messages, wanted, options, purpose))
+        how = [options.get(name) for name in ("temperature", "top_p", "max_tokens", "reasoning", "seed")]
+        asked = _encode((self.name, messages, wanted, how, options.get("purpose", "")))
         request = hashlib.blake2b(asked, digest_size=16).digest()
         # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
         key = self._journal.key(self._episode, request)
-        names = ("temperature", "top_p", "max_tokens", "reasoning", "seed")
-        given = {name: value for name, value in zip(names, options, strict=True) if value is not None}
-        return self._answer(messages, answer, purpose, given, key)
+        return self._answer(messages, answer, options, key)
 
-    async def _answer(
-        self, messages: Messages, answer: Answer, purpose: str, options: dict[str, Any], key: Key
-    ) -> Reply:
-        entry = self._journal.find(key)
-        if entry is not None:
-            return _replayed(entry, answer)
+    async def _answer(self, messages: Messages, answer: Answer, options: AskOptions, key: Key) -> Reply:
+        stored = self._journal.find(key)
+        if stored is not None:
+            return _replayed(stored, answer)
+        purpose = options.get("purpose", "")
         try:
-            reply = await self._model.ask(messages, answer=answer, purpose=purpose, **options)
+            reply = await self._model.ask(messages, answer=answer, **options)
         except ModelError as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
             kind = type(failure).__name__ if type(failure).__name__ in FAILURES else "ModelError"
-            entry = Entry(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
-            await self._store(key, purpose, entry)
+            kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
+            await self._store(key, purpose, kept)
             raise
-        entry = Entry(reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts)
-        await self._store(key, purpose, entry)
+        kept = StoredReply(reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts)
+        await self._store(key, purpose, kept)
         return reply
 
-    async def _store(self, key: Key, purpose: str, entry: Entry) -> None:
-        if self._limit is None:
-            await self._journal.store(key, purpose, entry)
+    async def _store(self, key: Key, purpose: str, reply: StoredReply) -> None:
+        if self._places is None:
+            await self._journal.store(key, purpose, reply)
         else:
-            with self._limit.storing():
-                await self._journal.store(key, purpose, entry)
+            with self._places.storing():
+                await self._journal.store(key, purpose, reply)
 
 
-def _replayed(entry: Entry, answer: Answer) -> Reply:
-    if entry.failure:
-        error = FAILURES[entry.failure]
-        raise error(entry.problem, text=entry.text, usage=entry.usage, attempts=entry.attempts)
-    value = read(Completion(entry.text), answer, None if answer is None else form_of(answer))
-    return Reply(entry.text, value, entry.usage, entry.seconds, entry.attempts)
+def _replayed(stored: StoredReply, answer: Answer) -> Reply:
+    if stored.failure:
+        error = FAILURES[stored.failure]
+        raise error(stored.problem, text=stored.text, usage=stored.usage, attempts=stored.attempts)
+    value = read(Completion(stored.text), answer, None if answer is None else form_of(answer))
+    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts)

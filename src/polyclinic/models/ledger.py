@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
-from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, Messages, Model, Reply, Usage
+from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 
 
 class Line(msgspec.Struct):
@@ -86,32 +85,23 @@ class Ledger:
             raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
 
 
-class Metered:
+class Metered(Wrapper):
     """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
 
     def __init__(self, model: Model, ledger: Ledger, role: str) -> None:
-        self._model, self._ledger, self._role = model, ledger, role
+        super().__init__(model)
+        self._ledger, self._role = ledger, role
 
-    @property
-    def name(self) -> str:
-        """Names the model behind."""
-        return self._model.name
-
-    @property
-    def limit(self) -> Limit | None:
-        """Returns the limit of the model behind, None where it has none."""
-        limit = getattr(self._model, "limit", None)
-        return limit if isinstance(limit, Limit) else None
-
-    async def ask(self, messages: Messages, *, answer: Answer = None, purpose: str = "", **options: Any) -> Reply:
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind, and writes down what that cost; see `Model.ask`.
 
         Raises:
             BudgetSpent: a limit is reached; nothing was asked.
         """
         self._ledger.check()
+        purpose = options.get("purpose", "")
         try:
-            reply = await self._model.ask(messages, answer=answer, purpose=purpose, **options)
+            reply = await self._model.ask(messages, answer=answer, **options)
         except (ModelError, EndpointError) as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else None
             self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True)

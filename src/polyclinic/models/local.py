@@ -20,9 +20,10 @@ import msgspec
 from polyclinic.errors import BadInput, MissingExtra, Rejected
 from polyclinic.files import check_file
 from polyclinic.models import wire
-from polyclinic.models.answers import Completion, ask_until_read
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import Answer, Messages, Reply
+from polyclinic.models.model import AskOptions
 from polyclinic.models.schema import Form
 from polyclinic.models.weights import find_smollm2
 
@@ -33,7 +34,7 @@ LONGEST = 512
 """Tokens of an answer, where the question says nothing else: a small model may never stop by itself."""
 
 
-class Local:
+class Local(Door):
     """A model in this process. Use it with `async with`: the weights are loaded there, and freed at its end.
 
     Args:
@@ -66,7 +67,7 @@ class Local:
                 raise BadInput("no GGUF file; local models are read from those", path=self._path)
         self.name = f"local/{'smollm2' if model == 'smollm2' else self._path.name}"
         self.slots = concurrency.most if isinstance(concurrency, Limit) else concurrency or min(4, os.cpu_count() or 1)
-        self._context, self._repairs, self._seed = context, repairs, seed
+        self._context, self.repairs, self._seed = context, repairs, seed
         self._server: Any = None
         self._threads: ThreadPoolExecutor | None = None
 
@@ -102,40 +103,17 @@ class Local:
                 f"cannot be loaded as a model ({str(error).split(',', maxsplit=1)[0]})", path=self._path
             ) from None
 
-    async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
-    ) -> Reply:
-        """Asks the model in a thread of its own; see `Model.ask`. `reasoning` is not taken.
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Asks the model in a thread of its own; see `Door.complete`. `reasoning` is not taken.
 
         Raises:
             Rejected: the question is longer than the context, or holds a picture.
         """
-        del reasoning, purpose
-        options = {"temperature": temperature, "top_p": top_p, "seed": self._seed if seed is None else seed}
-        request = {name: value for name, value in options.items() if value is not None}
-        request["max_tokens"] = LONGEST if max_tokens is None else max_tokens
-
-        async def complete(said: list[tuple[str, Any]], form: Form | None) -> Completion:
-            body: dict[str, Any] = {
-                **request,
-                "messages": [{"role": role, "content": wire.content(part)} for role, part in said],
-            }
-            if form is not None:
-                body["grammar"] = _grammar(form.text)
-            return await self._complete(body)
-
-        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
-
-    async def _complete(self, body: dict[str, Any]) -> Completion:
+        body: dict[str, Any] = {"seed": self._seed, "max_tokens": LONGEST, **sent(options)}
+        body.pop("reasoning_effort", None)
+        body["messages"] = [{"role": role, "content": wire.content(part)} for role, part in said]
+        if form is not None:
+            body["grammar"] = _grammar(form.text)
         if self._threads is None:
             raise RuntimeError("the model is not open; use it with 'async with'")
         result = await asyncio.get_running_loop().run_in_executor(self._threads, self._run, body)

@@ -10,12 +10,13 @@ import base64
 import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, TypedDict, Unpack
 
 import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file
+from polyclinic.models.limits import Limit
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
@@ -117,6 +118,27 @@ class Reply(msgspec.Struct, frozen=True):
     attempts: int = 1
 
 
+class AskOptions(TypedDict, total=False):
+    """How a question is asked. What is left out, or None, is left to the server.
+
+    Attributes:
+        temperature: 0 for the likeliest.
+        top_p: share of the likeliest tokens that are drawn from.
+        max_tokens: the longest answer. A longer one is `CutOff`.
+        reasoning: how hard to think: "none", "minimal", "low", "medium", "high".
+        seed: for servers that can repeat a draw.
+        purpose: what the answer is for, for the sums of the usage. Equal questions that run at the same time need
+            purposes or seeds of their own, so that a journal can tell them apart.
+    """
+
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    reasoning: str | None
+    seed: int | None
+    purpose: str
+
+
 class Model(Protocol):
     """Answers questions. Every door is one, and so is anything else with a name and this verb."""
 
@@ -125,31 +147,14 @@ class Model(Protocol):
         """Names the model in results, journals and error texts."""
         ...
 
-    async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
-    ) -> Reply:
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks, and reads the answer.
 
         Args:
             messages: what the user says, or the conversation so far as (role, text or parts). What is stable comes
                 first, so that the server's prefix cache hits.
             answer: what is wanted: None for text, a tuple of strings for one of these, a type for a value of it.
-            temperature: 0 for the likeliest; None leaves it to the server, as for all that follow.
-            top_p: share of the likeliest tokens that are drawn from.
-            max_tokens: the longest answer. A longer one is `CutOff`.
-            reasoning: how hard to think: "none", "minimal", "low", "medium", "high".
-            seed: for servers that can repeat a draw.
-            purpose: what the answer is for, for the sums of the usage. Equal questions that run at the same time need
-                purposes or seeds of their own, so that a journal can tell them apart.
+            options: see `AskOptions`.
 
         Raises:
             UnreadableReply: the answer is not what was asked for, also when asked again.
@@ -162,13 +167,19 @@ class Model(Protocol):
         ...
 
 
-class OpenModel(Model, Protocol):
-    """A model that holds something open: use it with `async with`."""
+class Wrapper:
+    """A model around another one, with its name and its limit."""
 
-    async def __aenter__(self) -> Self:
-        """Opens what is needed."""
-        ...
+    def __init__(self, model: Model) -> None:
+        self._model = model
 
-    async def __aexit__(self, *_: object) -> None:
-        """Closes it."""
-        ...
+    @property
+    def name(self) -> str:
+        """Names the model behind."""
+        return self._model.name
+
+    @property
+    def limit(self) -> Limit | None:
+        """Returns the limit of the model behind, None where it has none."""
+        limit = getattr(self._model, "limit", None)
+        return limit if isinstance(limit, Limit) else None

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from polyclinic.errors import UnknownModel
+from polyclinic.models.door import Door
 from polyclinic.models.limits import Limit
-from polyclinic.models.model import OpenModel, Price
+from polyclinic.models.model import Price
 
 DOORS = {
     "direct/NAME": "any OpenAI-compatible endpoint, see --base-url",
@@ -42,7 +43,7 @@ def open_model(
     price: Price | None = None,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
-) -> OpenModel:
+) -> Door:
     """Returns the model of that name; `async with` opens it.
 
         async with open_model("direct/qwen3-8b", base_url="http://127.0.0.1:8000/v1") as model:

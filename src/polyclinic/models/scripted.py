@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
 from polyclinic.errors import BadInput, ScriptError
 from polyclinic.files import check_file, decode
-from polyclinic.models.answers import Completion, ask_until_read
-from polyclinic.models.model import Answer, Messages, Reply
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door, Said
+from polyclinic.models.model import AskOptions
 from polyclinic.models.schema import Form
 
-Script = Sequence[Any] | Mapping[str, Any] | Callable[[list[tuple[str, Any]]], Any]
+Script = Sequence[Any] | Mapping[str, Any] | Callable[[Said], Any]
+
+_NOTHING = object()
 
 
-class Scripted:
+class Scripted(Door):
     """A model that says what its script says.
 
     Args:
@@ -31,15 +34,8 @@ class Scripted:
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", repairs: int = 0) -> None:
-        self.name = name
-        self._script: Mapping[str, Any] | Callable[[list[tuple[str, Any]]], Any] | None = None
-        self._lines: Iterator[Any] = iter(())
-        if callable(script) or isinstance(script, Mapping):
-            self._script = script
-        else:
-            self._lines = iter(list(script))
-        self._repairs = repairs
-        self.asked = 0
+        self.name, self.repairs, self.asked = name, repairs, 0
+        self._script = script if callable(script) or isinstance(script, Mapping) else iter(script)
 
     @classmethod
     def read(cls, path: Path, *, repairs: int = 0) -> Scripted:
@@ -55,58 +51,26 @@ class Scripted:
             raise BadInput(f"a script is a JSON list or object ({error})", path=path) from None
         return cls(script, name=f"scripted/{path.name}", repairs=repairs)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
-
-    async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        max_tokens: int | None = None,
-        reasoning: str | None = None,
-        seed: int | None = None,
-        purpose: str = "",
-    ) -> Reply:
-        """Answers from the script; see `Model.ask`."""
-        del temperature, top_p, max_tokens, reasoning, seed
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Answers from the script; see `Door.complete`."""
         self.asked += 1
-        number = self.asked
+        purpose = f" ({options['purpose']})" if options.get("purpose") else ""
+        where = f"{self.name}, question {self.asked}{purpose}"
+        last = said[-1][1] if said else ""
+        text = last if isinstance(last, str) else "\n".join(part.text for part in last if hasattr(part, "text"))
+        line = self._line(said, text)
+        if line is _NOTHING:
+            spent = isinstance(self._script, Iterator)
+            problem = "the script is spent; it was asked" if spent else "the script has no answer to"
+            raise ScriptError(f"{where}: {problem}: {text[:200]!r}")
+        if isinstance(line, BaseException):
+            raise line
+        return Completion(line if isinstance(line, str) else msgspec.json.encode(line).decode())
 
-        async def complete(said: list[tuple[str, Any]], _: Form | None) -> Completion:
-            line = self._line(said, f"{self.name}, question {number}{f' ({purpose})' if purpose else ''}")
-            if isinstance(line, BaseException):
-                raise line
-            return Completion(line if isinstance(line, str) else msgspec.json.encode(line).decode())
-
-        return await ask_until_read(complete, messages, answer, repairs=self._repairs)
-
-    def _line(self, said: list[tuple[str, Any]], where: str) -> Any:
-        if self._script is None:
-            try:
-                return next(self._lines)
-            except StopIteration:
-                raise ScriptError(f"{where}: the script is spent; it was asked: {_shown(said)}") from None
-        if callable(self._script):
-            line = self._script(said)
-            if line is None:
-                raise ScriptError(f"{where}: the script has no answer to: {_shown(said)}")
-            return line
-        text = _text(said)
-        if text not in self._script:
-            raise ScriptError(f"{where}: the script has no answer to: {_shown(said)}")
-        return self._script[text]
-
-
-def _text(said: list[tuple[str, Any]]) -> str:
-    last = said[-1][1] if said else ""
-    return last if isinstance(last, str) else "\n".join(part.text for part in last if hasattr(part, "text"))
-
-
-def _shown(said: list[tuple[str, Any]]) -> str:
-    return repr(_text(said)[:200])
+    def _line(self, said: Said, text: str) -> Any:
+        if isinstance(self._script, Iterator):
+            return next(self._script, _NOTHING)
+        if isinstance(self._script, Mapping):
+            return self._script.get(text, _NOTHING)
+        line = self._script(said)
+        return _NOTHING if line is None else line

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.errors import Broken, EndpointError, RateLimited, Rejected, TimedOut, UnknownModel, WrongKey
-from polyclinic.models.answers import Call, Completion
+from polyclinic.models.answers import Completion, ToolCall
 from polyclinic.models.model import Image, Usage
 from polyclinic.models.retry import Fault
 from polyclinic.models.schema import Form
@@ -27,7 +27,7 @@ class _ReasoningTokens(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class _TokenCounts(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _CachedTokens | None = None
@@ -38,10 +38,10 @@ class _Usage(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: str | None = None
     refusal: str | None = None
-    tool_calls: tuple[Call, ...] | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Alternative(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
 
@@ -49,16 +49,16 @@ class _Choice(msgspec.Struct):
 class Body(msgspec.Struct):
     """The part of a chat completion that we read."""
 
-    choices: list[_Choice]
-    usage: _Usage | None = None
+    choices: list[_Alternative]
+    usage: _TokenCounts | None = None
 
 
-class _Name(msgspec.Struct):
+class _ModelEntry(msgspec.Struct):
     id: str
 
 
-class _Names(msgspec.Struct):
-    data: list[_Name]
+class _ModelList(msgspec.Struct):
+    data: list[_ModelEntry]
 
 
 class _Error(msgspec.Struct):
@@ -74,7 +74,7 @@ class _Failure(msgspec.Struct):
 
 
 _BODY = msgspec.json.Decoder(Body)
-_NAMES = msgspec.json.Decoder(_Names)
+_NAMES = msgspec.json.Decoder(_ModelList)
 _FAILURE = msgspec.json.Decoder(_Failure)
 
 encode = msgspec.json.Encoder().encode
@@ -135,7 +135,7 @@ def completion(raw: bytes) -> Completion | Fault:
     return Completion(message.content or "", finish, refusal, usage, calls=message.tool_calls or ())
 
 
-def _usage(said: _Usage | None) -> Usage:
+def _usage(said: _TokenCounts | None) -> Usage:
     if said is None:
         return Usage()
     prompt, out = said.prompt_tokens_details, said.completion_tokens_details

@@ -1,0 +1,103 @@
+"""A door to a model asks it once; reading what comes, and asking again where it cannot be read, is the same for all."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self, Unpack
+
+from polyclinic.errors import CutOff, EndpointError, ModelError, UnreadableReply
+from polyclinic.models.answers import Completion, read
+from polyclinic.models.model import Answer, AskOptions, Messages, Reply, Usage
+from polyclinic.models.schema import Form, form_of
+
+SHOWN = 4_000
+"""Characters of its unreadable answer that a model is shown again."""
+
+Said = list[tuple[str, Any]]
+"""A conversation: who says it, and its text or parts."""
+
+_SENT = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_tokens": "max_tokens",
+    "reasoning": "reasoning_effort",
+    "seed": "seed",
+}
+
+
+class Door:
+    """A model that is opened with `async with`. A subclass has a name, and `complete`.
+
+        class Loud(Door):
+            name = "loud"
+
+            async def complete(self, said, form, options):
+                return Completion(said[-1][1].upper())
+
+    Attributes:
+        name: of the model, in results, journals and error texts.
+        repairs: how often an answer that cannot be read is asked for again.
+    """
+
+    name = ""
+    repairs = 1
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Asks the model once.
+
+        Args:
+            said: the conversation so far.
+            form: what the answer must look like, None for text.
+            options: how it is asked.
+        """
+        raise NotImplementedError
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks, reads, and asks again with the error told to the model; see `Model.ask`."""
+        began = time.monotonic()
+        form = None if answer is None else form_of(answer)
+        said: Said = [("user", messages)] if isinstance(messages, str) else list(messages)
+        usage, attempts, repairs = Usage(), 0, self.repairs
+        while True:
+            try:
+                completion = await self.complete(said, form, options)
+            except EndpointError as failure:
+                # It was asked again, and now nothing comes: what went before was paid for all the same.
+                failure.attempts += attempts
+                failure.usage = usage if attempts else None
+                raise
+            usage = completion.usage if not attempts else usage + completion.usage
+            attempts += completion.attempts
+            try:
+                value = read(completion, answer, form)
+            except ModelError as failure:
+                problem = failure
+            else:
+                return Reply(completion.text, value, usage, time.monotonic() - began, attempts)
+            # What is no Unicode text could be neither sent back nor stored.
+            text = completion.text.encode(errors="replace").decode()
+            if repairs <= 0 or not isinstance(problem, UnreadableReply):
+                raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
+            repairs -= 1
+            said = [*said, ("assistant", text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
+
+
+def sent(options: AskOptions) -> dict[str, Any]:
+    """Returns those options that are given, by their names on the wire."""
+    return {name: options[key] for key, name in _SENT.items() if options.get(key) is not None}  # type: ignore[literal-required]
+
+
+def _complaint(problem: UnreadableReply, form: Form | None) -> str:
+    """Returns what the model is told when it is asked again."""
+    told = f"That answer cannot be used: {problem.problem}."
+    if isinstance(problem, CutOff):
+        told += " Answer again, shorter."
+    elif form is None:
+        told += " Answer again."
+    return told if form is None else f"{told} Answer again with nothing but JSON that follows this schema: {form.text}"
