@@ -168,8 +168,23 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     assert "scripted:FILE" in complaint("consult", "--case", file, "--patient", "scripted")
     assert "file that is read" in complaint("consult", "--case", file, "--out", file)
     assert "no folder" in complaint("consult", "--case", file, "--out", tmp_path / "no" / "trace")
-    assert "greater than or equal to 1" in complaint("consult", "--case", file, "--max-turns", "0")
-    assert "--case" in complaint("consult")
+    assert "--max-turns 0; allowed: 1 or more" in complaint("consult", "--case", file, "--max-turns", "0")
+    assert "--case is missing" in complaint("consult")
+    for typed, says in {
+        ("--case",): "--case needs a value",
+        ("--case", file, "--doctors"): "--doctors needs a value",
+        ("--case", file, "--doctors", "--json"): "--doctors needs a value",
+        ("--case", file, "--order", "none"): "--order none; allowed: parallel, sequential",
+        ("--case", file, "--seed", "x"): "--seed x; allowed: a whole number",
+        ("--case", file, "--seed", "1", "--seed", "2"): "--seed is given more than once",
+        ("--case", file, "--max-failures", "101"): "--max-failures 101; allowed: 0 to 100",
+        ("--case", file, "--max-failures", "nan"): "--max-failures nan; allowed: 0 to 100",
+        ("--case", file, "--temperature", "3"): "--temperature 3; allowed: 0 to 2",
+        ("--case", file, "--max-turn", "3"): "Unknown option: --max-turn. Did you mean --max-turns?",
+        ("--case", file, "what", "else"): "nothing takes 'what', 'else'; see 'polyclinic consult --help'",
+    }.items():
+        assert says in complaint("consult", *typed)
+    assert "Did you mean" in complaint("consutl")
     assert "an id behind" in complaint("consult", "--case", f"{file}#")
     assert "no disease or department 'dragons'" in complaint("cases", "generate", "--diseases", "dragons", "--out", "x")
     assert "allowed: en, zh" in complaint("cases", "generate", "--language", "fr", "--out", tmp_path / "x")

@@ -14,21 +14,22 @@ from cyclopts import CycloptsError
 from rich.console import Console
 
 from polyclinic.cli.commands import APP
+from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
 
-LEGACY = ("demo", "run", "consult", "replay", "report", "cases", "eval", "score", "study", "models")
-"""Not yet on the new command line."""
+LEGACY = ("demo", "run", "report", "cases", "eval", "score", "study", "models")
+"""Not yet on the new command line: a command, or a group's command such as `eval aie`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     code: object = 0
-    if words and words[0] in LEGACY:
+    if words and (words[0] in LEGACY or " ".join(words[:2]) in LEGACY):
         from polyclinic.cli import legacy
 
         legacy.main(words)
@@ -42,8 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except PolyclinicError as error:
         _fail(f"{type(error).__name__}: {error}", 1)
     except CycloptsError as error:
-        where = " ".join(("polyclinic", *(error.command_chain or ())))
-        _fail(f"{str(error).rstrip('.')}; see '{where} --help'", 2)
+        _fail(complaint(error), 2)
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyclinic.cli.consult import JsonOption, LayoutOption
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     JournalOption,
+    JsonOption,
     KeyOption,
+    LayoutOption,
     MaxCostOption,
     MaxTokensOption,
     PriceOption,
     TemperatureOption,
-    show_usage,
 )
 from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.cli.options import Json, Several, at_least
+from polyclinic.cli.options import Json, Several, between
 from polyclinic.models.check import Check, check_model, extras
 from polyclinic.models.open import open_model
 from polyclinic.terminal.screen import console, print_json
@@ -20,11 +20,10 @@ async def check(
     ] = None,
     base_url: Annotated[str | None, Parameter(help="The endpoint's address, up to /v1.")] = None,
     api_key_env: Annotated[str, Parameter(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
-    timeout: Annotated[float, Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
+    timeout: Annotated[float, between(0.1), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
     json: Json = False,
 ) -> int:
     """Checks models, and says which extras are installed; 1 where a model cannot be used."""
-    at_least(0.1, timeout=timeout)
     # Opened one by one before any is asked: a name that is wrong is told at once.
     opened = [
         open_model(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout, attempts=2, report=_quiet)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from polyclinic.cli.consult import JsonOption, LayoutOption
 from polyclinic.cli.exams import EXAMS, exam_command
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     ExaminerOption,
     JournalOption,
+    JsonOption,
     KeyOption,
+    LayoutOption,
     MaxCostOption,
     MaxTokensOption,
     MindOptions,
@@ -25,11 +26,11 @@ from polyclinic.cli.minds import (
     TakesDoctors,
     TemperatureOption,
     open_minds,
-    show_usage,
 )
 from polyclinic.cli.mvme import mvme
 from polyclinic.cli.reliability import reliability
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from polyclinic.benchmarks.aie.evaluation import Evaluation

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, cast
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     JournalOption,
+    JsonOption,
     KeyOption,
     MaxCostOption,
     MaxTokensOption,
@@ -23,9 +23,9 @@ from polyclinic.cli.minds import (
     PriceOption,
     TemperatureOption,
     open_models,
-    show_usage,
 )
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

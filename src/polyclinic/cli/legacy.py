@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import cases, consult, demo, evaluate, models, replay, report, run, score, study
-from polyclinic.cli.minds import TakesDoctors
+from polyclinic.cli import cases, demo, evaluate, models, report, run, score, study
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
@@ -33,8 +32,6 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
-app.command("consult", cls=TakesDoctors)(consult.consult)
-app.command("replay")(replay.replay)
 app.command("report")(report.report)
 app.add_typer(cases.app, name="cases")
 app.add_typer(evaluate.app, name="eval")

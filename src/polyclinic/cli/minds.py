@@ -14,8 +14,6 @@ from typer.core import TyperCommand
 from polyclinic.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from polyclinic.knowledge.knowledge import Knowledge
     from polyclinic.models.journal import Journal
     from polyclinic.models.ledger import Ledger
@@ -25,6 +23,11 @@ if TYPE_CHECKING:
 _PANEL = "Language models"
 _MINDS = "rules, scripted:FILE, local, direct/NAME, or a name that Inspect knows."
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")]
+LayoutOption = Annotated[
+    str | None,
+    typer.Option(help="The file's layout: polyclinic, agentclinic, ai-hospital, aie, tor. Recognised where left out."),
+]
 DoctorOption = Annotated[str, typer.Option(help=f"The doctor's mind: {_MINDS}", metavar="MIND")]
 PatientOption = Annotated[
     str,
@@ -278,34 +281,3 @@ def read_price(text: str | None) -> Price | None:
     except ValueError:
         raise UserError(f"--price {text!r}; needs what a million tokens cost, in and out: 0.15,0.60") from None
     return Price(tokens_in, tokens_out)
-
-
-def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> None:
-    """Prints what the models were asked and what it cost; nothing where none was asked.
-
-    Args:
-        screen: where it goes.
-        ledger: the sums.
-        purposes: by role and purpose, without what a purpose says after a comma; else by role alone.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.models.ledger import Line
-
-    if not ledger.lines:
-        return
-    lines: dict[tuple[str, str], Line] = {}
-    for (role, purpose), line in sorted(ledger.lines.items()):
-        lines.setdefault((role, purpose.partition(",")[0] if purposes else ""), Line()).add(line)
-    table = Table(show_edge=False, pad_edge=False, title="\nmodel calls", title_justify="left")
-    columns = ("role", *(("purpose",) if purposes else ()), "calls", "failed", "requests")
-    for name in (*columns, "tokens in", "cached", "tokens out", "cost"):
-        table.add_column(name, justify="left" if name in ("role", "purpose") else "right")
-    for (role, purpose), line in [*lines.items(), (("all", ""), ledger.total)]:
-        use = line.usage
-        counts = (line.calls, line.failures, line.attempts, use.tokens_in, use.cached, use.tokens_out)
-        cost = "" if use.cost is None else f"{use.cost:.4f}"
-        named = (Text(role), *((Text(purpose),) if purposes else ()))
-        table.add_row(*named, *(f"{count:,}" for count in counts), cost)
-    screen.print(table)

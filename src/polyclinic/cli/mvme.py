@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from polyclinic.cli.consult import JsonOption, LayoutOption
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
@@ -17,7 +16,9 @@ from polyclinic.cli.minds import (
     DoctorsOption,
     ExaminerOption,
     JournalOption,
+    JsonOption,
     KeyOption,
+    LayoutOption,
     MaxCostOption,
     MaxRoundsOption,
     MaxTokensOption,
@@ -28,9 +29,9 @@ from polyclinic.cli.minds import (
     PriceOption,
     TemperatureOption,
     open_minds,
-    show_usage,
 )
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

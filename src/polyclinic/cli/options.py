@@ -1,60 +1,96 @@
-"""The options that several commands take, each group stated once as a type; the command line is made from them.
+"""The options that several commands take, each stated once as a type; the command line is made from them.
 
-A command names a group as the type of a keyword: `models: Models = MODELS`. What a field is for stands below it, and is
-what `--help` prints.
+An option is the type of a keyword of that name: `seed: Seed = 0` is `--seed`. A group of options is one too:
+`models: Models = MODELS`; what a field is for stands below it, and is what `--help` prints. A command that says
+something else of an option adds it: `seed: Annotated[Seed, Parameter(help="...")] = 0`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Group, Parameter
 
 from polyclinic.errors import UserError
+from polyclinic.events import Order
 from polyclinic.models.session import ModelOptions
 
 _MODELS = Group("Language models", sort_key=20)
 _TEAM = Group("Several doctors", sort_key=10)
 _MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, or FILE.py:NAME."
 
-Several = Parameter(consume_multiple=True)
+MIND = Parameter(metavar="MIND")
+MINDS = Parameter(metavar="MIND...")
+FILE = Parameter(metavar="FILE")
+DIR = Parameter(metavar="DIR")
+
+Several = Parameter(consume_multiple=1)
 """An option that takes several values, `--doctor A B`, and may be repeated."""
+
+
+def between(least: float, most: float = inf) -> Parameter:
+    """An option whose number is checked, and what is allowed said where it does not fit."""
+    allowed = f"{least:g} or more" if most == inf else f"{least:g} to {most:g}"
+
+    def check(_: object, value: float | None) -> None:
+        if value is not None and not least <= value <= most:
+            raise ValueError(allowed)
+
+    return Parameter(validator=check)
+
+
+POSITIVE = between(1)
 
 Models = Annotated[ModelOptions, Parameter(name="*", group=_MODELS)]
 MODELS = ModelOptions()
 
 Journal = Annotated[
     Path | None,
+    FILE,
     Parameter(
-        name="--journal",
         group=_MODELS,
         help="Keep every answer in this file; the same command again goes on from it, asking nothing twice.",
     ),
 ]
 
-Json = Annotated[bool, Parameter(name="--json", help="Print one JSON document on stdout, and nothing else.")]
-Layout = Annotated[
-    str | None, Parameter(name="--layout", help="The case file's layout; recognised by its keys where left out.")
-]
-Limit = Annotated[int | None, Parameter(name="--limit", help="Only the first so many cases.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else.")]
+Seed = Annotated[int, Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
+Out = Annotated[Path | None, DIR]
+"""Where results are written; each command says what it writes."""
+Limit = Annotated[int | None, POSITIVE, Parameter(help="Only the first so many cases.")]
 MaxFailures = Annotated[
-    float, Parameter(name="--max-failures", help="Share of failures, in percent, above which the run has failed.")
+    float,
+    between(0, 100),
+    Parameter(help="Share of failures, in percent, above which the run has failed."),
 ]
 
-Doctor = Annotated[str, Parameter(name="--doctor", help=f"The doctor's mind: {_MINDS}")]
-Doctors = Annotated[list[str], Several, Parameter(name="--doctor", help=f"A doctor's mind; several: {_MINDS}")]
+CASE_FILE = Parameter(help="A case file; 'shipped' and 'shipped-zh' come with polyclinic.")
+Cases = Annotated[str, FILE, CASE_FILE]
+Layout = Annotated[
+    str | None,
+    Parameter(
+        metavar="NAME",
+        help="The case file's layout: polyclinic, agentclinic, ai-hospital, aie, tor, or FILE.py:NAME. Recognised by "
+        "its keys where left out.",
+    ),
+]
+
+Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS}")]
+Doctors = Annotated[list[str], MINDS, Several, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
 Patient = Annotated[
     str,
+    MIND,
     Parameter(
-        name="--patient",
         help=f"The patient's mind: {_MINDS} saps:MODEL is the state-aware simulator, saps-parallel:MODEL the same with "
         "its questions asked at once.",
     ),
 ]
-Examiner = Annotated[str, Parameter(name="--examiner", help="Who reads requests for examinations: rules, or a model.")]
+Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, or a model.")]
+MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may speak.")]
 
 
 @Parameter(name="*", group=_TEAM)
@@ -62,21 +98,25 @@ Examiner = Annotated[str, Parameter(name="--examiner", help="Who reads requests 
 class TeamOptions:
     """Several doctors in place of one, and how they discuss."""
 
-    doctors: Annotated[list[str] | None, Several] = None
+    doctors: Annotated[list[str] | None, MINDS, Several] = None
     """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
-    director: str = "rules"
+    director: Annotated[str, MIND] = "rules"
     """Who chairs the discussion: a mind like the doctors'."""
     no_dispute_resolution: bool = False
     """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
-    order: Literal["parallel", "sequential"] = "parallel"
+    order: Order = Order.PARALLEL
     """The doctors of a round speak all at once, or one after another, as in AI Hospital's Algorithm 1."""
-    max_rounds: int = 4
+    max_rounds: Annotated[int, POSITIVE] = 4
     """Rounds of discussion at most."""
 
     @property
     def named(self) -> list[str]:
         """The doctors' minds; `A,B` counts as two."""
-        return [one.strip() for text in self.doctors or () for one in text.split(",") if one.strip()]
+        return [
+            name
+            for text in self.doctors or ()
+            for name in [one.strip() for one in text.split(",") if one.strip()] or [text]
+        ]
 
 
 TEAM = TeamOptions()

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from polyclinic.cli.consult import JsonOption, LayoutOption
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     ExaminerOption,
     JournalOption,
+    JsonOption,
     KeyOption,
+    LayoutOption,
     MaxCostOption,
     MaxTokensOption,
     MindOptions,
@@ -23,9 +24,9 @@ from polyclinic.cli.minds import (
     PriceOption,
     TemperatureOption,
     open_minds,
-    show_usage,
 )
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from rich.console import Console

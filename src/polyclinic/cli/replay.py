@@ -1,38 +1,36 @@
-"""`polyclinic replay`."""
+"""`polyclinic replay`: recorded visits, shown again."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from cyclopts import Parameter
+from rich.console import Console
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from polyclinic.knowledge.knowledge import Knowledge
-    from polyclinic.visits.visit import TeamVisit, Visit
+from polyclinic.cli.options import Json
+from polyclinic.cli.show import show_choice, show_outcome
+from polyclinic.cli.team import TeamView, show_team_outcome
+from polyclinic.events import Chosen, Convened, Opened, Reported, Revealed, Trace
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.metrics.accuracy import verdict
+from polyclinic.terminal.screen import console, print_json
+from polyclinic.visits.visit import TeamVisit, Visit, revisit_all
 
 
 def replay(
-    trace: Annotated[Path, typer.Argument(help="A trace that `polyclinic consult --out` wrote.", metavar="TRACE")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")] = False,
+    trace: Annotated[Path, Parameter(help="A trace that 'polyclinic consult --out' wrote.")],
+    /,
+    *,
+    json: Json = False,
 ) -> None:
-    """Show recorded visits again."""
-    from polyclinic.cli.team import TeamView
-    from polyclinic.events import Convened, Opened, Revealed, Trace
-    from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.terminal.screen import console, print_json
-    from polyclinic.visits.visit import revisit_all
-
+    """Shows the visits of a trace, or prints them as they were printed."""
     traces = Trace.read(trace)
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
         print_json(documents[0] if len(documents) == 1 else documents)
         return
-    knowledge = read_knowledge()
-    screen = console(file=sys.stdout)
+    knowledge, screen = read_knowledge(), console()
     of_team: list[Trace] = []
     for recorded in traces:
         view = TeamView(screen)
@@ -51,12 +49,6 @@ def replay(
 
 def show_end(screen: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -> None:
     """Prints what came of a visit beside what is so."""
-    from polyclinic.cli.show import show_choice, show_outcome
-    from polyclinic.cli.team import show_team_outcome
-    from polyclinic.events import Chosen, Reported, Revealed
-    from polyclinic.metrics.accuracy import verdict
-    from polyclinic.visits.visit import TeamVisit
-
     revealed, chosen = visit.trace.last(Revealed), visit.trace.last(Chosen)
     assert revealed is not None  # noqa: S101
     if isinstance(visit, TeamVisit):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
+from polyclinic.cli.minds import JsonOption
 
 
 def report(

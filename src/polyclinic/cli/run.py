@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
 from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     DoctorOption,
     ExaminerOption,
+    JsonOption,
     KeyOption,
     MaxCostOption,
     MaxTokensOption,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyclinic.benchmarks.aie.dialogue_tables import show_compared, show_left_out
-from polyclinic.cli.consult import JsonOption
+from polyclinic.cli.minds import JsonOption
 from polyclinic.cli.score_director import director
 from polyclinic.cli.score_icd import icd
 from polyclinic.errors import BadInput

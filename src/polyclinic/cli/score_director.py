@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
+from polyclinic.cli.minds import JsonOption
 from polyclinic.errors import BadInput
 
 if TYPE_CHECKING:

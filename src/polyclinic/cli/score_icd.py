@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
+from polyclinic.cli.minds import JsonOption
 from polyclinic.errors import UserError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -11,8 +11,11 @@ from rich.text import Text
 
 from polyclinic.cases.report import Diagnosis
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Reported, Revealed, Role, Said
-from polyclinic.metrics.accuracy import Verdict
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import table
+from polyclinic.visits.visit import TeamVisit, Visit
 
 STYLE = {
     Role.DOCTOR: "bold cyan",
@@ -127,38 +130,39 @@ def diagnosis_text(diagnosis: Diagnosis) -> Text:
     return Text.assemble(plain(diagnosis.name), (f" {diagnosis.icd10 or ''}", "dim"), (percent, "dim"))
 
 
-def show_table(
-    console: Console,
-    rows: Iterable[tuple[str, int, End, Verdict, Diagnosis | None, str]],
-    *,
-    counted: str = "turns",
-) -> Counter[Verdict]:
-    """Prints the table of many visits with its counts.
-
-    Args:
-        console: where to.
-        rows: case, turns, end, verdict, the likeliest diagnosis, the true one.
-        counted: what stands in place of turns, such as rounds.
-
-    Returns:
-        How many visits had each verdict.
-    """
-    table = Table(show_edge=False, pad_edge=False)
-    for column, justify in (("case", "left"), (counted, "right"), ("end", "left"), ("diagnosis", "left")):
-        table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("", justify="center", no_wrap=True)
-    table.add_column("truth", overflow="fold")
+def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge: Knowledge) -> None:
+    """Prints the table of many visits with its counts, and of teams how soon they agreed."""
+    teams = [visit for visit in visits if isinstance(visit, TeamVisit)]
+    counted = "rounds" if teams else "turns"
+    shown = table(None, ("case", counted, "end", "diagnosis", "", "truth"), right=(counted,))
+    shown.columns[4].justify, shown.columns[4].no_wrap = "center", True
     counts: Counter[Verdict] = Counter()
-    turns = []
-    for case, spoken, end, verdict, diagnosis, truth in rows:
-        counts[verdict] += 1
-        turns.append(spoken)
-        sign, style = _VERDICT[verdict]
-        named = diagnosis_text(diagnosis) if diagnosis is not None else Text("none named", style="dim")
-        table.add_row(Text(plain(case)), str(spoken), str(end), named, Text(sign, style=style), Text(plain(truth)))
-    console.print(table)
-    n = counts.total()
+    spoken = 0
+    for visit in visits:
+        right = verdict(visit.report, visit.truth, knowledge)
+        counts[right] += 1
+        turns = visit.rounds if isinstance(visit, TeamVisit) else visit.turns
+        spoken += turns
+        named = Text("none named", style="dim")
+        if visit.report is not None and visit.report.diagnoses:
+            named = diagnosis_text(visit.report.diagnoses[0])
+        sign, style = _VERDICT[right]
+        truth = "; ".join(diagnosis.name for diagnosis in visit.truth.diagnoses)
+        shown.add_row(plain(visit.case), str(turns), visit.end, named, Text(sign, style=style), plain(truth))
+    console.print(shown)
+    n = len(visits)
     parts = [f"{counts[v]} {v}" for v in Verdict if counts[v] or v in (Verdict.RIGHT, Verdict.WRONG)]
-    mean = f"; {sum(turns) / n:.1f} {counted} a visit" if n else ""
+    mean = f"; {spoken / n:.1f} {counted} a visit" if n else ""
     console.print(Text(f"\n{n} visit{'s' if n != 1 else ''}: {', '.join(parts)}{mean}", style="bold"))
-    return counts
+    if teams:
+        _show_agreement(console, teams)
+
+
+def _show_agreement(console: Console, visits: Sequence[TeamVisit]) -> None:
+    held = [v for v in visits if v.end is not End.FAILED]
+    reached = Counter(v.consensus for v in held if v.consensus is not None)
+    rounds = ", ".join(f"{count} after {number}" for number, count in sorted(reached.items()))
+    console.print(f"consensus in {reached.total()} of {len(held)} discussions{f' ({rounds})' if rounds else ''}")
+    kept = sum(v.kept for v in visits)
+    if kept:
+        console.print(f"{kept} unusable answer{'s' if kept != 1 else ''} of doctors, whose last report stood")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyclinic.cli.consult import JsonOption
 from polyclinic.cli.exams import (
     AllOption,
     AnswerBaseOption,
@@ -30,6 +29,7 @@ from polyclinic.cli.minds import (
     BaseUrlOption,
     ConcurrencyOption,
     JournalOption,
+    JsonOption,
     KeyOption,
     MaxCostOption,
     MaxTokensOption,
@@ -37,9 +37,9 @@ from polyclinic.cli.minds import (
     OpenedModels,
     PriceOption,
     TemperatureOption,
-    show_usage,
 )
 from polyclinic.errors import PlayFailure, UserError
+from polyclinic.terminal.usage import show_usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

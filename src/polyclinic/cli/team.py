@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
-from polyclinic.cli.show import STYLE, diagnosis_text, show_event, show_outcome, show_table
+from polyclinic.cli.show import STYLE, diagnosis_text, show_event, show_outcome
 from polyclinic.events import (
     Convened,
     Disputed,
@@ -27,12 +25,10 @@ from polyclinic.events import (
     Role,
     Shared,
 )
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import verdict
 from polyclinic.terminal.screen import plain
-
-if TYPE_CHECKING:
-    from polyclinic.knowledge.knowledge import Knowledge
-    from polyclinic.visits.visit import TeamVisit
+from polyclinic.visits.visit import TeamVisit
 
 _DIRECTOR, _DOCTOR = STYLE[Role.DIRECTOR], STYLE[Role.DOCTOR]
 
@@ -175,29 +171,3 @@ def show_team_outcome(console: Console, visit: TeamVisit, knowledge: Knowledge) 
         alone.append(f"{', ' if number > 1 else ''}doctor {number} {right}")
     console.print(alone)
     console.print()
-
-
-def show_team_visits(console: Console, visits: Sequence[TeamVisit], knowledge: Knowledge) -> None:
-    """Prints the table of many visits of teams, and how soon they agreed."""
-    show_table(
-        console,
-        (
-            (
-                v.case,
-                v.rounds,
-                v.end,
-                verdict(v.report, v.truth, knowledge),
-                v.report.diagnoses[0] if v.report is not None and v.report.diagnoses else None,
-                "; ".join(d.name for d in v.truth.diagnoses),
-            )
-            for v in visits
-        ),
-        counted="rounds",
-    )
-    held = [v for v in visits if v.end is not End.FAILED]
-    reached = Counter(v.consensus for v in held if v.consensus is not None)
-    rounds = ", ".join(f"{count} after {number}" for number, count in sorted(reached.items()))
-    console.print(Text(f"consensus in {reached.total()} of {len(held)} discussions{f' ({rounds})' if rounds else ''}"))
-    kept = sum(v.kept for v in visits)
-    if kept:
-        console.print(Text(f"{kept} unusable answer{'s' if kept != 1 else ''} of doctors, whose last report stood"))

@@ -37,6 +37,11 @@ def console(file: TextIO | None = None) -> Console:
     return Screen(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
 
 
+def note(text: str) -> None:
+    """Prints a line for people on stderr."""
+    print(text, file=sys.stderr)  # noqa: T201
+
+
 def print_json(document: object) -> None:
     """Prints one JSON document on stdout."""
     import msgspec

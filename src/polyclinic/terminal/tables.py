@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -16,7 +16,12 @@ NOTHING = "–"
 
 
 def table(
-    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]] = (), *, left: int = 1
+    title: str | None,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[RenderableType]] = (),
+    *,
+    left: int = 1,
+    right: Collection[str] | None = None,
 ) -> Table:
     """Returns a table without a frame.
 
@@ -25,6 +30,7 @@ def table(
         columns: their heads.
         rows: its rows; more can be added to what is returned.
         left: how many columns, from the first, stand to the left; the others hold numbers.
+        right: the columns that hold numbers, where they are others than those.
     """
     made = Table(
         show_edge=False,
@@ -33,7 +39,9 @@ def table(
         title_justify="left",
     )
     for number, name in enumerate(columns):
-        made.add_column(Text(plain(name)), justify="left" if number < left else "right")
+        numbers = number >= left if right is None else name in right
+        # What is too long for its column goes on below, and is never cut.
+        made.add_column(Text(plain(name)), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
     return made

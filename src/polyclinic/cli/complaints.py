@@ -1,0 +1,43 @@
+"""What the command line says, in one line, of words that it cannot take: what came, what is allowed, what to do."""
+
+from __future__ import annotations
+
+from cyclopts import (
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnusedCliTokensError,
+    ValidationError,
+)
+from cyclopts.exceptions import ConsumeMultipleError
+
+_KINDS = {int: "a whole number", float: "a number", bool: "no value"}
+
+
+def complaint(error: CycloptsError) -> str:
+    """Returns the one line."""
+    where = " ".join(("polyclinic", *(error.command_chain or ())))
+    return f"{_problem(error)}; see '{where} --help'"
+
+
+def _problem(error: CycloptsError) -> str:
+    name = error.argument.name if error.argument is not None else ""
+    tokens = error.argument.tokens if error.argument is not None else []
+    match error:
+        case UnusedCliTokensError():
+            return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
+        case ConsumeMultipleError():
+            return f"{name} needs a value"
+        case MissingArgumentError():
+            return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
+        case RepeatArgumentError():
+            return f"{error.token.keyword} is given more than once"
+        case ValidationError() if tokens:
+            return f"{name} {tokens[0].value}; allowed: {error.exception_message}"
+        case CoercionError() if error.token is not None and error.argument is not None:
+            choices = error.argument.get_choices()
+            allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
+            if allowed is not None:
+                return f"{name} {error.token.value}; allowed: {allowed}"
+    return str(error).rstrip(".")
