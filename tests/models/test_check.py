@@ -8,12 +8,7 @@ import sys
 import urllib.request
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from polyclinic.cli.check import check
-from polyclinic.cli.models import app as models_app
-from polyclinic.errors import UnknownModel, UserError
 from polyclinic.models.check import EXTRAS, check_model, extras
 from polyclinic.models.scripted import Scripted
 from polyclinic.testing.endpoint import Endpoint
@@ -60,33 +55,23 @@ def test_extras_are_those_of_the_package():
     assert set(extras()) == set(EXTRAS)
 
 
-@pytest.fixture
-def command():
-    app = typer.Typer()
-    app.command()(check)
-    return lambda *words: CliRunner().invoke(app, list(words))
-
-
-def test_the_command(command):
+def test_the_command(run, complaint):
     with EndpointProcess() as endpoint:
-        good = command("--model", "direct/a", "--model", "direct/b", "--base-url", endpoint.url)
-        assert good.exit_code == 0, good.output
+        good = run("check", "--model", "direct/a", "--model", "direct/b", "--base-url", endpoint.url)
         assert good.stdout.count("reachable yes; answers yes; structured answers yes") == 2
         assert "extra local" in good.stdout
-        document = json.loads(command("--model", "direct/a", "--base-url", endpoint.url, "--json").stdout)
+        document = json.loads(run("check", "--model", "direct/a", "--base-url", endpoint.url, "--json").stdout)
         assert document["models"][0]["structured"] is True
         assert set(document["extras"]) == set(EXTRAS)
-    down = command("--model", "direct/a", "--base-url", endpoint.url)
-    assert down.exit_code == 1
+    down = run("check", "--model", "direct/a", "--base-url", endpoint.url, code=1)
     assert "cannot be reached" in down.stdout
-    assert isinstance(command("--model", "gpt").exception, UnknownModel)
-    assert command().exit_code == 0
+    assert "no model 'gpt'" in complaint("check", "--model", "gpt")
+    assert "--timeout 0; allowed: 0.1 or more" in complaint("check", "--timeout", "0")
+    run("check")
 
 
-def test_there_is_one_model_to_install():
-    result = CliRunner().invoke(models_app, ["install", "llama"])
-    assert isinstance(result.exception, UserError)
-    assert "smollm2" in str(result.exception)
+def test_there_is_one_model_to_install(complaint):
+    assert "'smollm2' is the one there is" in complaint("models", "install", "llama")
 
 
 def test_the_endpoint_as_a_program():

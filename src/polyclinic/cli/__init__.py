@@ -21,8 +21,13 @@ INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
 
-LEGACY = ("demo", "run", "report", "cases", "eval", "score", "study", "models")
-"""Not yet on the new command line: a command, or a group's command such as `eval aie`."""
+LEGACY = (
+    *("demo", "run", "report", "cases list", "cases check", "cases generate", "cases personas", "cases schema"),
+    *("eval aie", "eval patient-simulator", "eval mvme", "eval reliability"),
+    *("eval medqa", "eval medmcqa", "eval pubmedqa", "eval mmlu", "eval exam"),
+    *("score aie", "score director", "score icd", "study ablation", "study experts", "study errors"),
+)
+"""Not yet on the new command line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

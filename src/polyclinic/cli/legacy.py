@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import cases, demo, evaluate, models, report, run, score, study
+from polyclinic.cli import cases, demo, evaluate, report, run, score, study
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
@@ -37,7 +37,6 @@ app.add_typer(cases.app, name="cases")
 app.add_typer(evaluate.app, name="eval")
 app.add_typer(score.app, name="score")
 app.add_typer(study.app, name="study")
-app.add_typer(models.app, name="models")
 
 
 def _print_version(wanted: bool) -> None:
