@@ -10,9 +10,9 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.cases.report import Diagnosis
-from polyclinic.cases.terms import stands_in
 from polyclinic.cases.truth import Truth
 from polyclinic.cases.withhold import withhold
+from polyclinic.language.folding import stands_in
 
 
 def case_of(*names: str, complaint: str = "pain", values: tuple[str | float, ...] = (), unit: str = "") -> Case:

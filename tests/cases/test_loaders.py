@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import LAYOUTS, find_case, read_cases, recognise, write_cases
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
 from polyclinic.cases.loaders.wording import split_value
 from polyclinic.cases.presentation import Presentation, Question
@@ -21,6 +21,7 @@ from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 
 DATA = Path(__file__).parent / "data"
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

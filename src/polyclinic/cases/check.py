@@ -14,8 +14,8 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.loaders import check_layout, load_element, recognise_element
 from polyclinic.cases.loaders.reader import Element, read_elements
-from polyclinic.cases.terms import stands_in
 from polyclinic.errors import BadInput
+from polyclinic.language.folding import stands_in
 
 Level = Literal["error", "warning"]
 

@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.terms import Folded, diagnosis_terms, result_terms
+from polyclinic.cases.terms import diagnosis_terms, result_terms
+from polyclinic.language.folding import Folded
 
 _Kind = Literal["diagnosis", "finding"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from polyclinic.cases.terms import SENTENCE, Folded, fold_term
+from polyclinic.language.folding import SENTENCE, Folded, fold_term
+from polyclinic.language.language import CHINESE
 
 _CLAUSE = re.compile(r"[，,]|(?<![，,])\s(?=(?:but|and (?:he|she|they|I|has|was|had)|which|because|although)\b)")
 _DANGLING = re.compile(r"^(?:which|who|that|with|including|such as|because|as|for|of|due to)\b", re.IGNORECASE)
-_JOINT = re.compile(r"^\s*(?:but|and|so|or|但是?|并且?|而且?|且)(?:\s+|(?<=[\u3400-\u9fff]))", re.IGNORECASE)
+_JOINT = re.compile(rf"^\s*(?:but|and|so|or|但是?|并且?|而且?|且)(?:\s+|(?<=[{CHINESE}]))", re.IGNORECASE)
 _OPEN, _CLOSE = "([（【“", ")]）】”"
 
 

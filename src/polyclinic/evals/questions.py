@@ -9,9 +9,9 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessage, ContentText
 from inspect_ai.solver import TaskState
 
-from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
+from polyclinic.language.language import language_of
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.shown import show
 

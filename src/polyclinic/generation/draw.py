@@ -34,6 +34,7 @@ from polyclinic.knowledge.knowledge import (
 )
 from polyclinic.language.language import Language
 from polyclinic.seeds import derive
+from polyclinic.yaml_files import read_yaml
 
 _COMPLAINTS = 3  # A chief complaint names the main troubles; more is a history.
 
@@ -63,9 +64,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_people(path: Path = DATA / "people.yaml") -> dict[Language, _People]:
     """Reads the names and occupations that patients are given."""
-    import yaml  # noqa: PLC0415
-
-    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), dict[Language, _People])
+    return read_yaml(path, dict[Language, _People])
 
 
 def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:

@@ -17,8 +17,7 @@ from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
 from polyclinic.judges.director_by_rules import RulesJudge, Scale, Shares
-from polyclinic.language.language import Language
-from polyclinic.language.words import has_chinese
+from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, grade_named
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.correlation import spearman
@@ -30,7 +29,7 @@ STEPS = 10
 def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
     """Returns a recorded report as a live one, beside a case that holds no more than its reference."""
     reference, given = recorded.reference, recorded.given
-    language: Language = "zh" if has_chinese(reference.diagnosis) else "en"
+    language: Language = "zh" if is_chinese(reference.diagnosis) else "en"
     case = Case(
         id=recorded.id,
         record=Record(presentation=Presentation(complaint="", language=language)),

@@ -26,7 +26,7 @@ from polyclinic.knowledge.knowledge import (
     distribution_problem,
 )
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.language.language import Language
+from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 UNITS = frozenset(
     """
@@ -36,13 +36,10 @@ UNITS = frozenset(
 )
 """UCUM units that an item may have; a new one is looked up in UCUM and added here."""
 
-LANGUAGES: tuple[Language, ...] = ("en", "zh")
-
 _LOINC = re.compile(r"(\d{1,7})-(\d)")
 _ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
 _ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
 _MARKS = re.compile(r"[,.;:!?，。；：、！？]")
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _LEAST_SOURCES = 2
 _LEAST_PLAN = 2
 _LEAST_PHRASES = 2
@@ -107,7 +104,7 @@ def _both(where: str, name: Name) -> Iterator[Problem]:
     for language in LANGUAGES:
         if not name.get(language).strip():
             yield Problem(where, f"has no text in {language!r}")
-    if _CHINESE.search(name.en):
+    if is_chinese(name.en):
         yield Problem(where, f"the English text {name.en!r} is Chinese")
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput
-from polyclinic.files import split_place
 from polyclinic.language.language import Language
+from polyclinic.yaml_files import read_yaml
 
 Severity = Literal["mild", "moderate", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("mild", "moderate", "severe")
@@ -42,11 +42,11 @@ Distribution = tuple[float, float] | dict[str, Share]
 DATA = Path(__file__).parent
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything that is read from the data files: what is not known here is a mistake there."""
 
 
-class Name(_Data, frozen=True, kw_only=True):
+class Name(Data, frozen=True, kw_only=True):
     """A name in both languages."""
 
     en: str
@@ -57,7 +57,7 @@ class Name(_Data, frozen=True, kw_only=True):
         return self.en if language == "en" else self.zh
 
 
-class Texts(_Data, frozen=True, kw_only=True):
+class Texts(Data, frozen=True, kw_only=True):
     """Several texts in both languages."""
 
     en: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Texts(_Data, frozen=True, kw_only=True):
         return self.en if language == "en" else self.zh
 
 
-class Department(_Data, frozen=True, kw_only=True):
+class Department(Data, frozen=True, kw_only=True):
     """A department of the hospital.
 
     Attributes:
@@ -83,7 +83,7 @@ class Department(_Data, frozen=True, kw_only=True):
     preset: bool = False
 
 
-class Symptom(_Data, frozen=True, kw_only=True):
+class Symptom(Data, frozen=True, kw_only=True):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
@@ -117,7 +117,7 @@ class Symptom(_Data, frozen=True, kw_only=True):
         return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
 
 
-class Item(_Data, frozen=True, kw_only=True):
+class Item(Data, frozen=True, kw_only=True):
     """One thing that an examination looks at.
 
     A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
@@ -145,7 +145,7 @@ class Item(_Data, frozen=True, kw_only=True):
         return not self.values
 
 
-class Examination(_Data, frozen=True, kw_only=True):
+class Examination(Data, frozen=True, kw_only=True):
     """An examination that can be ordered.
 
     Attributes:
@@ -173,7 +173,7 @@ class Examination(_Data, frozen=True, kw_only=True):
         return self.sex is None or sex is None or sex == self.sex
 
 
-class Drug(_Data, frozen=True, kw_only=True):
+class Drug(Data, frozen=True, kw_only=True):
     """A drug that a treatment plan may name."""
 
     id: str
@@ -181,7 +181,7 @@ class Drug(_Data, frozen=True, kw_only=True):
     atc: str
 
 
-class Plan(_Data, frozen=True, kw_only=True):
+class Plan(Data, frozen=True, kw_only=True):
     """A treatment plan: short items, and the drugs in it."""
 
     en: tuple[str, ...]
@@ -193,7 +193,7 @@ class Plan(_Data, frozen=True, kw_only=True):
         return self.en if language == "en" else self.zh
 
 
-class BySeverity(_Data, frozen=True, kw_only=True):
+class BySeverity(Data, frozen=True, kw_only=True):
     """Three of a kind."""
 
     mild: Plan
@@ -201,14 +201,14 @@ class BySeverity(_Data, frozen=True, kw_only=True):
     severe: Plan
 
 
-class Course(_Data, frozen=True, kw_only=True):
+class Course(Data, frozen=True, kw_only=True):
     """How it goes on: days to recovery, least and most, and the chance of getting worse by severity."""
 
     days: tuple[int, int]
     worsening: tuple[Share, Share, Share]
 
 
-class Courses(_Data, frozen=True, kw_only=True):
+class Courses(Data, frozen=True, kw_only=True):
     """The course treated rightly, wrongly, and not at all."""
 
     treated: Course
@@ -216,7 +216,7 @@ class Courses(_Data, frozen=True, kw_only=True):
     untreated: Course
 
 
-class Epidemiology(_Data, frozen=True, kw_only=True):
+class Epidemiology(Data, frozen=True, kw_only=True):
     """Who has it and when; each sums to 1."""
 
     age: dict[str, Share]
@@ -224,7 +224,7 @@ class Epidemiology(_Data, frozen=True, kw_only=True):
     season: dict[Literal["winter", "spring", "summer", "autumn"], Share]
 
 
-class Source(_Data, frozen=True, kw_only=True):
+class Source(Data, frozen=True, kw_only=True):
     """Where the facts come from."""
 
     title: str
@@ -233,7 +233,7 @@ class Source(_Data, frozen=True, kw_only=True):
     supports: str
 
 
-class Disease(_Data, frozen=True, kw_only=True):
+class Disease(Data, frozen=True, kw_only=True):
     """One disease.
 
     Attributes:
@@ -377,20 +377,6 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
 T = TypeVar("T")
 
 
-def _read(path: Path, kind: type[T]) -> T:
-    # The import takes longer than everything else here, and not every command reads the knowledge.
-    import yaml  # noqa: PLC0415
-
-    try:
-        data: Any = yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-        return msgspec.convert(data, kind)
-    except yaml.YAMLError as error:
-        raise BadInput(f"not YAML: {' '.join(str(error).split())}", path=path) from None
-    except msgspec.ValidationError as error:
-        problem, field = split_place(str(error))
-        raise BadInput(problem, path=path, field=field) from None
-
-
 def _by_id(path: Path, things: list[T]) -> dict[str, T]:
     table: dict[str, T] = {}
     for thing in things:
@@ -408,13 +394,13 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
     Raises:
         BadInput: a file is missing or wrong, with its field.
     """
-    departments = _by_id(folder / "departments.yaml", _read(folder / "departments.yaml", list[Department]))
-    symptoms = _by_id(folder / "symptoms.yaml", _read(folder / "symptoms.yaml", list[Symptom]))
-    examinations = _by_id(folder / "examinations.yaml", _read(folder / "examinations.yaml", list[Examination]))
-    drugs = _by_id(folder / "drugs.yaml", _read(folder / "drugs.yaml", list[Drug]))
+    departments = _by_id(folder / "departments.yaml", read_yaml(folder / "departments.yaml", list[Department]))
+    symptoms = _by_id(folder / "symptoms.yaml", read_yaml(folder / "symptoms.yaml", list[Symptom]))
+    examinations = _by_id(folder / "examinations.yaml", read_yaml(folder / "examinations.yaml", list[Examination]))
+    drugs = _by_id(folder / "drugs.yaml", read_yaml(folder / "drugs.yaml", list[Drug]))
     diseases = {}
     for path in sorted((folder / "diseases").glob("*.yaml")):
-        disease = _read(path, Disease)
+        disease = read_yaml(path, Disease)
         if disease.id != path.stem:
             raise BadInput(f"the id is {disease.id!r}; it must be the file's name, {path.stem!r}", path=path)
         diseases[disease.id] = disease

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from polyclinic.knowledge.examination_words import is_elsewhere
+from polyclinic.language.language import CHINESE
 
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+|[%#]")
+_TOKEN = re.compile(rf"[{CHINESE}]|[^\W_{CHINESE}]+|[%#]")
 _BRACKETS = re.compile(r"[(（\[]([^()（）\[\]]*)[)）\]]")
 _SUFFIX_ZH = re.compile(r"(?:检查|检测|测定|试验|化验|扫描)$")
 _SUFFIX_EN = re.compile(r"\s(?:tests?|levels?|assays?|measurements?)$", re.IGNORECASE)

@@ -7,20 +7,12 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TypeVar
 
-import msgspec
-
-from polyclinic.errors import BadInput
-from polyclinic.files import split_place
-from polyclinic.knowledge.knowledge import DATA, Name, Source, Texts
+from polyclinic.knowledge.knowledge import DATA, Data, Name, Source, Texts
+from polyclinic.yaml_files import read_yaml
 
 
-class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what is read from the data files: what is not known here is a mistake there."""
-
-
-class RedFlags(_Data, frozen=True, kw_only=True):
+class RedFlags(Data, frozen=True, kw_only=True):
     """Symptoms, by id, that make an emergency, and those that make a patient urgent."""
 
     sources: tuple[Source, ...]
@@ -28,7 +20,7 @@ class RedFlags(_Data, frozen=True, kw_only=True):
     urgent: tuple[str, ...]
 
 
-class Allergy(_Data, frozen=True, kw_only=True):
+class Allergy(Data, frozen=True, kw_only=True):
     """A group of drugs: by which words somebody says that it is not borne, and the ATC codes of the group."""
 
     name: Name
@@ -36,7 +28,7 @@ class Allergy(_Data, frozen=True, kw_only=True):
     drugs: tuple[str, ...]
 
 
-class AgeLimit(_Data, frozen=True, kw_only=True):
+class AgeLimit(Data, frozen=True, kw_only=True):
     """Drugs that nobody below an age, in years, is given."""
 
     below: float
@@ -44,14 +36,14 @@ class AgeLimit(_Data, frozen=True, kw_only=True):
     reason: Name
 
 
-class InPregnancy(_Data, frozen=True, kw_only=True):
+class InPregnancy(Data, frozen=True, kw_only=True):
     """Drugs that nobody is given in pregnancy."""
 
     drugs: tuple[str, ...]
     reason: Name
 
 
-class Interaction(_Data, frozen=True, kw_only=True):
+class Interaction(Data, frozen=True, kw_only=True):
     """Drugs that nobody is given who takes one of those that the words name."""
 
     words: Texts
@@ -59,14 +51,14 @@ class Interaction(_Data, frozen=True, kw_only=True):
     reason: Name
 
 
-class Duplicate(_Data, frozen=True, kw_only=True):
+class Duplicate(Data, frozen=True, kw_only=True):
     """A group of drugs of which one at a time is enough."""
 
     name: Name
     drugs: tuple[str, ...]
 
 
-class Cautions(_Data, frozen=True, kw_only=True):
+class Cautions(Data, frozen=True, kw_only=True):
     """All that a pharmacist looks for; drugs by ATC codes or the beginnings of these."""
 
     sources: tuple[Source, ...]
@@ -77,9 +69,6 @@ class Cautions(_Data, frozen=True, kw_only=True):
     duplicates: tuple[Duplicate, ...]
 
 
-T = TypeVar("T")
-
-
 @functools.cache
 def read_red_flags(path: Path = DATA / "red_flags.yaml") -> RedFlags:
     """Reads the red flags.
@@ -87,7 +76,7 @@ def read_red_flags(path: Path = DATA / "red_flags.yaml") -> RedFlags:
     Raises:
         BadInput: the file is wrong; says where.
     """
-    return _read(path, RedFlags)
+    return read_yaml(path, RedFlags)
 
 
 @functools.cache
@@ -97,16 +86,4 @@ def read_cautions(path: Path = DATA / "cautions.yaml") -> Cautions:
     Raises:
         BadInput: the file is wrong; says where.
     """
-    return _read(path, Cautions)
-
-
-def _read(path: Path, kind: type[T]) -> T:
-    import yaml  # noqa: PLC0415
-
-    try:
-        return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), kind)
-    except yaml.YAMLError as error:
-        raise BadInput(f"not YAML: {' '.join(str(error).split())}", path=path) from None
-    except msgspec.ValidationError as error:
-        problem, field = split_place(str(error))
-        raise BadInput(problem, path=path, field=field) from None
+    return read_yaml(path, Cautions)

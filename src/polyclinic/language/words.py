@@ -15,9 +15,8 @@ import msgspec
 from rapidfuzz.distance import Indel
 
 from polyclinic.errors import MissingExtra
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, is_chinese
 
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _NOT_LATIN = re.compile(r"[^a-z0-9]+")
 _PUNCTUATION = re.compile(r"[^\w\s]")
 # jieba cuts what is not Chinese into runs of letters and digits, a decimal and a percent sign; its quick twin keeps
@@ -37,11 +36,6 @@ class Overlap(msgspec.Struct, frozen=True):
 
     precision: float
     recall: float
-
-
-def has_chinese(text: str) -> bool:
-    """Returns whether any Chinese character stands in a text."""
-    return _CHINESE.search(text) is not None
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -150,4 +144,4 @@ def length(text: str) -> int:
     """Returns how long a text is: characters where it holds Chinese, else words between single blanks; 0 if blank."""
     if not text.strip():
         return 0
-    return len(text) if has_chinese(text) else text.count(" ") + 1
+    return len(text) if is_chinese(text) else text.count(" ") + 1

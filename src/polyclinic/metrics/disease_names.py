@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+from polyclinic.language.language import is_chinese
+
 _LEAD = re.compile(r"^\s*(?:[-*•·>#]+\s*|[（(]?(?:\d{1,2}|[一二三四五六七八九十])[.、．)）:：](?!\d)\s*|[①-⑳]\s*)+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _LABEL = re.compile(
@@ -52,7 +53,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def _names_in(line: str) -> list[str]:
-    chinese = _CHINESE.search(line) is not None
+    chinese = is_chinese(line)
     end, prose, negation = (
         (_CHINESE_END, _CHINESE_PROSE, _CHINESE_NEGATION)
         if chinese

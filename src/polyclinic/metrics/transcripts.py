@@ -8,10 +8,10 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.errors import BadInput
 from polyclinic.events import Convened, Opened, State, Trace
+from polyclinic.language.language import language_of
 from polyclinic.metrics.dialogue import STATES, Dialogue, LeftOut, Turn, Unscorable, from_trace
 
 _RECORDED = frozenset({"history", "raw_data", "eval_results"})

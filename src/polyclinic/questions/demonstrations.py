@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
+from polyclinic.language.language import CHINESE
 from polyclinic.questions.answers import write_answer
 from polyclinic.questions.examples import Example, shipped_examples
 from polyclinic.questions.shown import show
 
-_HAN = "\u3400-\u9fff"
-_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|[^\W{_HAN}]+")
+_RUN = re.compile(rf"(?P<han>[{CHINESE}]+)|[^\W{CHINESE}]+")
 
 
 def asks_the_same(one: Question, other: Question) -> bool:

@@ -13,9 +13,9 @@ from polyclinic.errors import BadInput
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.plan import AreaKind, Job, Shift
 from polyclinic.hospital.plan.rota import Rota
-from polyclinic.hospital.plan.yaml_text import read_yaml
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.yaml_files import parse_yaml
 
 ROOT = Path(__file__).parents[3]
 TEXT = DEFAULT.read_text("utf-8")
@@ -233,7 +233,7 @@ def test_what_is_no_hospital_at_all(tmp_path, knowledge, text, problem):
 
 def test_a_clock_is_no_number_and_a_date_stays_a_text():
     # YAML 1.1 reads 12:30 in base 60, and makes a date of the other.
-    assert read_yaml("{a: 12:30, b: 2026-01-05, c: 3, d: 0.5}") == {"a": "12:30", "b": "2026-01-05", "c": 3, "d": 0.5}
+    assert parse_yaml("{a: 12:30, b: 2026-01-05, c: 3, d: 0.5}") == {"a": "12:30", "b": "2026-01-05", "c": 3, "d": 0.5}
 
 
 def test_a_file_that_is_not_there(tmp_path, knowledge):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.cases.terms import fold_term, stands_in
 from polyclinic.errors import BadInput, Refused
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.town.profiles import write_abouts, write_profiles
 from polyclinic.hospital.town.residents import BANDS, SEXES, Residents, about_member, read_templates, residents
 from polyclinic.knowledge.knowledge import AGE_BANDS, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.language.folding import fold_term, stands_in
 from polyclinic.models.scripted import Scripted
 
 LANGUAGES = ("en", "zh")

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, language_of
 from polyclinic.metrics.patient_replies import Reply
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn

@@ -25,6 +25,7 @@ from polyclinic.language.language import Language
 from polyclinic.players.player import EXAMINE, Ask, Mind, Request
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.rules.examiner import RulesExaminer
+from polyclinic.yaml_files import read_yaml
 
 REQUESTS = Path(__file__).with_suffix(".yaml")
 
@@ -117,9 +118,7 @@ class _Reading:
 @functools.cache
 def read_requests(path: Path = REQUESTS) -> Mapping[Language, Mapping[str, tuple[str, ...]]]:
     """Reads the requests, by language and by kind."""
-    import yaml
-
-    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), dict[Language, dict[str, tuple[str, ...]]])
+    return read_yaml(path, dict[Language, dict[str, tuple[str, ...]]])
 
 
 async def attack(

@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.wording import as_object, as_text, lower_first, readable, split_value
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 
 # Keys that only gather tests: what stands in them is the examination.
 _GATHERINGS = frozenset({

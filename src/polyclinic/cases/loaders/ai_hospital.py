@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import auxiliary_findings, physical_findings
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
 from polyclinic.cases.loaders.wording import as_object, as_text
 from polyclinic.cases.persona import Persona
@@ -21,6 +21,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 
 _HISTORY = {
     "现病史": "present",

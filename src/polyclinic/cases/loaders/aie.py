@@ -10,13 +10,14 @@ from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.wording import as_object, as_text
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 
 # Who the vignette is about is said at its beginning; later people are relatives.
 _BEGINNING = 160

@@ -1,12 +1,10 @@
-"""Age, sex and language, read from how sources write them."""
+"""Age and sex, read from how sources write them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.language.language import Language
 
 _YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25, "h": 1 / 8766}
 _OLD = re.compile(r"(\d+(?:\.\d+)?)[\s–-]*(y|m|w|d|h)(?:ear|r|onth|eek|ay|our)?s?[\s–-]*(?:old|o\b|/o)", re.IGNORECASE)
@@ -21,8 +19,6 @@ _SEX = re.compile(
     r"|(?P<nv>女)|(?P<nan>男)",
     re.IGNORECASE,
 )
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
-_LATIN = re.compile(r"[A-Za-z]")
 
 
 def age_in_years(text: str) -> float | None:
@@ -61,9 +57,3 @@ def sex_of(text: str) -> Sex | None:
     if match is None:
         return None
     return "female" if match["female"] or match["nv"] else "male"
-
-
-def language_of(texts: Iterable[str]) -> Language:
-    """Returns `zh` where the texts are mainly Chinese, for all the Latin abbreviations of a laboratory report."""
-    whole = "".join(texts)
-    return "zh" if 3 * len(_CHINESE.findall(whole)) > len(_LATIN.findall(whole)) else "en"

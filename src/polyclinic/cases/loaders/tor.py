@@ -15,7 +15,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import physical_findings
 from polyclinic.cases.loaders.choices import read_keys, read_options
-from polyclinic.cases.loaders.demographics import age_in_years, language_of, sex_of
+from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.presentation import Presentation, Question
@@ -23,7 +23,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, language_of
 
 _HISTORY = {
     "present-illness": "present",

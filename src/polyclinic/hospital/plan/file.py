@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import check_file, decode, split_place
+from polyclinic.files import split_place
 from polyclinic.hospital.plan.check import problems
 from polyclinic.hospital.plan.file_words import read_days, read_duration, read_hours, read_seconds
 from polyclinic.hospital.plan.plan import Area, AreaKind, Durations, Hospital, Illness, Job, Member, Shift
-from polyclinic.hospital.plan.yaml_text import read_yaml
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.yaml_files import read_yaml
 
 DEFAULT = Path(__file__).parent / "data" / "default.yaml"
 """The hospital that comes with the package."""
@@ -71,14 +71,11 @@ def read_hospital(path: Path | None, knowledge: Knowledge) -> Hospital:
         BadInput: the file cannot be read, or describes a hospital that cannot work; says where and why.
     """
     path = path or DEFAULT
-    check_file(path)
+    data = read_yaml(path, object)
     try:
-        data = read_yaml(decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), path=path))
         hospital = _typed(data)
         for problem, field in problems(hospital, knowledge):
             raise BadInput(problem, field=field)
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
     return hospital

@@ -16,11 +16,11 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from polyclinic.cases.terms import Folded, fold_term
 from polyclinic.errors import PlayFailure, UnreadableReply
 from polyclinic.hospital.plan.plan import Hospital, Member
 from polyclinic.hospital.town.residents import Profile, Resident
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.folding import Folded, fold_term
 from polyclinic.language.language import Language
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts

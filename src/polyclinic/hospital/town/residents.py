@@ -21,6 +21,7 @@ from polyclinic.hospital.plan.plan import Job, Member
 from polyclinic.knowledge.knowledge import AGE_BANDS
 from polyclinic.language.language import Language
 from polyclinic.seeds import derive
+from polyclinic.yaml_files import read_yaml
 
 TEMPLATES = Path(__file__).parent / "profiles.yaml"
 
@@ -81,9 +82,7 @@ class Templates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def read_templates(path: Path = TEMPLATES) -> Templates:
     """Reads what residents are put together from; the same object for the same path."""
-    import yaml  # noqa: PLC0415
-
-    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), Templates)
+    return read_yaml(path, Templates)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

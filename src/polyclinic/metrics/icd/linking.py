@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel, LCSseq
 
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.icd.tables import Entry, category, english_entries, read_entries
-from polyclinic.metrics.icd.wording import is_chinese, name_wordings, title_wordings
+from polyclinic.metrics.icd.wording import name_wordings, title_wordings
 
 THRESHOLD = 0.5
 _CANDIDATES = 80  # titles with the most in common; only their letters are compared

@@ -11,11 +11,10 @@ import msgspec
 from polyclinic.errors import BadInput
 from polyclinic.events import Convened, End, Ended, Opened, Reported, Revealed, Trace
 from polyclinic.files import read_lines
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.dialogue import LeftOut, unusable_answer
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.scores import NamedPair, named
-from polyclinic.metrics.icd.wording import is_chinese
 from polyclinic.metrics.recorded_reports import read_recorded_reports
 
 _SHOWN = 8

@@ -15,7 +15,6 @@ _ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4"}
 _ROMAN_NUMBER = re.compile(r"(?<![a-z])(?:iv|i{1,3})(?![a-z])")
 _CHINESE_NUMBER = re.compile("[一二三四](?=[度级型期])")
 _CHINESE_DIGITS = str.maketrans("一二三四", "1234")
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _BLANK = re.compile(r"\s+")
 _PUNCTUATION = re.compile(r"[^\w\s+%?-]|(?<!\d)[+%]|_")
 _ROUND = re.compile(r"\([^()]*\)")
@@ -152,11 +151,6 @@ _ENGLISH_HEDGE = re.compile(
     r"\b(?:probable|possible|likely|suspected|presumed|presumptive|consider|most likely|rule out|history of)\b"
 )
 _ENGLISH_DEGREE = re.compile(r"\b(?:mild|moderate|severe|advanced|stage [0-4ivx]+[a-c]?|grade [0-4ivx]+)\b")
-
-
-def is_chinese(text: str) -> bool:
-    """Returns whether any Chinese character stands in a text."""
-    return _CHINESE.search(text) is not None
 
 
 def title_wordings(title: str, *, chinese: bool) -> tuple[str, ...]:

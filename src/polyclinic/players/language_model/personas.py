@@ -21,6 +21,7 @@ from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.wording import opening
 from polyclinic.players.rules.wording_zh import Voice
 from polyclinic.prompts import read_prompts
+from polyclinic.yaml_files import read_yaml
 
 PROMPTS = Path(__file__).with_suffix(".md")
 TEMPLATES = Path(__file__).with_suffix(".yaml")
@@ -56,9 +57,7 @@ class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def read_templates(path: Path = TEMPLATES) -> dict[Language, _Templates]:
     """Reads what personas are put together from."""
-    import yaml  # noqa: PLC0415
-
-    return msgspec.convert(yaml.safe_load(path.read_text("utf-8")), dict[Language, _Templates])
+    return read_yaml(path, dict[Language, _Templates])
 
 
 def persona_from_templates(patient: Patient, rng: random.Random, *, manner: Manner | None = None) -> Persona:

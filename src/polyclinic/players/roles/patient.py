@@ -16,6 +16,7 @@ from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.withhold import withhold
 from polyclinic.events import Event, Role, Said
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
+from polyclinic.language.language import chinese_characters, is_chinese
 from polyclinic.players.player import Ask, Mind, T
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
@@ -133,7 +134,7 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
 
 def is_distinctive(value: str) -> bool:
     """Whether a result, where it stands word for word in a history, can only be that result."""
-    chinese = len(re.findall(r"[\u3400-\u9fff]", value))
+    chinese = chinese_characters(value)
     return chinese >= 8 or (chinese == 0 and len(value) >= 20)
 
 
@@ -146,4 +147,4 @@ def _closed(text: str) -> str:
     text = text.rstrip(" ，、,")
     if not text or text[-1] in "。.!?；;！？":
         return text
-    return text + ("。" if re.search(r"[\u3400-\u9fff]", text) else ". ")
+    return text + ("。" if is_chinese(text) else ". ")

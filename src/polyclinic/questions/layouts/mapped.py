@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.loaders.choices import read_options
-from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 from polyclinic.questions.exam import ExamQuestion
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from polyclinic.cases.loaders.choices import read_options
-from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
+from polyclinic.language.language import language_of
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts.checking import text_field
 

@@ -11,11 +11,11 @@ import string
 from collections.abc import Iterator
 from pathlib import Path
 
-from polyclinic.cases.loaders.demographics import language_of
 from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, decode
+from polyclinic.language.language import language_of
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts.checking import check
 

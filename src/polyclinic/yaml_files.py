@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.files import check_file, decode, split_place
 
 MOST_NODES = 100_000
-"""No hospital is larger; aliases of aliases would grow without end."""
+"""No file of ours or of a user's is larger; aliases of aliases would grow without end."""
 
 DEEPEST = 32
 """Levels of lists and mappings in one another; also what ends a text that holds itself."""
 
 _NUMBERS_AND_SUCH = ("int", "float", "bool", "null")
 
+T = TypeVar("T")
 
-def read_yaml(text: str) -> Any:
+
+def read_yaml(path: Path, kind: type[T]) -> T:
+    """Reads a file that holds one YAML document of a type.
+
+    Raises:
+        BadInput: the file cannot be read, is not YAML, or is not of the type; says where.
+    """
+    check_file(path)
+    try:
+        return msgspec.convert(parse_yaml(decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), path=path)), kind)
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    except msgspec.ValidationError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(problem, path=path, field=field) from None
+    except BadInput as error:
+        raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
+
+
+def parse_yaml(text: str) -> Any:
     """Reads one YAML document into dicts, lists, texts and numbers.
 
     Raises:
         BadInput: it is not YAML, holds a key twice or one that is no text, refers to itself, or says nothing.
     """
+    # The import takes longer than reading most files, and not every command reads one.
     import yaml  # noqa: PLC0415
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         node = yaml.compose(text, Loader=loader)
         if node is None:
-            raise BadInput("the file says nothing; see the hospital that comes with the package")
+            raise BadInput("the file says nothing")
         return _Reader(yaml).read(node, "$", 0)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
