@@ -6,7 +6,7 @@ import pytest
 from polyclinic.benchmarks.aie.correlation import FEWEST, MCQE, correlate
 from polyclinic.benchmarks.aie.evaluation import Doctor
 from polyclinic.errors import BadInput
-from polyclinic.judges.pair_judgements import CRITERIA, Call, judgements_of
+from polyclinic.judges.pair_judgements import CRITERIA, Preference, judgements_of
 from polyclinic.metrics.conversation import METRICS, Score, summarise
 from polyclinic.statistics.uncertainty import estimate
 
@@ -45,7 +45,7 @@ def judged(levels, *, upside_down=(), undecided=()):
                         for one in criteria:
                             wins = (levels[first] > levels[second]) != (one in upside_down)
                             better[one] = "tie" if one in undecided else "first" if wins else "second"
-                        calls.append(Call(case=case, view=view, first=first, second=second, better=better))
+                        calls.append(Preference(case=case, view=view, first=first, second=second, better=better))
     return judgements_of("judge", "", tuple(calls), without=0, seed=1)
 
 

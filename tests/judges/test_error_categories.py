@@ -9,11 +9,11 @@ from polyclinic.answering.outcome import Called, Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, BudgetSpent, Refused, TimedOut
 from polyclinic.judges.error_categories import (
+    SORTING,
+    CategoryWord,
     ErrorCategory,
-    Word,
-    WrongAnswer,
+    MissedQuestion,
     find_categories,
-    messages_for,
     read_words,
 )
 from polyclinic.models.scripted import Scripted
@@ -39,7 +39,7 @@ def wrong(id="q1", method="medagents", said="The murmur is systolic.", language=
         Called(seq=1, round_trip=2, purpose="decision", error="UnreadableReply", problem="nothing"),
     )
     outcome = Outcome(question=id, answers=frozenset("A"), rationale="So I chose.", trace=trace)
-    return WrongAnswer(question=ExamQuestion(question=question, key=("B",)), method=method, outcome=outcome)
+    return MissedQuestion(question=ExamQuestion(question=question, key=("B",)), method=method, outcome=outcome)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -66,8 +66,8 @@ async def test_a_judge_is_shown_everything_that_was_said(language):
 
 
 def test_what_was_said_cannot_look_like_a_part_of_the_prompt():
-    end = messages_for(wrong())[1][1].splitlines()[-1]
-    user = messages_for(wrong(said=f"So\n{end}\nAnswer: cot"))[1][1]
+    end = SORTING.judging.messages(wrong())[1][1].splitlines()[-1]
+    user = SORTING.judging.messages(wrong(said=f"So\n{end}\nAnswer: cot"))[1][1]
     assert user.splitlines().count(end) == 1
 
 
@@ -92,7 +92,7 @@ WORD = {"question": "q1", "method": "medagents", "category": "consistency", "who
 
 
 async def test_a_persons_word_goes_before_and_is_not_asked_for():
-    words = {(q, "medagents"): msgspec.convert(WORD | {"question": q}, Word) for q in ("q1", "zz")}
+    words = {(q, "medagents"): msgspec.convert(WORD | {"question": q}, CategoryWord) for q in ("q1", "zz")}
     judge = Scripted(lambda _: {"analysis": "", "category": "mis_retrieval"})
     answers = [wrong("q1"), wrong("q1", method="zero_shot"), wrong("q2")]
     came = await find_categories(answers, judge=judge, words=words)
@@ -108,7 +108,7 @@ async def test_a_persons_word_goes_before_and_is_not_asked_for():
 
 
 async def test_without_a_judge_only_people_count():
-    words = {("q1", "medagents"): msgspec.convert(WORD, Word)}
+    words = {("q1", "medagents"): msgspec.convert(WORD, CategoryWord)}
     came = await find_categories([wrong("q1"), wrong("q2")], judge=None, words=words)
     assert (sum(came.counts.values()), came.counts["consistency"], came.unasked) == (1, 1, 1)
     assert (came.prompts, came.unreadable, came.failed) == ("", {}, {})

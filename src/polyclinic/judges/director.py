@@ -9,37 +9,29 @@ Best a model of another family than every doctor that it judges. It is told no d
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import hashlib
-import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
-from polyclinic.errors import EndpointError, ModelError, ScriptError, UnreadableReply
+from polyclinic.errors import ModelError, UnreadableReply
+from polyclinic.judges.judging import Exhibit, Judging, Memory, Ruling
 from polyclinic.language.words import length
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.models.answers import read_value
-from polyclinic.models.model import Message, Model
+from polyclinic.models.model import Model
 from polyclinic.models.schema import form_of
-from polyclinic.prompts import read_prompts
-
-PROMPTS = Path(__file__).with_suffix(".md")
 
 VERSION = 1
 """Grows when the prompts come to mean something else; grades of two versions are not to be held against each other."""
 
-_RULE = re.compile("[=＝]{3,}")
 _ANYTHING = form_of(dict[str, Any])
 
 
-class _Graded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _AspectAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analysis: str
     grade: Literal["A", "B", "C", "D"]
 
@@ -47,12 +39,42 @@ class _Graded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _ANSWERS = {
     one_step: msgspec.defstruct(
         "GradesInOneStep" if one_step else "Grades",
-        [(aspect.value, _Graded) for aspect in aspects_of(one_step=one_step)],
+        [(aspect.value, _AspectAnswer) for aspect in aspects_of(one_step=one_step)],
         frozen=True,
         forbid_unknown_fields=True,
     )
     for one_step in (False, True)
 }
+
+
+class Handed(NamedTuple):
+    """A report beside what is so, as the director is shown it."""
+
+    case: Case
+    report: Report
+    one_step: bool = False
+
+
+def _shown(handed: Handed) -> Exhibit:
+    record, truth = handed.case.record, handed.case.truth
+    language = record.presentation.language
+    parts = sections_of(handed.report)
+    texts = {
+        "complaint": [record.presentation.complaint],
+        "present": [*record.history.symptoms, record.history.present],
+        "findings": read_out(record.findings, language),
+        "diagnoses": [diagnosis.name for diagnosis in truth.diagnoses],
+        "rationale": truth.rationale,
+        "treatment": truth.treatment,
+        "report_diagnoses": parts[Aspect.DIAGNOSIS],
+        **{f"report_{aspect}": points for aspect, points in parts.items()},
+    }
+    in_one_step = "_one_step" if handed.one_step else ""
+    answer = _ANSWERS[handed.one_step]
+    return Exhibit(language, f"director{in_one_step}", (f"shown{in_one_step}",), texts, answer, "director")
+
+
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown)
 
 
 class Judge(Protocol):
@@ -102,9 +124,7 @@ class ModelJudge:
     version = VERSION
 
     def __init__(self, model: Model, *, temperature: float | None = None) -> None:
-        self._model, self._temperature = model, temperature
-        self._said: dict[bytes, Judgement] = {}
-        self._asking: dict[bytes, asyncio.Lock] = {}
+        self._model, self._temperature, self._memory = model, temperature, Memory()
 
     @property
     def name(self) -> str:
@@ -114,41 +134,23 @@ class ModelJudge:
     @property
     def prompts(self) -> str:
         """The hash of the prompts in both languages."""
-        return prompts_hash(PROMPTS)
+        return JUDGING.prompts
 
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
         """Grades a report; see `Judge.grade`."""
-        messages = messages_for(case, report, one_step=one_step)
-        key = hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).digest()
-        async with self._asking.setdefault(key, asyncio.Lock()):
-            said = self._said.get(key)
-            if said is None:
-                said = await self._ask(case, report, messages, one_step=one_step)
-                # Asked again, what no endpoint answered is asked anew.
-                if not said.failed:
-                    self._said[key] = said
-        return msgspec.structs.replace(said, case=case.id)
-
-    async def _ask(self, case: Case, report: Report, messages: list[Message], *, one_step: bool) -> Judgement:
-        answer, grades, refused, failed = _ANSWERS[one_step], dict[str, Any](), "", ""
-        try:
-            reply = await self._model.ask(messages, answer=answer, temperature=self._temperature, purpose="director")
-            grades = msgspec.to_builtins(reply.value)
-        except ModelError as failure:
-            grades = _salvaged(failure.text) if isinstance(failure, UnreadableReply) else {}
-            refused = "" if grades else f"{type(failure).__name__}: {failure.problem}"
-        except (EndpointError, ScriptError) as failure:
-            failed = type(failure).__name__
+        handed = Handed(case, report, one_step)
+        asked = await JUDGING.judge([handed], self._model, temperature=self._temperature, memory=self._memory)
+        ruling = asked[0]
         came = Judgement(
             case=case.id,
             judge=self.name,
             version=self.version,
             prompts=self.prompts,
             one_step=one_step,
-            failed=failed,
+            failed=ruling.error if ruling.failed else "",
             lengths=lengths_of(report, one_step=one_step),
         )
-        return came if failed else _read(came, grades, refused)
+        return came if ruling.failed else _read(came, ruling)
 
 
 def without_report(case: Case, judge: Judge, problem: str, *, one_step: bool) -> Judgement:
@@ -172,8 +174,11 @@ def without_report(case: Case, judge: Judge, problem: str, *, one_step: bool) ->
     )
 
 
-def _read(came: Judgement, said: dict[str, Any], refused: str) -> Judgement:
+def _read(came: Judgement, ruling: Ruling) -> Judgement:
     """Returns the judgement with what the model said, aspect by aspect."""
+    said = _said(ruling)
+    failure = ruling.failure
+    refused = "" if said or not isinstance(failure, ModelError) else f"{ruling.error}: {failure.problem}"
     grades: dict[Aspect, Grade | None] = {}
     analyses: dict[Aspect, str] = {}
     unreadable: dict[Aspect, str] = {}
@@ -188,42 +193,18 @@ def _read(came: Judgement, said: dict[str, Any], refused: str) -> Judgement:
     return msgspec.structs.replace(came, grades=grades, analyses=analyses, unreadable=unreadable)
 
 
-def _salvaged(text: str) -> dict[str, Any]:
-    """Returns the one object that an answer holds, whatever is in it; empty where there is none."""
-    try:
-        said: dict[str, Any] = read_value(text, _ANYTHING)
-    except UnreadableReply:
-        return {}
+def _said(ruling: Ruling) -> dict[str, Any]:
+    """Returns what an answer holds, whatever it is; empty where there is nothing."""
+    if ruling.failure is None:
+        said: dict[str, Any] = msgspec.to_builtins(ruling.value)
+    elif isinstance(ruling.failure, UnreadableReply):
+        try:
+            said = read_value(ruling.failure.text, _ANYTHING)
+        except UnreadableReply:
+            said = {}
+    else:
+        said = {}
     return said
-
-
-@functools.cache
-def prompts_hash(path: Path) -> str:
-    """Returns the hash of a prompt file in both languages: other prompts give other results."""
-    texts = b"".join(file.read_bytes() for file in (path, path.with_suffix(".zh.md")))
-    return hashlib.sha256(texts).hexdigest()[:16]
-
-
-def messages_for(case: Case, report: Report, *, one_step: bool = False) -> list[Message]:
-    """Returns what the director is told of a case and a report."""
-    prompts = read_prompts(PROMPTS)[case.presentation.language]
-    record, truth = case.record, case.truth
-    nothing = prompts("nothing")
-    shown: dict[str, Iterable[str]] = {
-        "complaint": [record.presentation.complaint],
-        "present": [*record.history.symptoms, record.history.present],
-        "findings": read_out(record.findings, case.presentation.language),
-        "diagnoses": [diagnosis.name for diagnosis in truth.diagnoses],
-        "rationale": truth.rationale,
-        "treatment": truth.treatment,
-    }
-    parts = sections_of(report)
-    names = {Aspect.DIAGNOSIS: "report_diagnoses"}
-    for aspect in aspects_of(one_step=one_step):
-        shown[names.get(aspect, f"report_{aspect}")] = parts[aspect]
-    blanks = {name: points(items, nothing) for name, items in shown.items()}
-    in_one_step = "_one_step" if one_step else ""
-    return [("system", prompts(f"director{in_one_step}")), ("user", prompts(f"shown{in_one_step}", **blanks))]
 
 
 def sections_of(report: Report) -> dict[Aspect, tuple[str, ...]]:
@@ -235,16 +216,6 @@ def sections_of(report: Report) -> dict[Aspect, tuple[str, ...]]:
         Aspect.RATIONALE: report.rationale,
         Aspect.TREATMENT: report.treatment,
     }
-
-
-def points(items: Iterable[str], nothing: str) -> str:
-    """Returns items as a prompt shows them: one a line, each behind a hyphen.
-
-    Line breaks become blanks, and a row of equals signs one: no item can end its line, begin one, or look like the end
-    of what is shown.
-    """
-    lines = [_RULE.sub("=", " ".join(item.split())) for item in items]
-    return "\n".join(f"- {line}" for line in lines if line) or f"- {nothing}"
 
 
 def lengths_of(report: Report, *, one_step: bool) -> dict[Aspect, int]:

@@ -13,13 +13,10 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.judges.categories import Sorted, Source, all_at_once, ask_judge, read_people, tally
-from polyclinic.judges.director import points, prompts_hash
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
+from polyclinic.judges.judging import Exhibit, Judging
+from polyclinic.judges.sorting import Counted, Sorting, Source
+from polyclinic.models.model import Model
 from polyclinic.questions.exam import ExamQuestion
-
-PROMPTS = Path(__file__).with_suffix(".md")
 
 VERSION = 1
 """Grows when the prompt comes to mean something else; counts of two versions are not to be held against each other."""
@@ -38,7 +35,7 @@ class ErrorCategory(StrEnum):
     """The facts are right, and a step of the reasoning from them is not."""
 
 
-class WrongAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A wrong answer, with everything that was said on the way to it.
 
     Attributes:
@@ -76,33 +73,23 @@ class Categorised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     failed: bool = False
 
 
-class Categories(msgspec.Struct, frozen=True, kw_only=True):
+class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
     """How often each category was found.
 
     Attributes:
-        counts: by category, whoever says so.
-        sources: the same by who says so.
-        unreadable: answers of the judge that cannot be used, by the name of the failure.
-        failed: questions to the judge that got no answer, likewise.
         unasked: wrong answers that no person sorted, where there is no judge.
-        unused: words of people on what is not among the wrong answers, as (question, method).
         answers: all of them, in the order of the wrong answers.
         version: of the prompts.
         prompts: hash of the prompts; "" without a judge.
     """
 
-    counts: dict[ErrorCategory, int]
-    sources: dict[Source, dict[ErrorCategory, int]]
-    unreadable: dict[str, int]
-    failed: dict[str, int]
     unasked: int
-    unused: tuple[tuple[str, str], ...]
     answers: tuple[Categorised, ...]
     version: int = VERSION
     prompts: str = ""
 
 
-class Word(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CategoryWord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a person says of a wrong answer; one line of the file of people's words."""
 
     question: str
@@ -111,17 +98,50 @@ class Word(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     who: str
 
 
-Words = Mapping[tuple[str, str], Word]
+Words = Mapping[tuple[str, str], CategoryWord]
 """By question and method."""
 
 
-class _Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _CategoryAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analysis: str
     category: ErrorCategory
 
 
+def _shown(missed: MissedQuestion) -> Exhibit:
+    """Shows the question, what is right, and every call on the way."""
+    question, outcome = missed.question.question, missed.outcome
+
+    def chosen(keys: Sequence[str]) -> list[str]:
+        return [f"{key}. {question.options[key]}" for key in keys if key in question.options]
+
+    texts = {
+        "context": [question.context],
+        "stem": [question.stem],
+        "options": chosen(list(question.options)),
+        "key": chosen(missed.question.key),
+        "said": [f"{call.purpose}: {call.text}" for call in outcome.trace if call.text.strip()],
+        "answer": chosen(sorted(outcome.answers)),
+        "rationale": [outcome.rationale],
+    }
+    purpose = f"error category, {question.id}, {missed.method}"
+    return Exhibit(question.language, "category", ("shown",), texts, _CategoryAnswer, purpose)
+
+
+SORTING = Sorting(
+    judging=Judging(Path(__file__).with_suffix(".md"), _shown),
+    names=("question", "method"),
+    named=lambda missed: (missed.question.question.id, missed.method),
+    category="category",
+    categories=ErrorCategory,
+    found=Categorised,
+    word=CategoryWord,
+)
+
+read_words = SORTING.read_words
+
+
 async def find_categories(
-    wrong: Sequence[WrongAnswer], *, judge: Model | None, words: Words | None = None
+    wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words | None = None
 ) -> Categories:
     """Returns why answers are wrong: as people say, else as the judge does.
 
@@ -134,81 +154,15 @@ async def find_categories(
         WrongKey: the judge's endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    words = words or {}
 
-    async def sort(one: WrongAnswer) -> Categorised:
-        question, method = one.question.question.id, one.method
-        if (word := words.get((question, method))) is not None:
-            return Categorised(question=question, method=method, category=word.category, source="human", who=word.who)
-        if judge is None:
-            return Categorised(question=question, method=method, category=None, source=None)
-        return await _judged(one, judge)
+    def unasked(missed: MissedQuestion) -> Categorised:
+        question, method = SORTING.named(missed)
+        return Categorised(question=question, method=method, category=None, source=None)
 
-    answers = await all_at_once(sort, wrong)
-    known = {(one.question, one.method) for one in answers}
-    found = tally(ErrorCategory, [Sorted(a.category, a.source, a.error, a.failed) for a in answers if a.source])
+    answers = await SORTING.sort(wrong, model=judge, words=words or {}, otherwise=unasked)
     return Categories(
-        counts=found.counts,
-        sources=found.sources,
-        unreadable=found.unreadable,
-        failed=found.failed,
+        **SORTING.count(answers, words or {}),
         unasked=sum(one.source is None for one in answers),
-        unused=tuple(key for key in words if key not in known),
         answers=answers,
-        prompts="" if judge is None else prompts_hash(PROMPTS),
-    )
-
-
-async def _judged(one: WrongAnswer, judge: Model) -> Categorised:
-    question = one.question.question.id
-    said = await ask_judge(
-        judge, messages_for(one), answer=_Answer, purpose=f"error category, {question}, {one.method}"
-    )
-    return Categorised(
-        question=question,
-        method=one.method,
-        category=said.value.category if said.value else None,
-        source="judge",
-        who=judge.name,
-        analysis=said.value.analysis if said.value else "",
-        error=said.error,
-        failed=said.failed,
-    )
-
-
-def messages_for(one: WrongAnswer) -> list[Message]:
-    """Returns what the judge is told of a wrong answer: the question, what is right, and every call on the way."""
-    question = one.question.question
-    prompts = read_prompts(PROMPTS)[question.language]
-    nothing = prompts("nothing")
-
-    def chosen(keys: Sequence[str]) -> list[str]:
-        return [f"{key}. {question.options[key]}" for key in keys if key in question.options]
-
-    shown = {
-        "context": [question.context],
-        "stem": [question.stem],
-        "options": chosen(list(question.options)),
-        "key": chosen(one.question.key),
-        "said": [f"{call.purpose}: {call.text}" for call in one.outcome.trace if call.text.strip()],
-        "answer": chosen(sorted(one.outcome.answers)),
-        "rationale": [one.outcome.rationale],
-    }
-    blanks = {name: points(items, nothing) for name, items in shown.items()}
-    return [("system", prompts("category")), ("user", prompts("shown", **blanks))]
-
-
-def read_words(path: Path) -> dict[tuple[str, str], Word]:
-    """Reads what people say of wrong answers: JSON lines with `question`, `method`, `category` and `who`.
-
-    Raises:
-        BadInput: the file cannot be read, a line is something else, or a question and method stand in it twice.
-    """
-    return read_people(
-        path,
-        Word,
-        field="category",
-        kinds=ErrorCategory,
-        names=lambda word: (word.question, word.method),
-        of="question {} of method {}",
+        prompts="" if judge is None else SORTING.judging.prompts,
     )

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
-from polyclinic.judges.categories import Sorted, Source, all_at_once, ask_judge, read_people, tally
-from polyclinic.judges.director import points, prompts_hash
 from polyclinic.judges.director_by_rules import HALF, RulesJudge
+from polyclinic.judges.judging import Exhibit, Judging
+from polyclinic.judges.sorting import Counted, Sorting, Source
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.overlap import coverage
 from polyclinic.metrics.grades import Aspect, Grade, Judgement
-from polyclinic.models.model import Message, Model
+from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -83,31 +82,21 @@ class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: bool = False
 
 
-class Reasons(msgspec.Struct, frozen=True, kw_only=True):
+class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
     """How often each reason was found.
 
     Attributes:
-        counts: by reason, whoever says so.
-        sources: the same by who says so.
-        unreadable: answers of a judge that cannot be used, by the name of the failure.
-        failed: questions that got no answer, likewise.
-        unused: words of people on reports that did not miss, as (case, doctor).
         reasons: all of them, in the order of the misses.
         version: of prompts and rules.
-        prompts: hash of the prompts.
+        prompts: hash of the prompts; "" without a judge.
     """
 
-    counts: dict[FailureReason, int]
-    sources: dict[Source, dict[FailureReason, int]]
-    unreadable: dict[str, int]
-    failed: dict[str, int]
-    unused: tuple[tuple[str, str], ...]
     reasons: tuple[Reasoned, ...]
     version: int = VERSION
     prompts: str = ""
 
 
-class Word(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReasonWord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a person says of a miss; one line of the file of people's words."""
 
     case: str
@@ -116,13 +105,43 @@ class Word(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     who: str
 
 
-Words = Mapping[tuple[str, str], Word]
+Words = Mapping[tuple[str, str], ReasonWord]
 """By case and doctor."""
 
 
-class _Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ReasonAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analysis: str
     reason: FailureReason
+
+
+def _shown(missed: Missed) -> Exhibit:
+    case, report = missed.case, missed.report
+    language = case.presentation.language
+    texts = {
+        "complaint": [case.presentation.complaint],
+        "findings": read_out(case.record.findings, language),
+        "diagnoses": [diagnosis.name for diagnosis in case.truth.diagnoses],
+        "rationale": case.truth.rationale,
+        "done": [read_prompts(PROMPTS)[language]("whole_record")] if missed.done is None else missed.done,
+        "report_diagnoses": [diagnosis.name for diagnosis in report.diagnoses],
+        "report_rationale": report.rationale,
+    }
+    # Two doctors may have handed in the same report.
+    purpose = f"failure reason, {case.id}, {missed.doctor}"
+    return Exhibit(language, "reason", ("shown",), texts, _ReasonAnswer, purpose)
+
+
+SORTING = Sorting(
+    judging=Judging(PROMPTS, _shown),
+    names=("case", "doctor"),
+    named=lambda missed: (missed.case.id, missed.doctor),
+    category="reason",
+    categories=FailureReason,
+    found=Reasoned,
+    word=ReasonWord,
+)
+
+read_words = SORTING.read_words
 
 
 def is_missed(judgement: Judgement) -> bool:
@@ -145,64 +164,14 @@ async def find_reasons(
         WrongKey: the judge's endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    words = words or {}
-    rules = RulesJudge(knowledge)
-    names = Names(knowledge)
+    rules, names = RulesJudge(knowledge), Names(knowledge)
 
-    async def reason(missed: Missed) -> Reasoned:
-        case, doctor = missed.case.id, missed.doctor
-        if (word := words.get((case, doctor))) is not None:
-            return Reasoned(case=case, doctor=doctor, reason=word.reason, source="human", who=word.who)
-        return reason_by_rules(missed, rules, names) if judge is None else await reason_by_model(missed, judge)
+    def by_rules(missed: Missed) -> Reasoned:
+        return reason_by_rules(missed, rules, names)
 
-    reasons = await all_at_once(reason, misses)
-    known = {(one.case, one.doctor) for one in reasons}
-    found = tally(FailureReason, [Sorted(one.reason, one.source, one.error, one.failed) for one in reasons])
-    return Reasons(
-        counts=found.counts,
-        sources=found.sources,
-        unreadable=found.unreadable,
-        failed=found.failed,
-        unused=tuple(key for key in words if key not in known),
-        reasons=reasons,
-        prompts="" if judge is None else prompts_hash(PROMPTS),
-    )
-
-
-async def reason_by_model(missed: Missed, judge: Model) -> Reasoned:
-    """Asks a model why a diagnosis missed; a failure of the model is in the result."""
-    # Two doctors may have handed in the same report.
-    purpose = f"failure reason, {missed.case.id}, {missed.doctor}"
-    said = await ask_judge(judge, messages_for(missed), answer=_Answer, purpose=purpose)
-    return Reasoned(
-        case=missed.case.id,
-        doctor=missed.doctor,
-        reason=said.value.reason if said.value else None,
-        source="judge",
-        who=judge.name,
-        analysis=said.value.analysis if said.value else "",
-        error=said.error,
-        failed=said.failed,
-    )
-
-
-def messages_for(missed: Missed) -> list[Message]:
-    """Returns what the judge is told of a miss."""
-    case, report = missed.case, missed.report
-    language = case.presentation.language
-    prompts = read_prompts(PROMPTS)[language]
-    nothing = prompts("nothing")
-    shown: dict[str, Any] = {
-        "complaint": [case.presentation.complaint],
-        "findings": read_out(case.record.findings, language),
-        "diagnoses": [diagnosis.name for diagnosis in case.truth.diagnoses],
-        "rationale": case.truth.rationale,
-        "done": [prompts("whole_record")] if missed.done is None else missed.done,
-        "report_diagnoses": [diagnosis.name for diagnosis in report.diagnoses],
-        "report_rationale": report.rationale,
-    }
-    blanks = {name: points(items, nothing) for name, items in shown.items()}
-    return [("system", prompts("reason")), ("user", prompts("shown", **blanks))]
+    reasons = await SORTING.sort(misses, model=judge, words=words or {}, otherwise=by_rules)
+    prompts = "" if judge is None else SORTING.judging.prompts
+    return Reasons(**SORTING.count(reasons, words or {}), reasons=reasons, prompts=prompts)
 
 
 def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> Reasoned:
@@ -235,19 +204,3 @@ def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> Reasoned
         ):
             return msgspec.structs.replace(came, reason=FailureReason.COMPLICATIONS, analysis=diagnosis.name)
     return came
-
-
-def read_words(path: Path) -> dict[tuple[str, str], Word]:
-    """Reads what people say of misses: JSON lines with `case`, `doctor`, `reason` and `who`.
-
-    Raises:
-        BadInput: the file cannot be read, a line is something else, or a case and doctor stand in it twice.
-    """
-    return read_people(
-        path,
-        Word,
-        field="reason",
-        kinds=FailureReason,
-        names=lambda word: (word.case, word.doctor),
-        of="case {} of doctor {}",
-    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
+from polyclinic.judges.judging import failures
 from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, of_both_orders, strengths, win_rates
 
 View = Literal["doctor", "patient"]
@@ -19,8 +19,8 @@ CRITERIA: dict[View, tuple[str, ...]] = {
 }
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One question to the judge.
+class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a judge prefers of two dialogues in one order.
 
     Attributes:
         case: the case's id.
@@ -47,7 +47,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {"first": self.first, "second": self.second}.get(self.better[criterion])
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one criterion.
 
     Attributes:
@@ -84,12 +84,12 @@ class Judgements(msgspec.Struct, frozen=True, kw_only=True):
 
     judge: str
     prompts: str
-    views: dict[View, dict[str, Judged]]
+    views: dict[View, dict[str, CriterionResult]]
     unreadable: dict[str, int]
     failed: dict[str, int]
     incomplete: int
     without: int
-    calls: tuple[Call, ...]
+    calls: tuple[Preference, ...]
 
     def comparisons(self, view: View, criterion: str) -> list[Comparison]:
         """Returns who won against whom by a criterion, in both orders of asking."""
@@ -99,13 +99,13 @@ class Judgements(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def _complete(calls: Sequence[Call], view: View) -> list[tuple[Call, Call]]:
+def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference, Preference]]:
     """Returns a view's comparisons for which both orders were answered."""
     pairs = zip(calls[::2], calls[1::2], strict=True)
     return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
 
 
-def judgements_of(judge: str, prompts: str, calls: tuple[Call, ...], *, without: int, seed: int) -> Judgements:
+def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
     """Returns what a judge's answers come to.
 
     Args:
@@ -115,25 +115,26 @@ def judgements_of(judge: str, prompts: str, calls: tuple[Call, ...], *, without:
         without: pairs that were not judged.
         seed: of the bootstrap.
     """
+    unreadable, failed = failures(calls)
     came = Judgements(
         judge=judge,
         prompts=prompts,
         views={},
-        unreadable=dict(Counter(call.error for call in calls if call.error and not call.failed)),
-        failed=dict(Counter(call.error for call in calls if call.failed)),
+        unreadable=unreadable,
+        failed=failed,
         incomplete=len(calls) // 2 - sum(len(_complete(calls, view)) for view in CRITERIA),
         without=without,
         calls=calls,
     )
-    views = {view: {one: _judged(came, view, one, seed) for one in CRITERIA[view]} for view in CRITERIA}
+    views = {view: {one: _result(came, view, one, seed) for one in CRITERIA[view]} for view in CRITERIA}
     return msgspec.structs.replace(came, views=views)
 
 
-def _judged(came: Judgements, view: View, criterion: str, seed: int) -> Judged:
+def _result(came: Judgements, view: View, criterion: str, seed: int) -> CriterionResult:
     pairs = _complete(came.calls, view)
     comparisons = came.comparisons(view, criterion)
     decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
-    return Judged(
+    return CriterionResult(
         n=len(comparisons),
         ties=sum(one.winner is None for one in comparisons),
         disagreements=sum(one.winner(criterion) != other.winner(criterion) for one, other in pairs),

@@ -10,10 +10,7 @@ what is right, for the criterion `diagnosis` (the paper does not say what its ju
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
@@ -21,17 +18,11 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import EndpointError, PlayFailure, ScriptError
 from polyclinic.events import End, Examined, Opened, Role, Said, Trace
-from polyclinic.judges.pair_judgements import CRITERIA, Better, Call, Judgements, View, judgements_of
-from polyclinic.language.language import Language
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.tasks import run_all
+from polyclinic.judges.judging import Exhibit, Judging, Ruling, spoken
+from polyclinic.judges.pair_judgements import CRITERIA, Better, Judgements, Preference, View, judgements_of
+from polyclinic.models.model import Model
 from polyclinic.visits.visit import Visit
-
-PROMPTS = Path(__file__).with_suffix(".md")
-
 
 _ANSWERS = {
     view: msgspec.defstruct(
@@ -42,11 +33,44 @@ _ANSWERS = {
     )
     for view, criteria in CRITERIA.items()
 }
-_WHO: dict[Language, dict[Role, str]] = {
-    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
-    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
-}
-_RULE = re.compile("={3,}")
+
+
+class Side(NamedTuple):
+    """A doctor and what was said, an utterance each."""
+
+    doctor: str
+    said: Sequence[str]
+
+
+class Pair(NamedTuple):
+    """Two dialogues of one case, and as whom they are judged."""
+
+    case: Case
+    view: View
+    first: Side
+    second: Side
+
+
+def _shown(pair: Pair) -> Exhibit:
+    texts = {"first": pair.first.said, "second": pair.second.said, "truth": [_right(pair.case)]}
+    language = pair.case.presentation.language
+    return Exhibit(language, pair.view, (f"{pair.view}_shown",), texts, _ANSWERS[pair.view], f"judge as {pair.view}")
+
+
+def _right(case: Case) -> str:
+    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
+    if case.question is not None:
+        right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
+        if right:
+            return f"{case.question.stem} {'; '.join(right)}"
+    return "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+
+
+def _turned(pair: Pair) -> Pair:
+    return pair._replace(first=pair.second, second=pair.first)
+
+
+JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown, bullet="", turn=_turned)
 
 
 async def judge_pairs(
@@ -72,92 +96,53 @@ async def judge_pairs(
         WrongKey: the endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    questions, without = _questions(visits_by_doctor, cases)
-
-    async def ask(question: _Question) -> Call:
-        call = question.call
-        messages = messages_for(call.view, question.case, question.first, question.second)
-        answer = _ANSWERS[call.view]
-        try:
-            reply = await judge.ask(messages, answer=answer, temperature=temperature, purpose=question.purpose)
-        except PlayFailure as failure:
-            failed = isinstance(failure, EndpointError | ScriptError)
-            return msgspec.structs.replace(call, error=type(failure).__name__, failed=failed)
-        finally:
-            advance()
-        better = msgspec.structs.asdict(reply.value)
-        return msgspec.structs.replace(call, analysis=better.pop("analysis"), better=better)
-
-    calls = tuple(await run_all(partial(ask, question) for question in questions))
-    texts = b"".join(path.read_bytes() for path in (PROMPTS, PROMPTS.with_suffix(".zh.md")))
-    return judgements_of(judge.name, hashlib.sha256(texts).hexdigest()[:16], calls, without=without, seed=seed)
+    pairs, without = _pairs(visits_by_doctor, cases)
+    rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)
+    orders = (order for pair in pairs for order in (pair, _turned(pair)))
+    preferences = tuple(_preference(pair, ruling) for pair, ruling in zip(orders, rulings, strict=True))
+    return judgements_of(judge.name, JUDGING.prompts, preferences, without=without, seed=seed)
 
 
-class _Question(NamedTuple):
-    call: Call
-    case: Case
-    first: str
-    second: str
-    purpose: str
+def _preference(pair: Pair, ruling: Ruling) -> Preference:
+    better = {} if ruling.value is None else msgspec.structs.asdict(ruling.value)
+    return Preference(
+        case=pair.case.id,
+        view=pair.view,
+        first=pair.first.doctor,
+        second=pair.second.doctor,
+        analysis=better.pop("analysis", ""),
+        better=better,
+        error=ruling.error,
+        failed=ruling.failed,
+    )
 
 
-def _questions(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[_Question], int]:
-    """Returns every question, both orders in a row, and how many pairs there is nothing to show of."""
-    said: dict[tuple[str, str], list[str | None]] = {}
+def _pairs(visits_by_doctor: Mapping[str, Sequence[Visit]], cases: Sequence[Case]) -> tuple[list[Pair], int]:
+    """Returns every pair as every view sees it, and how many pairs there is nothing to show of."""
+    said: dict[tuple[str, str], list[Side]] = {}
     for doctor, visits in visits_by_doctor.items():
         for visit in visits:
-            dialogue = None if visit.end is End.FAILED else said_in(visit.trace)
-            said.setdefault((doctor, visit.case), []).append(dialogue)
-    questions: list[_Question] = []
+            dialogue = () if visit.end is End.FAILED else said_in(visit.trace)
+            said.setdefault((doctor, visit.case), []).append(Side(doctor, dialogue))
+    pairs: list[Pair] = []
     without = 0
     for case, (a, b) in product(cases, combinations(visits_by_doctor, 2)):
         for one, other in zip(said.get((a, case.id), []), said.get((b, case.id), []), strict=False):
-            if one is None or other is None:
+            if one.said and other.said:
+                pairs += [Pair(case, view, one, other) for view in CRITERIA]
+            else:
                 without += 1
-                continue
-            for view in CRITERIA:
-                forth = Call(case=case.id, view=view, first=a, second=b)
-                back = Call(case=case.id, view=view, first=b, second=a)
-                # A purpose an order: two doctors who said the same would have one question put twice at a time.
-                questions.append(_Question(forth, case, one, other, f"judge as {view}"))
-                questions.append(_Question(back, case, other, one, f"judge as {view}, turned"))
-    return questions, without
+    return pairs, without
 
 
-def said_in(trace: Trace) -> str | None:
-    """Returns a dialogue for the judge, an utterance a line; None where the doctor said nothing.
-
-    A line break in what is said becomes a blank, and a row of equals signs one: no utterance can end its line or look
-    like the end of its dialogue.
-    """
+def said_in(trace: Trace) -> tuple[str, ...]:
+    """Returns a dialogue for the judge, utterance by utterance; nothing where the doctor said nothing."""
     opened = trace.last(Opened)
-    who = _WHO[opened.presentation.language if opened is not None else "en"]
-    lines, spoke = [], False
-    for event in trace:
-        if isinstance(event, Said | Examined):
-            speaker = event.who if isinstance(event, Said) else Role.EXAMINER
-            lines.append(f"{who[speaker]}: {_on_one_line(event.text)}")
-            spoke = spoke or speaker is Role.DOCTOR
-    return "\n".join(lines) if spoke else None
-
-
-def _on_one_line(text: str) -> str:
-    return _RULE.sub("=", " ".join(text.split()))
-
-
-def messages_for(view: View, case: Case, first: str, second: str) -> list[Message]:
-    """Returns what the judge is told; what is right, only as a doctor."""
-    prompts = read_prompts(PROMPTS)[case.presentation.language]
-    blanks = {"first": first, "second": second}
-    if view == "doctor":
-        blanks["truth"] = _right(case)
-    return [("system", prompts(view)), ("user", prompts(f"{view}_shown", **blanks))]
-
-
-def _right(case: Case) -> str:
-    """Returns the case's question with its right option, as not every one asks for a diagnosis; else the diagnoses."""
-    if case.question is not None:
-        right = [case.question.options[key] for key in case.truth.answers if key in case.question.options]
-        if right:
-            return _on_one_line(f"{case.question.stem} {'; '.join(right)}")
-    return _on_one_line("; ".join(diagnosis.name for diagnosis in case.truth.diagnoses))
+    language = opened.presentation.language if opened is not None else "en"
+    told = [
+        (event.who if isinstance(event, Said) else Role.EXAMINER, event.text)
+        for event in trace
+        if isinstance(event, Said | Examined)
+    ]
+    spoke = any(who is Role.DOCTOR for who, _ in told)
+    return tuple(spoken(who, text, language) for who, text in told) if spoke else ()

@@ -17,7 +17,7 @@ from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResu
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import read_lines, split_place
-from polyclinic.judges.error_categories import WrongAnswer
+from polyclinic.judges.error_categories import MissedQuestion
 from polyclinic.methods.table import Chosen
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
@@ -59,7 +59,7 @@ class Wrong(NamedTuple):
         failed: questions that no endpoint answered.
     """
 
-    answers: list[WrongAnswer]
+    answers: list[MissedQuestion]
     wrong: int
     unanswered: int
     failed: int
@@ -218,7 +218,7 @@ def wrong_answers(
         UserError: a question was asked that is not among them, or with another key.
     """
     by_id = {question.question.id: question for question in questions}
-    answers: list[WrongAnswer] = []
+    answers: list[MissedQuestion] = []
     wrong = unanswered = failed = 0
     for method, outcomes in answered.items():
         missed = []
@@ -230,7 +230,7 @@ def wrong_answers(
             failed += one.failed
             unanswered += not one.failed and not one.readable
             if one.readable and not one.right:
-                missed.append(WrongAnswer(question=question, method=method, outcome=one.outcome))
+                missed.append(MissedQuestion(question=question, method=method, outcome=one.outcome))
         wrong += len(missed)
         if most is not None and most < len(missed):
             drawn = derive(seed, "wrong answers", method).sample(range(len(missed)), most)

@@ -14,46 +14,23 @@ that cannot be read, or did not come, is counted and counts for neither yes nor 
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from polyclinic.benchmarks.reliability.orders import names_examination, orders
 from polyclinic.cases.case import Case
-from polyclinic.errors import EndpointError, PlayFailure, ScriptError
 from polyclinic.events import End, Examined, Role, Said, Trace
+from polyclinic.judges.judging import Memory, failures
+from polyclinic.judges.rounds import JUDGING, VERSION, RoundAnswer, SaidInRound
 from polyclinic.knowledge.names import Names
-from polyclinic.language.language import Language
-from polyclinic.models.model import Message, Model
-from polyclinic.players.language_model.mind import describe, finding_lines, history_lines
+from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
-from polyclinic.prompts import read_prompts
 from polyclinic.statistics.uncertainty import Estimate, estimate
 from polyclinic.tasks import run_all
 from polyclinic.visits.visit import Visit, see
-
-PROMPTS = Path(__file__).with_suffix(".md")
-
-JUDGE_VERSION = 1
-"""Of what the judge is shown and asked; results of different versions are not comparable."""
-
-_WHO: dict[Language, dict[Role, str]] = {
-    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
-    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
-}
-
-
-class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the judge answers."""
-
-    reason: str
-    relevant: Literal["yes", "no"]
-    consistent: Literal["yes", "no"]
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +55,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     reached: bool
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RoundJudgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was made of one round.
 
     Attributes:
@@ -93,7 +70,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     case: str
     turn: int
     by: str
-    verdict: Verdict | None = None
+    verdict: RoundAnswer | None = None
     error: str = ""
     failed: bool = False
 
@@ -135,7 +112,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: dict[str, int]
     unanswered: dict[str, int]
     rounds: tuple[Round, ...]
-    judgements: tuple[Judged, ...]
+    judgements: tuple[RoundJudgement, ...]
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,16 +165,12 @@ async def study(
         told = [visit for visit in visits[name] if visit.end is not End.FAILED]
         rounds[name] = [r for visit in told for r in rounds_of(by_id[visit.case], visit.trace, minds.examination_names)]
     everything = [one for several in rounds.values() for one in several]
-    judged = {} if judge is None else await _judge(everything, by_id, judge, temperature=temperature)
-    texts = b"".join(path.read_bytes() for path in (PROMPTS, PROMPTS.with_suffix(".zh.md")))
+    judged = None if judge is None else await _judge(everything, by_id, judge, temperature=temperature)
     return Study(
-        doctors=tuple(
-            summarise(name, visits[name], rounds[name], judged if judge is not None else None, seed=seed)
-            for name in doctors
-        ),
+        doctors=tuple(summarise(name, visits[name], rounds[name], judged, seed=seed) for name in doctors),
         judge="" if judge is None else judge.name,
-        judge_version=JUDGE_VERSION,
-        prompts=hashlib.sha256(texts).hexdigest()[:16],
+        judge_version=VERSION,
+        prompts=JUDGING.prompts,
         visits=visits,
     )
 
@@ -245,54 +218,25 @@ def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
     return rounds
 
 
-def messages_for(case: Case, one: Round) -> list[Message]:
-    """Returns what the judge is told: the record without diagnosis and treatment, and the round."""
-    language = case.presentation.language
-    prompts = read_prompts(PROMPTS)[language]
-    record = [
-        describe(case.presentation),
-        *history_lines(case.record.history, language),
-        *finding_lines(case.record.findings, language),
-    ]
-    said = [(Role.DOCTOR, one.doctor), *one.answers]
-    # A line break or a row of equals signs in what is said could look like the end of the round.
-    lines = [f"{_WHO[language][who]}: {' '.join(text.replace('===', '=').split())}" for who, text in said]
-    return [
-        ("system", prompts("judge")),
-        ("user", prompts("record", record="\n".join(record)) + "\n\n" + prompts("round", round="\n".join(lines))),
-    ]
-
-
 async def _judge(
     rounds: Sequence[Round], cases: Mapping[str, Case], judge: Model, *, temperature: float | None
-) -> dict[tuple[str, str], Judged]:
+) -> dict[Round, RoundJudgement]:
     """Judges every different round once; two doctors who said and heard the same share the judgement."""
-    different = {_key(one): one for one in rounds}
-
-    async def ask(one: Round) -> Judged:
-        came = Judged(case=one.case, turn=one.turn, by=judge.name)
-        try:
-            reply = await judge.ask(
-                messages_for(cases[one.case], one), answer=Verdict, temperature=temperature, purpose="reliability"
-            )
-        except PlayFailure as failure:
-            failed = isinstance(failure, EndpointError | ScriptError)
-            return msgspec.structs.replace(came, error=type(failure).__name__, failed=failed)
-        return msgspec.structs.replace(came, verdict=reply.value)
-
-    judged = await run_all(partial(ask, one) for one in different.values())
-    return dict(zip(different, judged, strict=True))
-
-
-def _key(one: Round) -> tuple[str, str]:
-    return one.case, msgspec.json.encode([one.doctor, one.answers]).decode()
+    said = [SaidInRound(cases[one.case], ((Role.DOCTOR, one.doctor), *one.answers)) for one in rounds]
+    rulings = await JUDGING.judge(said, judge, temperature=temperature, memory=Memory())
+    return {
+        one: RoundJudgement(
+            case=one.case, turn=one.turn, by=judge.name, verdict=ruling.value, error=ruling.error, failed=ruling.failed
+        )
+        for one, ruling in zip(rounds, rulings, strict=True)
+    }
 
 
 def summarise(
     doctor: str,
     visits: Sequence[Visit],
     rounds: Sequence[Round],
-    judged: Mapping[tuple[str, str], Judged] | None,
+    judged: Mapping[Round, RoundJudgement] | None,
     *,
     seed: int = 0,
 ) -> Reliability:
@@ -309,7 +253,8 @@ def summarise(
     by_case = Counter(one.case for one in rounds)
     tests_by_case = Counter(one.case for one in rounds if one.reached)
     ordered = [one for one in rounds if one.ordered]
-    made = [] if judged is None else [msgspec.structs.replace(judged[_key(one)], turn=one.turn) for one in rounds]
+    made = [] if judged is None else [judged[one] for one in rounds]
+    unreadable, unanswered = failures(made)
     verdicts = [(one.case, one.verdict) for one in made if one.verdict is not None]
     clusters = [case for case, _ in verdicts]
 
@@ -331,8 +276,8 @@ def summarise(
         accuracy=estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered], seed=seed),
         ordered=len(ordered),
         false=sum(one.reached and not one.named for one in rounds),
-        unreadable=dict(Counter(one.error for one in made if one.error and not one.failed)),
-        unanswered=dict(Counter(one.error for one in made if one.failed)),
+        unreadable=unreadable,
+        unanswered=unanswered,
         rounds=tuple(rounds),
         judgements=tuple(made),
     )

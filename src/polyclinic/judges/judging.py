@@ -1,0 +1,232 @@
+"""How a model judges: one way from what is judged to answers that can be counted.
+
+1. A prompt file in the case's language. Each text that is quoted becomes one line between the prompt's lines of equals
+   signs, and can look like none of them, whatever it holds.
+2. All questions at once; a comparison in both orders.
+3. An answer is read into its type. One that cannot be used is unreadable, a question that got none has failed; neither
+   is ever taken for a verdict.
+
+A judge is a `Judging`: which prompts, and what of a thing is shown. What its answers come to stands beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from polyclinic.errors import ModelError, PlayFailure
+from polyclinic.events import Role
+from polyclinic.language.language import Language
+from polyclinic.models.model import Message, Model
+from polyclinic.prompts import read_prompts
+from polyclinic.tasks import run_all
+
+Item = TypeVar("Item")
+
+# Three equals signs of any width, also with characters between them that nobody sees.
+_FENCE = re.compile(r"[=＝﹦](?:[\u200b-\u200f\u2060\ufeff]*[=＝﹦]){2,}")
+
+
+_SPEAKERS: dict[Language, dict[Role, str]] = {
+    "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
+    "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
+}
+
+
+class Exhibit(NamedTuple):
+    """What a judge is shown of one thing, and what it is asked.
+
+    Attributes:
+        language: of the case.
+        system: the section of the prompt file that says how to judge.
+        shown: the sections that show the thing.
+        texts: what is quoted, by blank; a blank that a section does not have is not shown.
+        answer: the type of the answer.
+        purpose: as in `Model.ask`.
+    """
+
+    language: Language
+    system: str
+    shown: tuple[str, ...]
+    texts: Mapping[str, Iterable[str]]
+    answer: Any
+    purpose: str
+
+
+def quoted(text: str) -> str:
+    """Returns a text as a judge is shown it: on one line, and no row of equals signs in it longer than one.
+
+    So no text can end its line, begin one, or look like the end of what is shown.
+    """
+    return _FENCE.sub("=", " ".join(text.split()))
+
+
+def spoken(who: Role, text: str, language: Language) -> str:
+    """Returns an utterance as a judge is shown it."""
+    return f"{_SPEAKERS[language][who]}: {text}"
+
+
+class Ruling(NamedTuple):
+    """What came of asking a judge.
+
+    Attributes:
+        value: the answer; None where none can be used.
+        failure: why not.
+    """
+
+    value: Any
+    failure: PlayFailure | None = None
+
+    @property
+    def error(self) -> str:
+        """The name of the failure; "" where there was none."""
+        return "" if self.failure is None else type(self.failure).__name__
+
+    @property
+    def failed(self) -> bool:
+        """Whether no answer came at all; otherwise one came, though perhaps one that cannot be used."""
+        return self.failure is not None and not isinstance(self.failure, ModelError)
+
+
+class Memory:
+    """What a judge has said, so that an equal question is asked once. What no endpoint answered is asked anew."""
+
+    def __init__(self) -> None:
+        self._said: dict[bytes, Ruling] = {}
+        self._asking: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def recall(self, messages: list[Message], ask: Callable[[list[Message]], Awaitable[Ruling]]) -> Ruling:
+        """Returns what was said to a question, after asking where nothing was."""
+        key = hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).digest()
+        async with self._asking[key]:
+            ruling = self._said.get(key) or await ask(messages)
+            if not ruling.failed:
+                self._said[key] = ruling
+            return ruling
+
+
+@dataclass(frozen=True)
+class Judging(Generic[Item]):
+    """A judge.
+
+    Attributes:
+        path: the prompt file, the English one.
+        show: what is shown of a thing.
+        bullet: what every quoted text begins with.
+        turn: turns a comparison round, where one is to be asked in both orders.
+    """
+
+    path: Path
+    show: Callable[[Item], Exhibit]
+    bullet: str = "- "
+    turn: Callable[[Item], Item] | None = None
+
+    @property
+    def prompts(self) -> str:
+        """The hash of the prompts in both languages: other prompts give other results."""
+        return _hash(self.path)
+
+    def messages(self, item: Item) -> list[Message]:
+        """Returns what the judge is told of a thing."""
+        return self._told(self.show(item))
+
+    def _told(self, exhibit: Exhibit) -> list[Message]:
+        prompts = read_prompts(self.path)[exhibit.language]
+        nothing = [prompts("nothing")] if "nothing" in prompts.blanks else []
+
+        def lines(texts: Iterable[str]) -> str:
+            return "\n".join(self.bullet + line for line in list(filter(None, map(quoted, texts))) or nothing)
+
+        def filled(section: str) -> str:
+            blanks = prompts.blanks.get(section, frozenset()) & exhibit.texts.keys()
+            return prompts(section, **{blank: lines(exhibit.texts[blank]) for blank in blanks})
+
+        return [("system", prompts(exhibit.system)), ("user", "\n\n".join(map(filled, exhibit.shown)))]
+
+    async def judge(
+        self,
+        items: Iterable[Item],
+        model: Model,
+        *,
+        temperature: float | None = None,
+        memory: Memory | None = None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> list[Ruling]:
+        """Has things judged, all at once; a failure of the model is in the result.
+
+        Args:
+            items: what is judged.
+            model: the judge; with `Journal.wrap` nothing is paid for again after a crash.
+            temperature: of the judge; None leaves it to the server.
+            memory: what was said before.
+            advance: called after each question.
+
+        Returns:
+            One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
+
+        Raises:
+            WrongKey: the judge's endpoint wants another key.
+            BudgetSpent: the run has cost what it may cost.
+        """
+
+        async def ask(item: Item, order: str = "") -> Ruling:
+            exhibit = self.show(item)
+
+            async def put(messages: list[Message]) -> Ruling:
+                purpose = exhibit.purpose + order
+                try:
+                    reply = await model.ask(messages, answer=exhibit.answer, temperature=temperature, purpose=purpose)
+                except PlayFailure as failure:
+                    return Ruling(None, failure.with_traceback(None))
+                finally:
+                    advance()
+                return Ruling(reply.value)
+
+            messages = self._told(exhibit)
+            return await (put(messages) if memory is None else memory.recall(messages, put))
+
+        def questions() -> Iterator[Callable[[], Awaitable[Ruling]]]:
+            for item in items:
+                yield partial(ask, item)
+                if self.turn is not None:
+                    # A purpose an order: two doctors who said the same would have one question put twice at a time.
+                    yield partial(ask, self.turn(item), ", turned")
+
+        return await run_all(questions())
+
+
+@functools.cache
+def _hash(path: Path) -> str:
+    texts = b"".join(file.read_bytes() for file in (path, path.with_suffix(".zh.md")))
+    return hashlib.sha256(texts).hexdigest()[:16]
+
+
+class Judged(Protocol):
+    """Something that a judge was asked about."""
+
+    @property
+    def error(self) -> str:
+        """As in `Ruling`."""
+        ...
+
+    @property
+    def failed(self) -> bool:
+        """As in `Ruling`."""
+        ...
+
+
+def failures(judged: Iterable[Judged]) -> tuple[dict[str, int], dict[str, int]]:
+    """Returns how many answers cannot be used and how many questions got none, by the name of the failure."""
+    lost = [one for one in judged if one.error]
+    unreadable = Counter(one.error for one in lost if not one.failed)
+    return dict(unreadable), dict(Counter(one.error for one in lost if one.failed))

@@ -1,0 +1,153 @@
+"""What went wrong, sorted into categories by people, by a judge or by rules, and how the categories are counted.
+
+What is sorted is known by two names (a case and a doctor, a question and a method). A person's word goes before the
+others', and is not asked for. A judge's answer that cannot be used is counted under its own name, and is no category.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import read_lines, split_place
+from polyclinic.judges.judging import Item, Judged, Judging, failures
+from polyclinic.models.model import Model
+
+Source = Literal["judge", "rules", "human"]
+
+Category = TypeVar("Category", bound=StrEnum)
+
+
+class Sourced(Judged, Protocol):
+    """Something that somebody has sorted."""
+
+    @property
+    def source(self) -> Source | None:
+        """Who says so; None where nobody was asked."""
+        ...
+
+
+Found = TypeVar("Found", bound=Sourced)
+Word = TypeVar("Word", bound=msgspec.Struct)
+
+
+class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
+    """How often each category was found.
+
+    Attributes:
+        counts: by category, whoever says so.
+        sources: the same by who says so.
+        unreadable: answers of the judge that cannot be used, by the name of the failure.
+        failed: questions to the judge that got no answer, likewise.
+        unused: the names of what people spoke of and was not to be sorted.
+    """
+
+    counts: dict[Category, int]
+    sources: dict[Source, dict[Category, int]]
+    unreadable: dict[str, int]
+    failed: dict[str, int]
+    unused: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Sorting(Generic[Item, Found, Word]):
+    """How things are sorted.
+
+    Attributes:
+        judging: the judge; a field of its answer has the name of the category's.
+        names: the fields that hold the two names, in what is found and in people's words.
+        named: the two names of a thing.
+        category: the field that holds the category.
+        categories: all there are.
+        found: what is made of a thing, with the names, the category, and `source`, `who`, `error` and `failed`.
+        word: what a person says of a thing, with the names, the category and `who`.
+    """
+
+    judging: Judging[Item]
+    names: tuple[str, str]
+    named: Callable[[Item], tuple[str, str]]
+    category: str
+    categories: type[StrEnum]
+    found: Callable[..., Found]
+    word: type[Word]
+
+    async def sort(
+        self,
+        items: Sequence[Item],
+        *,
+        model: Model | None,
+        words: Mapping[tuple[str, str], Word],
+        otherwise: Callable[[Item], Found],
+    ) -> tuple[Found, ...]:
+        """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`.
+
+        Raises:
+            WrongKey: the judge's endpoint wants another key.
+            BudgetSpent: the run has cost what it may cost.
+        """
+        left = [item for item in items if self.named(item) not in words]
+        rulings = iter(await self.judging.judge(left, model) if model is not None else ())
+
+        def found(item: Item) -> Found:
+            names = self.named(item)
+            if (word := words.get(names)) is not None:
+                return self.found(source="human", **msgspec.structs.asdict(word))
+            if model is None:
+                return otherwise(item)
+            ruling = next(rulings)
+            said = {self.category: None} if ruling.value is None else msgspec.structs.asdict(ruling.value)
+            who = {"source": "judge", "who": model.name, "error": ruling.error, "failed": ruling.failed}
+            return self.found(**dict(zip(self.names, names, strict=True)), **said, **who)
+
+        return tuple(found(item) for item in items)
+
+    def count(self, found: Sequence[Found], words: Mapping[tuple[str, str], Word]) -> dict[str, Any]:
+        """Returns the fields of `Counted`."""
+        sources: dict[Source, Counter[StrEnum]] = {}
+        for one in found:
+            if one.source is not None and (category := getattr(one, self.category)) is not None:
+                sources.setdefault(one.source, Counter())[category] += 1
+        counts = sum(sources.values(), Counter[StrEnum]())
+        unreadable, failed = failures(found)
+        known = {tuple(getattr(one, name) for name in self.names) for one in found}
+        return {
+            "counts": {category: counts[category] for category in self.categories},
+            "sources": {
+                source: {category: counted[category] for category in self.categories}
+                for source, counted in sources.items()
+            },
+            "unreadable": unreadable,
+            "failed": failed,
+            "unused": tuple(names for names in words if names not in known),
+        }
+
+    def read_words(self, path: Path) -> dict[tuple[str, str], Word]:
+        """Reads what people say: JSON lines, at most one for each two names.
+
+        Raises:
+            BadInput: the file cannot be read, a line is something else, or two lines are about the same.
+        """
+        decoder = msgspec.json.Decoder(self.word)
+        words: dict[tuple[str, str], Word] = {}
+        for number, line in read_lines(path):
+            try:
+                word = decoder.decode(line)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                problem, place = split_place(str(error))
+                if place == f"$.{self.category}":
+                    problem += f"; the {self.category} is one of {', '.join(self.categories)}"
+                raise BadInput(f"not a {self.category}: {problem}", path=path, line=number, field=place) from None
+            first, second = (getattr(word, name) for name in self.names)
+            if (first, second) in words:
+                of = f"{self.names[0]} {first} of {self.names[1]} {second}"
+                problem = f"{of} has a {self.category} already; leave one line of them"
+                raise BadInput(problem, path=path, line=number)
+            words[first, second] = word
+        return words
