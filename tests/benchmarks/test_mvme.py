@@ -14,7 +14,7 @@ from polyclinic.judges.failure_reasons import FailureReason, ReasonWord
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
 from polyclinic.metrics.icd.linking import Titles
-from polyclinic.metrics.icd.tables import Entry
+from polyclinic.metrics.icd.tables import IcdEntry
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
 
@@ -137,7 +137,7 @@ async def test_every_two_are_compared_case_by_case(knowledge, cases):
 
 async def test_a_doctor_without_a_usable_report_is_graded_1_and_names_nothing(knowledge, cases):
     failing = [(cases[1].presentation, Refused("no")), (cases[2].presentation, TimedOut("late"))]
-    titles = Titles((Entry("M10.9", "Gout"), Entry("J10.1", "Influenza")))
+    titles = Titles((IcdEntry("M10.9", "Gout"), IcdEntry("J10.1", "Influenza")))
     language = cases[0].presentation.language
     judge = Judge({"Gout": Grade.A})
     entrant = Entrant("one", (minds(knowledge, doctor(failing=failing)),))

@@ -15,30 +15,30 @@ from polyclinic.metrics.icd.linking import THRESHOLD, Link, Titles
 from polyclinic.metrics.icd.plain import link_plainly, split_plainly
 from polyclinic.metrics.icd.reports import read_named_reports
 from polyclinic.metrics.icd.scores import METRICS, NamedPair, named, score_names
-from polyclinic.metrics.icd.tables import Entry, english_entries, read_entries
+from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
 from polyclinic.metrics.icd.wording import name_wordings
 
 CHINESE = [
-    Entry("A16.2", "肺结核"),
-    Entry("C34.9", "肺恶性肿瘤"),
-    Entry("E11", "非胰岛素依赖型糖尿病"),
-    Entry("E11.901", "2型糖尿病"),
-    Entry("I10", "特发性(原发性)高血压"),
-    Entry("I10.x02", "高血压"),
-    Entry("I10.x05", "高血压3级"),
-    Entry("I48", "心房颤动[心房纤颤]"),
-    Entry("I63.9", "未特指的脑梗死"),
-    Entry("J18.9", "未特指的肺炎"),
-    Entry("J44.1", "慢性阻塞性肺病伴有急性加重"),
-    Entry("J90", "胸腔积液"),
-    Entry("K35.9", "急性阑尾炎"),
-    Entry("K35.901", "急性阑尾炎"),
-    Entry("K65.0", "急性腹膜炎"),
-    Entry("K80.2", "胆囊结石"),
-    Entry("K81.9", "胆囊炎"),
-    Entry("K80.1", "胆囊结石伴胆囊炎"),
-    Entry("N20.0", "肾结石"),
-    Entry("O34.8", "妊娠合并卵巢畸胎瘤"),
+    IcdEntry("A16.2", "肺结核"),
+    IcdEntry("C34.9", "肺恶性肿瘤"),
+    IcdEntry("E11", "非胰岛素依赖型糖尿病"),
+    IcdEntry("E11.901", "2型糖尿病"),
+    IcdEntry("I10", "特发性(原发性)高血压"),
+    IcdEntry("I10.x02", "高血压"),
+    IcdEntry("I10.x05", "高血压3级"),
+    IcdEntry("I48", "心房颤动[心房纤颤]"),
+    IcdEntry("I63.9", "未特指的脑梗死"),
+    IcdEntry("J18.9", "未特指的肺炎"),
+    IcdEntry("J44.1", "慢性阻塞性肺病伴有急性加重"),
+    IcdEntry("J90", "胸腔积液"),
+    IcdEntry("K35.9", "急性阑尾炎"),
+    IcdEntry("K35.901", "急性阑尾炎"),
+    IcdEntry("K65.0", "急性腹膜炎"),
+    IcdEntry("K80.2", "胆囊结石"),
+    IcdEntry("K81.9", "胆囊炎"),
+    IcdEntry("K80.1", "胆囊结石伴胆囊炎"),
+    IcdEntry("N20.0", "肾结石"),
+    IcdEntry("O34.8", "妊娠合并卵巢畸胎瘤"),
 ]
 
 
@@ -120,17 +120,17 @@ def test_what_is_like_no_title_has_no_code(chinese):
 def test_equal_titles_are_a_tie_and_the_first_is_taken(chinese):
     (link,) = chinese.link("急性阑尾炎")
     assert (link.code, link.ties, link.other_categories) == ("K35.9", 1, False)
-    (link,) = Titles([Entry("A18.1", "结核性膀胱炎"), Entry("N33.0", "结核性膀胱炎")]).link("结核性膀胱炎")
+    (link,) = Titles([IcdEntry("A18.1", "结核性膀胱炎"), IcdEntry("N33.0", "结核性膀胱炎")]).link("结核性膀胱炎")
     assert (link.code, link.ties, link.other_categories) == ("A18.1", 1, True)
 
 
 def test_a_title_in_its_own_words_goes_before_a_variant():
-    titles = Titles([Entry("B01", "高血压[肾病]"), Entry("B02", "肾病")])
+    titles = Titles([IcdEntry("B01", "高血压[肾病]"), IcdEntry("B02", "肾病")])
     assert codes(titles, "肾病") == ["B02"]
 
 
 def test_a_title_that_says_another_disease_is_less_like():
-    chronic, membranous = (Titles([Entry("N03", title)]).link("急性肾炎")[0] for title in ("慢性肾炎", "膜性肾炎"))
+    chronic, membranous = (Titles([IcdEntry("N03", title)]).link("急性肾炎")[0] for title in ("慢性肾炎", "膜性肾炎"))
     assert chronic.similarity < membranous.similarity - 0.05
 
 
@@ -269,7 +269,7 @@ def test_tables(tmp_path):
     path.write_text(
         '\ufeffname,code,note\n"霍乱, 古典",A00.0,x\n伤寒,A01.0+G01*,\n腺癌,M8140/3,\n,A02,\n', encoding="utf-8"
     )
-    assert read_entries(path) == (Entry("A00.0", "霍乱, 古典"), Entry("A01.0+G01*", "伤寒"))
+    assert read_entries(path) == (IcdEntry("A00.0", "霍乱, 古典"), IcdEntry("A01.0+G01*", "伤寒"))
     path = tmp_path / "icd.tsv"
     path.write_text("A00\tCholera\nA01.0\tTyphoid fever\n", encoding="utf-8")
     assert [entry.category for entry in read_entries(path)] == ["A00", "A01"]

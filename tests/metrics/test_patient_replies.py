@@ -9,7 +9,7 @@ from polyclinic.metrics.keywords import says
 from polyclinic.metrics.patient_replies import (
     PATIENT_METRICS,
     PATIENT_SECOND,
-    Reply,
+    PatientReply,
     score_reply,
     summarise_replies,
 )
@@ -18,7 +18,7 @@ from polyclinic.statistics.agreement import agreement
 
 def reply(state, text, *, language="en", heard=None, answer=None, turn=0, case="a"):
     information = "A cough for three days. A fever of 39 degrees." if language == "en" else "咳嗽三天，发热39度。"
-    return Reply(
+    return PatientReply(
         case=case,
         turn=turn,
         state=State(state),

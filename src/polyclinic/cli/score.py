@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from polyclinic.metrics.conversation import Summary
+    from polyclinic.metrics.conversation import ConversationSummary
 
 app = typer.Typer(help="Score dialogues and reports that were recorded.", no_args_is_help=True)
 
@@ -50,7 +50,7 @@ def aie(
     from polyclinic.terminal.screen import console, print_json
 
     known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
-    summaries: dict[str, Summary] = {}
+    summaries: dict[str, ConversationSummary] = {}
     for name, path in _names(files).items():
         dialogues, left_out = read_dialogues(path, cases=known)
         summaries[name] = summarise([score(dialogue) for dialogue in dialogues], left_out=left_out, seed=seed)
@@ -77,7 +77,7 @@ def _names(files: Sequence[Path]) -> dict[str, Path]:
     raise BadInput("a file is named twice, or two differ in their ending only; each is one doctor", path=files[0])
 
 
-def _check_something(files: Sequence[Path], summaries: Sequence[Summary]) -> None:
+def _check_something(files: Sequence[Path], summaries: Sequence[ConversationSummary]) -> None:
     if any(summary.scores for summary in summaries):
         return
     first = summaries[0].left_out[0] if summaries[0].left_out else None
@@ -86,7 +86,7 @@ def _check_something(files: Sequence[Path], summaries: Sequence[Summary]) -> Non
     raise BadInput(f"none of the {n} dialogues can be scored{because}", path=files[0])
 
 
-def _document(path: Path, summary: Summary) -> dict[str, Any]:
+def _document(path: Path, summary: ConversationSummary) -> dict[str, Any]:
     return {
         "file": str(path),
         "n": len(summary.scores),
@@ -99,7 +99,7 @@ def _document(path: Path, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _show(screen: Console, name: str, summary: Summary) -> None:
+def _show(screen: Console, name: str, summary: ConversationSummary) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -123,7 +123,7 @@ def _show(screen: Console, name: str, summary: Summary) -> None:
     screen.print()
 
 
-def _show_side_by_side(screen: Console, summaries: dict[str, Summary]) -> None:
+def _show_side_by_side(screen: Console, summaries: dict[str, ConversationSummary]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from polyclinic.metrics.director import Ties, TwoJudges, Unreadable, Verdicts
+    from polyclinic.metrics.director import GradeSummary, Ties, TwoJudges, Unreadable
     from polyclinic.metrics.grades import Aspect, Judgement
 
 _SHOWN = 8
@@ -131,7 +131,7 @@ def _document(path: Path, judgements: Sequence[Judgement], protocol: Counting, s
 def _show(screen: Console, document: Mapping[str, Any]) -> None:
     from rich.text import Text
 
-    from polyclinic.metrics.director import Verdicts
+    from polyclinic.metrics.director import GradeSummary
     from polyclinic.terminal.screen import plain
 
     judge = document["judge"]
@@ -140,7 +140,7 @@ def _show(screen: Console, document: Mapping[str, Any]) -> None:
         f"{document['file']}: {document['n']} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
     )
     screen.print(Text(plain(title), style="bold"))
-    whole = Verdicts(**{part: document[part] for part in ("metrics", "grades", "length", "failed")})
+    whole = GradeSummary(**{part: document[part] for part in ("metrics", "grades", "length", "failed")})
     tables = document["doctors"] or {"": whole}
     for doctor, verdicts in tables.items():
         show_verdicts(screen, verdicts, doctor)
@@ -152,7 +152,7 @@ def _show(screen: Console, document: Mapping[str, Any]) -> None:
     screen.print()
 
 
-def show_verdicts(screen: Console, verdicts: Verdicts, doctor: str = "") -> None:
+def show_verdicts(screen: Console, verdicts: GradeSummary, doctor: str = "") -> None:
     """Prints the means of one doctor by aspect, with what the judge gave and the effect of length."""
     from rich.table import Table
     from rich.text import Text

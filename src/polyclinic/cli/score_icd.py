@@ -13,9 +13,9 @@ from polyclinic.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyclinic.metrics.icd.reports import Layout, NamedReports
+    from polyclinic.metrics.icd.reports import NamedReports, ReportLayout
     from polyclinic.metrics.icd.scores import IcdSummary
-    from polyclinic.metrics.icd.tables import Entry
+    from polyclinic.metrics.icd.tables import IcdEntry
     from polyclinic.statistics.uncertainty import Estimate
 
 _ROWS = (
@@ -74,18 +74,18 @@ def icd(
     _show(file, reports, entries, summary, seconds)
 
 
-def _layout(name: str | None) -> Layout | None:
-    from polyclinic.metrics.icd.reports import Layout
+def _layout(name: str | None) -> ReportLayout | None:
+    from polyclinic.metrics.icd.reports import ReportLayout
 
     if name is None:
         return None
     try:
-        return Layout(name)
+        return ReportLayout(name)
     except ValueError:
-        raise UserError(f"no layout {name!r}; --layout takes {' or '.join(Layout)}") from None
+        raise UserError(f"no layout {name!r}; --layout takes {' or '.join(ReportLayout)}") from None
 
 
-def _entries(reports: NamedReports, table: Path | None) -> Sequence[Entry]:
+def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:
     from polyclinic.metrics.icd.tables import english_entries, read_entries
 
     if table is not None:
@@ -96,7 +96,7 @@ def _entries(reports: NamedReports, table: Path | None) -> Sequence[Entry]:
 
 
 def _document(
-    file: Path, reports: NamedReports, entries: Sequence[Entry], summary: IcdSummary, seconds: float
+    file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summary: IcdSummary, seconds: float
 ) -> dict[str, Any]:
     return {
         "file": str(file),
@@ -120,7 +120,7 @@ def _document(
     }
 
 
-def _show(file: Path, reports: NamedReports, entries: Sequence[Entry], summary: IcdSummary, seconds: float) -> None:
+def _show(file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summary: IcdSummary, seconds: float) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -81,7 +81,7 @@ SCALES: dict[Aspect, Scale] = {
 """The fitted scales, which `python -m bench judges` prints; a test fits them again."""
 
 
-class Compared(msgspec.Struct, frozen=True):
+class AspectMatch(msgspec.Struct, frozen=True):
     """One aspect of a report beside the reference.
 
     Attributes:
@@ -144,7 +144,7 @@ class RulesJudge:
             lengths=lengths_of(report, one_step=one_step),
         )
 
-    def compare(self, case: Case, report: Report) -> dict[Aspect, Compared]:
+    def compare(self, case: Case, report: Report) -> dict[Aspect, AspectMatch]:
         """Returns every aspect of a report beside the reference."""
         truth = case.truth
         diagnosis = self._diagnoses([d.name for d in truth.diagnoses], [d.name for d in report.diagnoses])
@@ -171,19 +171,19 @@ class RulesJudge:
             return 1.0
         return resemblance(first, second)
 
-    def _diagnoses(self, reference: Sequence[str], given: Sequence[str]) -> Compared:
+    def _diagnoses(self, reference: Sequence[str], given: Sequence[str]) -> AspectMatch:
         if not reference:
-            return Compared({}, extra=tuple(given))
+            return AspectMatch({}, extra=tuple(given))
         table = [[self.likeness(wanted, name) for name in given] for wanted in reference]
         best = [max(row, default=0.0) for row in table]
         back = [max((row[j] for row in table), default=0.0) for j in range(len(given))]
-        return Compared(
+        return AspectMatch(
             {"all": _mean(best), "principal": best[0], "spared": _mean(back)},
             *_divided(reference, best),
             extra=tuple(name for name, share in zip(given, back, strict=True) if share < HALF),
         )
 
-    def _symptoms(self, case: Case, report: Report) -> Compared:
+    def _symptoms(self, case: Case, report: Report) -> AspectMatch:
         language, history = case.presentation.language, case.record.history
         if history.symptoms:
             wanted = history.symptoms
@@ -198,9 +198,9 @@ class RulesJudge:
             for point in wanted
         ]
         matched, missed = _divided(wanted, shares)
-        return Compared({"said": len(matched) / len(wanted)} if wanted else {}, matched, missed)
+        return AspectMatch({"said": len(matched) / len(wanted)} if wanted else {}, matched, missed)
 
-    def _examinations(self, case: Case, report: Report) -> Compared:
+    def _examinations(self, case: Case, report: Report) -> AspectMatch:
         names = self._names.of(case.record.findings)
         # Of a record in which everything has been examined, a doctor need not order everything.
         told = names.look_up("\n".join(case.truth.rationale))[0]
@@ -208,7 +208,7 @@ class RulesJudge:
         found = {finding.examination for item in report.examinations for finding in names.look_up(item)[0]}
         matched, missed = _divided(wanted, [float(name in found) for name in wanted])
         extra = tuple(item for item in report.examinations if not names.look_up(item)[0])
-        return Compared({"done": len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
+        return AspectMatch({"done": len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
 
 
 def _said_of(lexicon: Lexicon, text: str) -> set[str]:
@@ -216,11 +216,11 @@ def _said_of(lexicon: Lexicon, text: str) -> set[str]:
     return {id for id, there in lexicon.read(text).items() if there}
 
 
-def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> Compared:
+def _texts(reference: Sequence[str], given: Sequence[str], named: float) -> AspectMatch:
     whole = "\n".join(given)
     all_of_it = "\n".join(reference)
     shares = {"words": coverage(all_of_it, whole), "diagnosis": named} if pieces(all_of_it) else {}
-    return Compared(shares, *_divided(reference, [coverage(point, whole) for point in reference]))
+    return AspectMatch(shares, *_divided(reference, [coverage(point, whole) for point in reference]))
 
 
 def _divided(points: Sequence[str], shares: Sequence[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -241,7 +241,7 @@ _SAYS: dict[Language, tuple[str, str, str, str, str, str]] = {
 }
 
 
-def _analysis(compared: Compared, language: Language) -> str:
+def _analysis(compared: AspectMatch, language: Language) -> str:
     """Returns in words what was matched and what was missed."""
     *labels, between, end, nothing = _SAYS[language]
     parts = zip(labels, (compared.matched, compared.missed, compared.extra), strict=True)

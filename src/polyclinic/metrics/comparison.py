@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from polyclinic.metrics.conversation import METRICS, Summary
+from polyclinic.metrics.conversation import METRICS, ConversationSummary
 from polyclinic.statistics.uncertainty import RESAMPLES, Difference, holm, mcnemar, paired_difference
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of two doctors on the cases that both have seen.
 
     Attributes:
@@ -28,7 +28,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None = None
 
 
-def compare(summaries: dict[str, Summary], *, resamples: int = RESAMPLES, seed: int = 0) -> list[Compared]:
+def compare(
+    summaries: dict[str, ConversationSummary], *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[MetricDifference]:
     """Compares every two doctors on every metric, with Holm's correction over all of it.
 
     Repetitions of a case are averaged before they are compared.
@@ -52,7 +54,7 @@ def compare(summaries: dict[str, Summary], *, resamples: int = RESAMPLES, seed: 
                     difference = _difference(
                         [one[i] for i in shared], [other[i] for i in shared], metric, resamples, seed
                     )
-                    found.append(Compared(first=first, second=second, metric=metric, difference=difference))
+                    found.append(MetricDifference(first=first, second=second, metric=metric, difference=difference))
     tested = [place for place, c in enumerate(found) if c.difference.p is not None]
     corrected = holm([p for c in found if (p := c.difference.p) is not None])
     for place, p in zip(tested, corrected, strict=True):
@@ -60,7 +62,7 @@ def compare(summaries: dict[str, Summary], *, resamples: int = RESAMPLES, seed: 
     return found
 
 
-def _by_case(summary: Summary, metric: str) -> dict[str | int, float]:
+def _by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:
     values: dict[str | int, list[float]] = {}
     for score in summary.scores:
         if metric in score.values:

@@ -70,7 +70,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: bool = False
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's scores over many dialogues.
 
     Attributes:
@@ -161,7 +161,7 @@ def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
 
 def summarise(
     scores: Sequence[Score], *, left_out: Sequence[LeftOut] = (), resamples: int = RESAMPLES, seed: int = 0
-) -> Summary:
+) -> ConversationSummary:
     """Returns the means over dialogues with their errors and intervals.
 
     Dialogues of one id are repetitions of one case: errors and intervals are then over cases. AVG_LEN is the mean
@@ -193,7 +193,7 @@ def summarise(
             seed=seed,
         )
     everything_left_out = (*left_out, *(problem for score in scores for problem in score.left_out))
-    return Summary(
+    return ConversationSummary(
         metrics=metrics,
         second=second,
         scores=tuple(scores),

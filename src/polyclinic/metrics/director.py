@@ -23,7 +23,7 @@ from polyclinic.statistics.uncertainty import RESAMPLES, estimate, share
 Protocol = Literal["readable", "paper"]
 
 
-class Graded(msgspec.Struct, frozen=True, kw_only=True):
+class AspectMean(msgspec.Struct, frozen=True, kw_only=True):
     """One aspect over many reports.
 
     Attributes:
@@ -52,7 +52,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: str
 
 
-class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
+class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What the grades of one doctor, or of several together, come to.
 
     Attributes:
@@ -63,7 +63,7 @@ class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
         failed: judgements that did not come, by the name of the failure; they are outside everything.
     """
 
-    metrics: dict[Aspect, Graded]
+    metrics: dict[Aspect, AspectMean]
     grades: dict[Aspect, dict[str, int]]
     length: dict[Aspect, float | None]
     failed: dict[str, int]
@@ -119,7 +119,7 @@ def summarise(
     protocol: Protocol = "readable",
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> Verdicts:
+) -> GradeSummary:
     """Returns the means with their errors; several judgements of one case are resampled together.
 
     Args:
@@ -137,14 +137,14 @@ def summarise(
         if protocol == "paper":
             counted += [(one.case, float(Grade.D)) for one in asked if one.grades[aspect] is None]
         mean = estimate([v for _, v in counted], clusters=[case for case, _ in counted], resamples=resamples, seed=seed)
-        metrics[aspect] = Graded(**msgspec.structs.asdict(mean), unreadable=len(asked) - len(graded))
+        metrics[aspect] = AspectMean(**msgspec.structs.asdict(mean), unreadable=len(asked) - len(graded))
         counts = Counter(grade.name for _, grade in graded)
         grades[aspect] = {letter: counts[letter] for letter in LETTERS}
         lengths[aspect] = spearman([[one.lengths.get(aspect) for one, _ in graded], [float(g) for _, g in graded]])[0][
             1
         ]
     failed = dict(Counter(one.failed for one in judgements if one.failed))
-    return Verdicts(metrics=metrics, grades=grades, length=lengths, failed=failed)
+    return GradeSummary(metrics=metrics, grades=grades, length=lengths, failed=failed)
 
 
 def unreadable(judgements: Sequence[Judgement]) -> list[Unreadable]:

@@ -28,7 +28,7 @@ _AMBIGUOUS = (State.AMBIGUOUS_INQUIRY, State.AMBIGUOUS_ADVICE)
 _INEFFECTIVE = (State.INEFFECTIVE_INQUIRY, State.INEFFECTIVE_ADVICE)
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient replied to one turn of a doctor.
 
     Attributes:
@@ -71,7 +71,7 @@ class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
     without_answer: int
 
 
-def score_reply(reply: Reply) -> dict[str, float]:
+def score_reply(reply: PatientReply) -> dict[str, float]:
     """Returns the metrics that speak of this reply's state, in percent; leaks may be negative.
 
     Raises:
@@ -101,7 +101,7 @@ def score_reply(reply: Reply) -> dict[str, float]:
     return values
 
 
-def summarise_replies(replies: Sequence[Reply], *, resamples: int = RESAMPLES, seed: int = 0) -> PatientSummary:
+def summarise_replies(replies: Sequence[PatientReply], *, resamples: int = RESAMPLES, seed: int = 0) -> PatientSummary:
     """Returns the six metrics over replies, by turn, and how the states were read; errors are over cases.
 
     Args:

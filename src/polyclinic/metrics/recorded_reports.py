@@ -65,23 +65,23 @@ class _Parts(msgspec.Struct):
     treatment: str | None = None
 
 
-class _Answer(msgspec.Struct):
+class _DoctorText(msgspec.Struct):
     diagnosis: str | None
     basis: str | None = None
     treatment: str | None = None
 
 
-class _Record(msgspec.Struct):
+class _PublishedReport(msgspec.Struct):
     patient_id: int | str
     reference_diagnosis: _Parts
-    doctor_diagnosis: _Answer
+    doctor_diagnosis: _DoctorText
     doctor_name: str = ""
     diagnosis_choice: str | None = None
     basis_choice: str | None = None
     treatment_choice: str | None = None
 
 
-_decoder = msgspec.json.Decoder(_Record)
+_decoder = msgspec.json.Decoder(_PublishedReport)
 
 
 def read_recorded_reports(path: Path) -> list[RecordedReport]:
@@ -108,7 +108,7 @@ def read_recorded_reports(path: Path) -> list[RecordedReport]:
     return reports
 
 
-def _decode(path: Path, number: int, text: str) -> _Record:
+def _decode(path: Path, number: int, text: str) -> _PublishedReport:
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
@@ -121,7 +121,7 @@ def _decode(path: Path, number: int, text: str) -> _Record:
         raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
 
 
-def _report(record: _Record, id: str, line: int) -> RecordedReport:
+def _report(record: _PublishedReport, id: str, line: int) -> RecordedReport:
     reference, answer = record.reference_diagnosis, record.doctor_diagnosis
     given = split_sections(answer.diagnosis or "")
     # Some doctors hand their sections in apart, as the reference does.

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from polyclinic.metrics.comparison import Compared
+from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import p_value
@@ -29,7 +29,7 @@ def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
         )
 
 
-def show_compared(screen: Console, compared: Sequence[Compared]) -> None:
+def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
     """Prints the paired differences, a table for every two doctors."""
     if not compared:
         screen.print("No case stands in two of the files: nothing can be compared in pairs.")

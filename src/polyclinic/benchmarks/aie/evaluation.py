@@ -21,8 +21,8 @@ from polyclinic.benchmarks.aie.studies import ByLength, BySource, actions_by_tur
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, State
-from polyclinic.metrics.comparison import Compared, compare
-from polyclinic.metrics.conversation import Score, Summary, score, summarise, unusable
+from polyclinic.metrics.comparison import MetricDifference, compare
+from polyclinic.metrics.conversation import ConversationSummary, Score, score, summarise, unusable
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
 from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate
@@ -48,7 +48,7 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    summary: Summary
+    summary: ConversationSummary
     mcqe: Estimate
     mcqe_failed: int
     by_length: dict[int, ByLength]
@@ -61,7 +61,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """All doctors, and every two of them on the cases that both have seen."""
 
     doctors: tuple[Doctor, ...]
-    comparisons: tuple[Compared, ...]
+    comparisons: tuple[MetricDifference, ...]
 
 
 async def evaluate(

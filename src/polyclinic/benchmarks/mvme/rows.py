@@ -15,7 +15,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.judges.failure_reasons import Reasons
 from polyclinic.language.language import Language
-from polyclinic.metrics.director import Protocol, Verdicts, summarise
+from polyclinic.metrics.director import GradeSummary, Protocol, summarise
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names
@@ -41,7 +41,7 @@ class Department(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     n: int
-    verdicts: Verdicts
+    verdicts: GradeSummary
     icd_f1: Estimate | None
 
 
@@ -66,7 +66,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     setting: Setting
-    verdicts: Verdicts
+    verdicts: GradeSummary
     icd: dict[Language, IcdSummary]
     qa: Estimate
     tests: Estimate
@@ -134,7 +134,7 @@ def _cause(visit: Visit | TeamVisit) -> str:
     return f"{failure.who}: {failure.error}" if failure is not None else str(visit.end)
 
 
-def _verdicts(graded: Sequence[Came], how: How) -> Verdicts:
+def _verdicts(graded: Sequence[Came], how: How) -> GradeSummary:
     judgements = [one.judgement for one in graded if one.judgement is not None]
     return summarise(judgements, protocol=how.protocol, seed=how.seed)
 

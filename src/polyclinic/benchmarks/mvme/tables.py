@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from polyclinic.benchmarks.mvme.evaluation import Evaluation
     from polyclinic.benchmarks.mvme.rows import Row
-    from polyclinic.metrics.director import Graded
+    from polyclinic.metrics.director import AspectMean
     from polyclinic.statistics.uncertainty import Estimate
 
 _TIES_SHOWN = 6
@@ -256,7 +256,7 @@ def _text(written: str) -> Any:
     return Text(plain(written))
 
 
-def _grade(graded: Graded | Estimate) -> str:
+def _grade(graded: AspectMean | Estimate) -> str:
     if graded.mean is None:
         return "–"
     return f"{graded.mean:.3f} ± {'–' if graded.stderr is None else f'{graded.stderr:.3f}'}"

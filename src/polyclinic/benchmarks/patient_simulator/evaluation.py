@@ -28,7 +28,7 @@ from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
 from polyclinic.language.language import Language, language_of
-from polyclinic.metrics.patient_replies import Reply
+from polyclinic.metrics.patient_replies import PatientReply
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -187,7 +187,7 @@ def compare(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Comparison:
     )
 
 
-def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[Reply]:
+def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[PatientReply]:
     """Returns what was replied, as the patient metrics take it; rows without a reply are left out.
 
     Args:
@@ -195,7 +195,7 @@ def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[Reply]:
         recorded: the replies of the set's own simulator in place of the patient's.
     """
     return [
-        Reply(
+        PatientReply(
             case=row.case,
             turn=row.question.turn,
             state=row.question.state,

@@ -18,7 +18,7 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel, LCSseq
 
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.metrics.icd.tables import Entry, category, english_entries, read_entries
+from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
 from polyclinic.metrics.icd.wording import name_wordings, title_wordings
 
 THRESHOLD = 0.5
@@ -73,7 +73,7 @@ class Titles:
         entries: the table. Where several codes are equally similar, the first wins, so its order decides.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[IcdEntry]) -> None:
         self._entries = entries
         # A title in its own words goes before another title's variant.
         self._rows: dict[str, list[int]] = {}

@@ -13,7 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 from polyclinic.metrics.icd.linking import THRESHOLD, Link
-from polyclinic.metrics.icd.tables import Entry, category
+from polyclinic.metrics.icd.tables import IcdEntry, category
 
 _NUMBER = re.compile(r"^\s*\d+[.、)]\s*", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[\n,，;；。、]")
@@ -26,7 +26,7 @@ def split_plainly(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def link_plainly(names: Iterable[str], entries: Sequence[Entry]) -> dict[str, tuple[Link, ...]]:
+def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str, tuple[Link, ...]]:
     """Links each name to the title with the highest normalised edit similarity; among equals, the first in the table.
 
     Args:

