@@ -22,7 +22,6 @@ INTERRUPTED = 130
 
 
 LEGACY = (
-    *("demo", "run", "report", "cases list", "cases check", "cases generate", "cases personas", "cases schema"),
     *("eval aie", "eval patient-simulator", "eval mvme", "eval reliability"),
     *("eval medqa", "eval medmcqa", "eval pubmedqa", "eval mmlu", "eval exam"),
     *("score aie", "score director", "score icd", "study ablation", "study experts", "study errors"),

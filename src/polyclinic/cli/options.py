@@ -15,7 +15,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.models.session import ModelOptions
 
@@ -34,7 +34,7 @@ Several = Parameter(consume_multiple=1)
 
 def between(least: float, most: float = inf) -> Parameter:
     """An option whose number is checked, and what is allowed said where it does not fit."""
-    allowed = f"{least:g} or more" if most == inf else f"{least:g} to {most:g}"
+    allowed = f"{least:,g} or more" if most == inf else f"{least:,g} to {most:,.15g}"
 
     def check(_: object, value: float | None) -> None:
         if value is not None and not least <= value <= most:
@@ -61,6 +61,8 @@ Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and no
 Seed = Annotated[int, Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
 Out = Annotated[Path | None, DIR]
 """Where results are written; each command says what it writes."""
+NewFile = Annotated[Path, FILE]
+Force = Annotated[bool, Parameter(help="Overwrite the file.")]
 Limit = Annotated[int | None, POSITIVE, Parameter(help="Only the first so many cases.")]
 MaxFailures = Annotated[
     float,
@@ -122,19 +124,14 @@ class TeamOptions:
 TEAM = TeamOptions()
 
 
-def at_least(least: float, **given: float | None) -> None:
-    """Checks options that count something.
-
-    Args:
-        least: the smallest value allowed.
-        given: the options by their names in Python; None where one was left out.
+def check_new(out: Path, *, force: bool) -> None:
+    """Checks that a file may be written: it is not there, or may be overwritten.
 
     Raises:
-        UserError: one is smaller.
+        BadInput: it is there.
     """
-    for name, value in given.items():
-        if value is not None and value < least:
-            raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {least:g} or more")
+    if out.is_file() and not force:
+        raise BadInput("the file exists; name another, or overwrite it with --force", path=out)
 
 
 def each_once(option: str, names: Sequence[str]) -> None:

@@ -4,41 +4,36 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
-from polyclinic.cli.minds import JsonOption
+from polyclinic.cli.options import FILE, Json
+from polyclinic.files import check_writable, write_text
+from polyclinic.hospital.record.export import Layout
+from polyclinic.hospital.record.export import export as write
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.report import figures, page
+from polyclinic.terminal.screen import console, print_json
 
 
 def report(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The folder of a run, as 'polyclinic run --out' makes it.")
-    ],
+    run: Annotated[Path, Parameter(help="The folder of a run, as 'polyclinic run --out' makes it.")],
+    /,
+    *,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Where to write; by default report.html, or the log, in the run's folder."
-        ),
+        Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the run's folder.")
     ] = None,
     export: Annotated[
-        Literal["jsonl", "parquet", "csv"] | None,
-        typer.Option("--export", help="Write the log in this layout, in place of the report."),
+        Layout | None, Parameter(metavar="LAYOUT", help="Write the log in this layout, in place of the report.")
     ] = None,
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
-    """Report on a run of the hospital: one HTML file with pictures and tables, also while the run goes on."""
-    from polyclinic.files import check_writable, write_text
-    from polyclinic.hospital.record.export import Layout
-    from polyclinic.hospital.record.export import export as write
-    from polyclinic.hospital.record.recorded import RecordedRun
-    from polyclinic.hospital.record.report import figures, page
-    from polyclinic.terminal.screen import console, print_json
-
+    """Writes the report, or the log, and prints what stands in it."""
     with RecordedRun(run) as recorded:
         if export is not None:
             path = out or run / f"happenings.{export}"
-            n = write(recorded, path, Layout(export))
+            n = write(recorded, path, export)
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:

@@ -3,186 +3,167 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
-import typer
+import msgspec
+from cyclopts import Group, Parameter
 
-from polyclinic.cli.minds import (
-    BaseUrlOption,
-    ConcurrencyOption,
-    DoctorOption,
-    ExaminerOption,
-    JsonOption,
-    KeyOption,
-    MaxCostOption,
-    MaxTokensOption,
-    PatientOption,
-    PriceOption,
-    TemperatureOption,
-    read_price,
+from polyclinic.cli.options import (
+    DIR,
+    FILE,
+    MIND,
+    MODELS,
+    POSITIVE,
+    Doctor,
+    Examiner,
+    Json,
+    MaxFailures,
+    Models,
+    Out,
+    Patient,
+    between,
 )
+from polyclinic.cli.run_progress import watching
+from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.files import make_folder
+from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.record.store import Store
+from polyclinic.hospital.running import document_of
+from polyclinic.hospital.running import run as run_hospital
+from polyclinic.hospital.simulation import LOOKAHEAD
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
+from polyclinic.models.session import read_price
+from polyclinic.players.minds import HUMAN
+from polyclinic.statistics.uncertainty import estimate
+from polyclinic.terminal.screen import console, note, print_json
 
-if TYPE_CHECKING:
-    from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.record.store import Store
-
-_TOWN = "The town and its hospital"
 _STAFF = "rules, scripted:FILE, or a model."
 
-_DAYS, _LOOKAHEAD = 7, 720
+_DAYS = 7
 
 _MOST_DAYS = 100 * 365
 """With --visits and without --days a run goes on until so many have come; a town that small never ends it otherwise."""
 
 
+@Parameter(name="*", group=Group("The town and its hospital", sort_key=5))
+@dataclass(frozen=True, kw_only=True)
+class Town:
+    """What a run is made of, beside who plays; None where it was left out."""
+
+    residents: Annotated[int | None, POSITIVE, Parameter(show_default="the hospital file's, 1,000 in ours")] = None
+    """How many live in the town."""
+    days: Annotated[int | None, POSITIVE, Parameter(show_default=f"{_DAYS}; with --visits until they have come")] = None
+    """Days until nobody falls ill any more."""
+    visits: Annotated[int | None, POSITIVE] = None
+    """Nobody sets out after so many visits."""
+    seed: Annotated[int | None, Parameter(show_default="0")] = None
+    """Of everything."""
+    hospital: Annotated[Path | None, FILE] = None
+    """A hospital file; ours by default."""
+    language: Annotated[Language | None, Parameter(show_default="en")] = None
+    """Of the town."""
+    examinations: Annotated[int | None, POSITIVE, Parameter(show_default="the hospital's")] = None
+    """At most so many a visit; the paper has 1."""
+    lookahead: Annotated[int | None, between(0), Parameter(show_default=f"{LOOKAHEAD}")] = None
+    """Minutes by which visits are computed ahead."""
+
+
+TOWN = Town()
+
+
 def run(
-    residents: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How many live in the town. [default: the hospital file's, 1,000 in ours]",
-            rich_help_panel=_TOWN,
-        ),
-    ] = None,
-    days: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help=f"Days until nobody falls ill any more. [default: {_DAYS}; with --visits until they have come]",
-            rich_help_panel=_TOWN,
-        ),
-    ] = None,
-    visits: Annotated[
-        int | None, typer.Option(min=1, help="Nobody sets out after so many visits.", rich_help_panel=_TOWN)
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything. [default: 0]", rich_help_panel=_TOWN)] = None,
-    hospital: Annotated[
-        Path | None, typer.Option(help="A hospital file; ours by default.", metavar="FILE", rich_help_panel=_TOWN)
-    ] = None,
-    language: Annotated[
-        Literal["en", "zh"] | None, typer.Option(help="Of the town. [default: en]", rich_help_panel=_TOWN)
-    ] = None,
-    examinations: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="At most so many a visit; the paper has 1. [default: the hospital's]", rich_help_panel=_TOWN
-        ),
-    ] = None,
-    lookahead: Annotated[
-        int | None,
-        typer.Option(min=0, help="Minutes by which visits are computed ahead. [default: 720]", rich_help_panel=_TOWN),
-    ] = None,
-    doctor: DoctorOption = "rules",
-    patient: PatientOption = "rules",
-    nurse: Annotated[
-        str, typer.Option(help=f"The nurse's mind: {_STAFF} human: you, at the terminal.", metavar="MIND")
-    ] = "rules",
-    pharmacist: Annotated[str, typer.Option(help=f"The pharmacist's mind: {_STAFF}", metavar="MIND")] = "rules",
-    examiner: ExaminerOption = "rules",
+    *,
+    town: Town = TOWN,
+    doctor: Doctor = "rules",
+    patient: Patient = "rules",
+    nurse: Annotated[str, MIND, Parameter(help=f"The nurse's mind: {_STAFF} human: you, at the terminal.")] = "rules",
+    pharmacist: Annotated[str, MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}")] = "rules",
+    examiner: Examiner = "rules",
     profiles: Annotated[
-        str, typer.Option(help="A model that writes those who fall ill; templates by default.", metavar="MODEL")
+        str, Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default.")
     ] = "",
     course: Annotated[
-        str, typer.Option(help="A model that says how illnesses go on; the knowledge by default.", metavar="MODEL")
+        str, Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default.")
     ] = "",
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes that compute visits; the log is the same for any number.")
+        int, POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
-    replicas: Annotated[int, typer.Option(min=1, help="Independent runs, with seeds from --seed on.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Keep the run in this folder.", metavar="DIR")] = None,
+    replicas: Annotated[int, POSITIVE, Parameter(help="Independent runs, with seeds from --seed on.")] = 1,
+    out: Annotated[Out, Parameter(help="Keep the run in this folder.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Take up the run in this folder; needs no other option.", metavar="DIR")
+        Path | None, DIR, Parameter(help="Take up the run in this folder; needs no other option.")
     ] = None,
-    json: JsonOption = False,
-    max_failures: Annotated[
-        float, typer.Option(min=0, max=100, help="Share of failed visits, in percent, above which the run has failed.")
-    ] = 5.0,
-    base_url: BaseUrlOption = None,
-    api_key_env: KeyOption = "OPENAI_API_KEY",
-    concurrency: ConcurrencyOption = None,
-    temperature: TemperatureOption = None,
-    max_tokens: MaxTokensOption = None,
-    max_cost: MaxCostOption = None,
-    price: PriceOption = None,
+    json: Json = False,
+    max_failures: MaxFailures = 5.0,
+    models: Models = MODELS,
 ) -> None:
-    """Let a town fall ill and a hospital treat it: triage, queues, consultations, recovery. One seed, one log."""
-    from polyclinic.cli.run_tables import show_replicas, show_run
-    from polyclinic.files import make_folder
-    from polyclinic.hospital.care.compute import Setup
-    from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.plan.file import read_hospital
-    from polyclinic.hospital.record.store import Store
-    from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.terminal.screen import console, print_json
+    """Runs the hospital once or several times, or goes on with a run that was kept.
 
-    if nurse == "human" and (workers > 1 or replicas > 1):
+    Raises:
+        PlayFailure: more visits failed than may.
+    """
+    if nurse == HUMAN and (workers > 1 or replicas > 1):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     if resume is not None:
-        given = (residents, days, visits, seed, hospital, language, examinations, lookahead, out)
-        if any(value is not None for value in given) or replicas > 1:
+        if town != TOWN or out is not None or replicas > 1:
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
-            document = store.summary or _go_on(store, workers, quiet=json)
-        documents = [document]
+            documents = [store.summary or _go_on(store, workers, quiet=json)]
     else:
-        described = read_hospital(hospital, read_knowledge())
-        first = 0 if seed is None else seed
-        documents = []
+        described = read_hospital(town.hospital, read_knowledge())
         if out is not None and replicas > 1:
             make_folder(out)
-        for number in range(first, first + replicas):
+        documents = []
+        for seed in range(town.seed or 0, (town.seed or 0) + replicas):
             configuration = Configuration(
                 hospital=described,
-                residents=residents or described.residents,
-                days=days or (_DAYS if visits is None else _MOST_DAYS),
-                visits=visits,
-                seed=number,
-                language=language or "en",
-                lookahead=_LOOKAHEAD if lookahead is None else lookahead,
+                residents=town.residents or described.residents,
+                days=town.days or (_DAYS if town.visits is None else _MOST_DAYS),
+                visits=town.visits,
+                seed=seed,
+                language=town.language or "en",
+                lookahead=LOOKAHEAD if town.lookahead is None else town.lookahead,
                 profiles=profiles,
                 course=course,
                 setup=Setup(
-                    seed=number,
+                    seed=seed,
                     doctor=doctor,
                     patient=patient,
                     nurse=nurse,
                     examiner=examiner,
                     pharmacist=pharmacist,
-                    max_examinations=examinations or described.examinations,
+                    max_examinations=town.examinations or described.examinations,
                     departments=described.departments,
-                    base_url=base_url,
-                    api_key_env=api_key_env,
-                    concurrency=concurrency,
-                    temperature=temperature,
-                    max_tokens=max_tokens,
-                    max_cost=max_cost,
-                    price=read_price(price),
+                    **{**asdict(models), "price": read_price(models.price)},
                 ),
             )
-            folder = out if out is None or replicas == 1 else out / f"seed-{number}"
+            folder = out if out is None or replicas == 1 else out / f"seed-{seed}"
             documents.append(_begin(configuration, folder, workers, quiet=json))
-    if json:
-        print_json(documents[0] if replicas == 1 else replicated(documents))
-    else:
-        screen = console()
-        for document in documents[: 1 if replicas == 1 else 0]:
-            show_run(screen, document)
-        if replicas > 1:
-            show_replicas(screen, replicated(documents))
-        folder = resume or out
-        if folder is not None:
-            typer.echo(f"Kept in {folder}. Pictures: polyclinic report {folder}", err=True)
+    _show(documents, json=json)
+    folder = resume or out
+    if folder is not None and not json:
+        note(f"Kept in {folder}. Pictures: polyclinic report {folder}")
     _check_failures(documents, max_failures)
+
+
+def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
+    document = documents[0] if len(documents) == 1 else replicated(documents)
+    if json:
+        print_json(document)
+    elif len(documents) == 1:
+        show_run(console(), document)
+    else:
+        show_replicas(console(), document)
 
 
 def _begin(configuration: Configuration, folder: Path | None, workers: int, *, quiet: bool) -> dict[str, Any]:
     """Runs from the beginning, and keeps the run where a folder is given."""
-    import msgspec
-
-    from polyclinic.hospital.record.store import Store
-
     if folder is None:
         return _held(configuration, None, workers, quiet=quiet)
     with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as store:
@@ -191,10 +172,6 @@ def _begin(configuration: Configuration, folder: Path | None, workers: int, *, q
 
 def _go_on(store: Store, workers: int, *, quiet: bool) -> dict[str, Any]:
     """Takes up a run that has not ended."""
-    import msgspec
-
-    from polyclinic.hospital.configuration import Configuration
-
     try:
         configuration = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
@@ -204,13 +181,9 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> dict[str, Any]:
 
 def _held(configuration: Configuration, store: Store | None, workers: int, *, quiet: bool) -> dict[str, Any]:
     """Runs, and returns what is printed and stored of it; says how to go on where it stops before its end."""
-    from polyclinic.cli.run_progress import watching
-    from polyclinic.hospital.running import document_of
-    from polyclinic.hospital.running import run as run_hospital
-
     again = "" if store is None else f"polyclinic run --resume {store.folder}"
     try:
-        with watching(configuration, quiet=quiet or configuration.setup.nurse == "human") as looks_on:
+        with watching(configuration, quiet=quiet or configuration.setup.nurse == HUMAN) as looks_on:
             came = asyncio.run(run_hospital(configuration, store=store, workers=workers, watching=looks_on))
     except BudgetSpent as spent:
         how = (
@@ -218,11 +191,11 @@ def _held(configuration: Configuration, store: Store | None, workers: int, *, qu
         )
         raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
     except KeyboardInterrupt:
-        typer.echo(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.", err=True)
+        note(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.")
         raise
     except PolyclinicError as error:
         if again and not isinstance(error, UserError):
-            typer.echo(f"When that is mended, go on with: {again}", err=True)
+            note(f"When that is mended, go on with: {again}")
         raise
     document = document_of(configuration, came)
     return document if store is None else store.finish(document)
@@ -230,8 +203,6 @@ def _held(configuration: Configuration, store: Store | None, workers: int, *, qu
 
 def replicated(documents: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns several runs and the means of what they say, with intervals over runs."""
-    from polyclinic.statistics.uncertainty import estimate
-
     shares = list(documents[0]["accuracy"])
     values = {f"accuracy.{name}": [d["accuracy"][name] for d in documents] for name in shares}
     values |= {name: [d[name] for d in documents] for name in ("visits", "recovered", "failed", "events")}
