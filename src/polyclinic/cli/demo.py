@@ -48,12 +48,7 @@ def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same t
     with watching(configuration, quiet=False) as looks_on:
         came = asyncio.run(run(configuration, watching=looks_on))
     show_run(screen, document_of(configuration, came))
-    program = Path(sys.argv[0])
-    if not program.is_absolute():
-        command = str(program)
-    else:
-        here = Path.cwd()
-        command = str(program.relative_to(here)) if program.is_relative_to(here) else program.name
+    command = _program(Path(sys.argv[0]))
     screen.print("\nTry next:")
     for line, what in (
         ("run --residents 2000 --days 30 --workers 2 --out town", "a month of a bigger town, kept in a folder"),
@@ -64,3 +59,12 @@ def demo(*, seed: Annotated[Seed, Parameter(help="The same seed gives the same t
     ):
         screen.print(f"  {command} {line}", style="bold cyan", soft_wrap=True)
         screen.print(f"      {what}")
+
+
+def _program(called: Path) -> str:
+    """Returns how this program is called from here."""
+    if called.name == "__main__.py":
+        return "python -m polyclinic"
+    if called.is_absolute() and not called.is_relative_to(Path.cwd()):
+        return called.name
+    return str(called.relative_to(Path.cwd()) if called.is_absolute() else called)
