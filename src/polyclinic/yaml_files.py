@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 import msgspec
 
@@ -24,12 +25,15 @@ T = TypeVar("T")
 def read_yaml(path: Path, kind: type[T]) -> T:
     """Reads a file that holds one YAML document of a type.
 
+    A field of type `re.Pattern[str]` holds a regular expression, or a list of them of which any may stand in a text.
+
     Raises:
         BadInput: the file cannot be read, is not YAML, or is not of the type; says where.
     """
     check_file(path)
     try:
-        return msgspec.convert(parse_yaml(decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), path=path)), kind)
+        data = parse_yaml(decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), path=path))
+        return msgspec.convert(data, kind, dec_hook=_pattern)
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     except msgspec.ValidationError as error:
@@ -37,6 +41,16 @@ def read_yaml(path: Path, kind: type[T]) -> T:
         raise BadInput(problem, path=path, field=field) from None
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
+
+
+def _pattern(kind: type, value: Any) -> re.Pattern[str]:
+    if get_origin(kind) is not re.Pattern:
+        raise NotImplementedError(f"nothing of type {kind} can be read from YAML")
+    alternatives = msgspec.convert(value, str | list[str])
+    try:
+        return re.compile(alternatives if isinstance(alternatives, str) else "|".join(alternatives))
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
 
 
 def parse_yaml(text: str) -> Any:

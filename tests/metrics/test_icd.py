@@ -165,7 +165,7 @@ def test_any_name_can_be_linked(name):
     for link in Titles(CHINESE[:6]).link(name):
         assert 0 <= link.similarity <= 1
         assert (link.code is not None) == (link.similarity >= THRESHOLD)
-    assert all(wording == wording.strip() for wording in name_wordings(name, chinese=True))
+    assert all(wording == wording.strip() for wording in name_wordings(name, "zh"))
 
 
 def by_name(names):

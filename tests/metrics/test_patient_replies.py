@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.events import State
+from polyclinic.language.language import LANGUAGES
+from polyclinic.metrics import keywords
 from polyclinic.metrics.keywords import says
 from polyclinic.metrics.patient_replies import (
     PATIENT_METRICS,
@@ -116,3 +118,8 @@ def test_agreement_is_bounded_and_alike_both_ways(pairs):
     assert sum(map(sum, found.confusion)) == found.n
     assert found.kappa == turned.kappa
     assert found.kappa is None or -1 <= found.kappa <= 1
+
+
+def test_the_kinds_of_words_are_the_same_in_every_language():
+    kinds = [sorted(keywords.read_keywords(language)) for language in LANGUAGES]
+    assert kinds[0] == kinds[1] == ["compliance", "denial", "focus", "guidance"]

@@ -1,52 +1,28 @@
 """The words by which a patient's reply is told to deny, comply, call back to the matter, or ask for more.
 
-The published lists are Chinese; these are our own, one a language, and small on purpose.
+The published lists are Chinese; these are our own, `keywords.en.yaml` and `keywords.zh.yaml`, and small on purpose.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from pathlib import Path
 
 from polyclinic.language.language import Language
-
-_WORDS: dict[str, dict[Language, str]] = {
-    "denial": {
-        "zh": "没 不 无 未 否",
-        "en": "no, not, none, never, nothing, nobody, neither, nor, without, cannot, unaware, unsure, unknown, deny, "
-        "don't, doesn't, didn't, haven't, hasn't, hadn't, isn't, aren't, wasn't, weren't, can't, couldn't, won't",
-    },
-    "compliance": {
-        "zh": "我会 好的 按照 按您 听从 听您 遵 配合 照做 接受 同意 愿意 安排 马上去 尽快去 去做",
-        "en": "i will, i'll, okay, ok, all right, alright, follow, agree, willing, arrange, schedule, get it done, "
-        "get that done, get them done, go ahead, as you say, as you suggest, as you advise, as you recommend",
-    },
-    "focus": {
-        "zh": "网络 网上 线上 在线 互联网 远程 屏幕 视频 看不到 看不见 面对面 不在现场 无法做 没办法做 病情 "
-        " 问诊 看病 病症 健康问题 健康状况 我的健康 我的症状 正题 话题 专注 聚焦 关注 回到 无关 有什么关系",
-        "en": "online, internet, remote, remotely, virtual, virtually, video, screen, chat, over the phone, see me, "
-        "in person, my condition, my health, my illness, my symptoms, my case, my problem, medical, consultation, "
-        "focus, stick to, stay on, back to, get back, come back, off topic, topic, why i came, why i'm here, relevant, "
-        "irrelevant, to do with",
-    },
-    "guidance": {
-        "zh": "具体 详细 明确 详尽 细致 仔细说 说清楚 讲清楚 问清楚 哪 指的是 是指 什么意思 "
-        "怎么理解 举个例子 解释一下 说明一下",
-        "en": "specific, specifically, specify, more precise, more detail, more detailed, in detail, details, clarify, "
-        "be clearer, more clearly, explain, elaborate, which, what kind, what kinds, what sort, what type, what types, "
-        "what exactly, what do you mean, what you mean, what in particular, in particular, for example, narrow",
-    },
-}
+from polyclinic.yaml_files import read_yaml
 
 
-def _pattern(words: str, language: Language) -> re.Pattern[str]:
+@functools.cache
+def read_keywords(language: Language) -> dict[str, re.Pattern[str]]:
+    """Reads the words of a language, by what they tell."""
+    words = read_yaml(Path(__file__).with_suffix(f".{language}.yaml"), dict[str, list[str]])
+    any_of = {kind: "|".join(map(re.escape, several)) for kind, several in words.items()}
     if language == "zh":
-        return re.compile("|".join(map(re.escape, words.split())))
-    return re.compile(rf"\b(?:{'|'.join(re.escape(word.strip()) for word in words.split(','))})\b", re.IGNORECASE)
-
-
-_PATTERNS = {(kind, language): _pattern(w, language) for kind, words in _WORDS.items() for language, w in words.items()}
+        return {kind: re.compile(pattern) for kind, pattern in any_of.items()}
+    return {kind: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for kind, pattern in any_of.items()}
 
 
 def says(kind: str, text: str, language: Language) -> bool:
     """Returns whether a reply holds a word of a kind: `denial`, `compliance`, `focus` or `guidance`."""
-    return _PATTERNS[kind, language].search(text.replace("’", "'")) is not None
+    return read_keywords(language)[kind].search(text.replace("’", "'")) is not None

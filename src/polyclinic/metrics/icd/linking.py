@@ -1,7 +1,7 @@
 """Links names of diseases to the titles of ICD-10 by fuzzy match (ai-hospital §3.2).
 
 The paper links what is more similar than 0.5 and does not say which similarity it takes. Here it is one of letters and
-of words, after both sides were brought to one wording (`icd_wording`).
+of words, after both sides were brought to one wording (`wording`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rapidfuzz.distance import Indel, LCSseq
 
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
-from polyclinic.metrics.icd.wording import name_wordings, title_wordings
+from polyclinic.metrics.icd.wording import name_wordings, read_wording, title_wordings
 
 THRESHOLD = 0.5
 _CANDIDATES = 80  # titles with the most in common; only their letters are compared
@@ -32,12 +32,6 @@ _COVERED = 0.7  # how much of a name the titles in it must make up
 _SHORTEST = 3  # characters of a title that is looked for inside a name
 _PERCENT = 100
 _LATIN = re.compile(r"[a-z0-9%+]+")
-_JOINT = re.compile(r"伴|及|和|、|\bwith\b|\band\b|\bdue to\b|\bcomplicated by\b|\bsecondary to\b|,")
-# Words that make another disease of a name; a title that has other ones than the name is less like it.
-_QUALIFIERS = re.compile(
-    "先天性|新生儿|妊娠|陈旧性|创伤性|恶性|良性|急性|慢性|药物|糖尿病|高血压|术后|后遗症|结核|梅毒|儿童|产褥|家族|遗传|原发|继发"
-    "|congenital|newborn|pregnancy|traumatic|malignant|benign|acute|chronic|drug|tubercul|syphili|sequelae|secondary"
-)
 
 Numbers = NDArray[np.float64]
 
@@ -77,8 +71,9 @@ class Titles:
         self._entries = entries
         # A title in its own words goes before another title's variant.
         self._rows: dict[str, list[int]] = {}
-        self._chinese = 2 * sum(is_chinese(entry.title) for entry in entries) > len(entries)
-        wordings = [title_wordings(entry.title, chinese=self._chinese) for entry in entries]
+        chinese = sum(is_chinese(entry.title) for entry in entries)
+        self._language: Language = "zh" if 2 * chinese > len(entries) else "en"
+        wordings = [title_wordings(entry.title, self._language) for entry in entries]
         for version in range(max(map(len, wordings), default=0)):
             for row, versions in enumerate(wordings):
                 if version < len(versions):
@@ -100,7 +95,8 @@ class Titles:
         self._sums = np.zeros(n)
         for part, found in self._places.items():
             self._sums[found] += self._weights[part]
-        self._qualifiers = [frozenset(_QUALIFIERS.findall(wording)) for wording in self._wordings]
+        self._qualifying = read_wording(self._language).qualifiers
+        self._qualifiers = [frozenset(self._qualifying.findall(wording)) for wording in self._wordings]
         self._found: dict[str, Link] = {}
 
     def link_all(self, names: Iterable[str]) -> dict[str, tuple[Link, ...]]:
@@ -120,7 +116,7 @@ class Titles:
         Returns:
             One link a disease, at least one unless the name says nothing.
         """
-        wordings = name_wordings(name, chinese=self._chinese)
+        wordings = name_wordings(name, self._language)
         if not wordings:
             return ()
         for wording in wordings:
@@ -128,7 +124,8 @@ class Titles:
                 return (self._best(wording),)
         barest = wordings[-1]
         readings: list[tuple[Link, ...]] = [(self._best(barest),)]
-        joined = [part for text in _JOINT.split(barest) for part in name_wordings(text, chinese=self._chinese)[-1:]]
+        joints = read_wording(self._language).joints
+        joined = [part for text in joints.split(barest) for part in name_wordings(text, self._language)[-1:]]
         if len(joined) > 1:
             readings.append(tuple(self._best(part) for part in joined))
         best = max(readings, key=lambda links: sum(link.similarity for link in links) / len(links))
@@ -199,7 +196,7 @@ class Titles:
         raised; for every word that makes another disease of it and stands in one of the two only, it is lowered.
         """
         titles = [self._wordings[place] for place in places]
-        if self._chinese:
+        if self._language == "zh":
             letters = process.cdist([wording], titles, scorer=Indel.normalized_similarity, dtype=np.float64)[0]
             common = process.cdist([wording], titles, scorer=LCSseq.similarity, dtype=np.float64)[0]
             contained = common == np.minimum([len(title) for title in titles], len(wording))
@@ -209,7 +206,7 @@ class Titles:
             contained = np.array([words <= set(title.split()) or words >= set(title.split()) for title in titles])
         similarity: Numbers = (letters + overlap) / 2
         similarity += _CONTAINED * contained * (1 - similarity)
-        own = frozenset(_QUALIFIERS.findall(wording))
+        own = frozenset(self._qualifying.findall(wording))
         unlike = np.array([len(own ^ self._qualifiers[place]) for place in places])
         return np.clip(similarity - _QUALIFIED * unlike, 0.0, _EXACT)
 
