@@ -3,61 +3,23 @@
 With `--check` it writes nothing and fails where a file is not what it would write.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 
 from polyclinic.cases.case import case_schema
+from polyclinic.cli.commands import APP
 from polyclinic.knowledge.knowledge import SEVERITIES, Knowledge, read_knowledge
 
 DOCS = Path(__file__).parent
-COMMANDS = (
-    ("",),
-    ("demo",),
-    ("run",),
-    ("report",),
-    ("consult",),
-    ("replay",),
-    ("cases", "list"),
-    ("cases", "check"),
-    ("cases", "generate"),
-    ("cases", "personas"),
-    ("cases", "schema"),
-    ("eval", "aie"),
-    ("eval", "mvme"),
-    ("eval", "patient-simulator"),
-    ("eval", "reliability"),
-    ("eval", "medqa"),
-    ("eval", "exam"),
-    ("study", "ablation"),
-    ("study", "experts"),
-    ("study", "errors"),
-    ("score", "aie"),
-    ("score", "director"),
-    ("score", "icd"),
-    ("check",),
-    ("models", "install"),
-)
 MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"
 
 
 def command_line() -> str:
-    """Returns every command's help."""
-    parts = [MADE, "# The command line\n"]
-    for command in COMMANDS:
-        words = [word for word in command if word]
-        shown = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "polyclinic", *words, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "LANG": "C.UTF-8"},
-        ).stdout
-        text = "\n".join(line.rstrip() for line in shown.strip().splitlines())
-        parts.append(f"## `{' '.join(['polyclinic', *words])}`\n\n```text\n{text}\n```\n")
-    return "\n".join(parts)
+    """Returns every command with its options."""
+    shown = APP.generate_docs(output_format="markdown", recursive=True)
+    return f"{MADE}\n{shown.replace('# polyclinic', '# The command line', 1)}"
 
 
 def knowledge_pages(knowledge: Knowledge) -> str:
@@ -113,7 +75,7 @@ def main() -> None:
     }
     stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
     if "--check" in sys.argv:
-        # How help is laid out is for typer and rich to say, and differs between their versions.
+        # How help is laid out is for cyclopts to say, and differs between its versions.
         stale = [name for name in stale if name != "command-line.md"]
         if stale:
             sys.exit(f"stale: {', '.join(stale)}; run: make docs")

@@ -50,6 +50,9 @@ def _default(value: object) -> str | None:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+_OPTION = Parameter(negative=(), show_default=_default)  # --json has no --no-json
+
+
 def _app() -> App:
     made = App(
         name="polyclinic",
@@ -58,7 +61,7 @@ def _app() -> App:
         help_format="plaintext",
         version=f"polyclinic {__version__}",
         version_flags=["--version"],
-        default_parameter=Parameter(negative=(), show_default=_default),  # --json has no --no-json
+        default_parameter=_OPTION,
         group_parameters=Group("Options", sort_key=0),
         result_action="return_value",
         suppress_keyboard_interrupt=False,
@@ -66,7 +69,8 @@ def _app() -> App:
     for place, (words, line) in enumerate(COMMANDS.items()):
         group, _, name = words.rpartition(" ")
         if group and group not in made:
-            made.command(App(name=group, help=f"{_GROUPS[group]}\n\n{_NEVER}", version_flags=[], sort_key=place))
+            summary = f"{_GROUPS[group]}\n\n{_NEVER}"
+            made.command(App(name=group, help=summary, version_flags=[], default_parameter=_OPTION, sort_key=place))
         where, _, told = line.partition(" ")
         parent = made[group] if group else made
         parent.command(f"polyclinic.cli.{where}", name=name, help=told, sort_key=place)
