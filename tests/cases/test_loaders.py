@@ -4,12 +4,14 @@ import json
 import os
 import re
 import threading
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyclinic import doors
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import LAYOUTS, find_case, read_cases, recognise, write_cases
 from polyclinic.cases.loaders.choices import read_keys, read_options
@@ -355,7 +357,7 @@ def test_missing_file_and_directory(tmp_path):
         list(read_cases(tmp_path / "none.jsonl"))
     with pytest.raises(BadInput, match="this is a directory"):
         list(read_cases(tmp_path))
-    with pytest.raises(BadInput, match=r"no layout is called 'agentclinik'; there are polyclinic, agentclinic"):
+    with pytest.raises(BadInput, match=r"no layout is called 'agentclinik'; did you mean agentclinic\? there are polyclinic, agentclinic"):
         read_cases(tmp_path / "none.jsonl", layout="agentclinik")
 
 
@@ -445,3 +447,67 @@ def test_published_physical_examinations_lose_no_word(shared_data):
         for line in record["medical_record"]["查体"].splitlines():
             for clause in line.replace("。", "，").split("，"):
                 assert clause.split(":")[-1].split("：")[-1].strip(" -") in spoken
+
+
+DOOR = """
+from polyclinic import doors
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+
+def rows(record: dict, order: int) -> Case:
+    return Case(
+        id=str(order),
+        record=Record(presentation=Presentation(complaint=record["why"])),
+        truth=Truth(diagnoses=(Diagnosis(name=record["what"]),)),
+    )
+
+def one_parameter(record):
+    return rows(record, 1)
+
+def nothing(record, order):
+    return None
+
+number = 3
+"""
+
+
+def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
+    door, file = tmp_path / "door.py", tmp_path / "cases.jsonl"
+    door.write_text(DOOR)
+    file.write_text('{"why": "A cough", "what": "COVID-19"}\n\n{"why": "A cold"}\n')
+    cases = read_cases(file, layout=f"{door}:rows")
+    first = next(cases)
+    assert (first.id, first.presentation.complaint) == ("1", "A cough")
+    with pytest.raises(BadInput, match=r"line 3: layout .*door.py:rows raised KeyError: 'what'"):
+        next(cases)
+    for name, says in {
+        f"{door}:one_parameter": "does not take a record and its order (too many positional arguments)",
+        f"{door}:number": "is a int; a layout is a function (record: dict, order: int) -> Case",
+        f"{door}:none": "holds no 'none'; it has: rows",
+        f"{tmp_path}/none.py:rows": "no such file",
+        "agentclinc": "no layout is called 'agentclinc'; did you mean agentclinic? there are polyclinic, agentclinic",
+    }.items():
+        with pytest.raises(BadInput) as caught:
+            read_cases(file, layout=name)
+        assert says in str(caught.value)
+    assert "line 1: layout" in complaint("cases", "list", file, "--layout", f"{door}:nothing")
+    checked = json.loads(run("cases", "check", file, "--layout", f"{door}:rows", "--json", code=2).stdout)
+    assert (checked["n"], checked["unreadable"], checked["layout"]) == (1, 1, f"{door}:rows")
+    file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
+    seen = json.loads(run("consult", "--case", f"{file}#1", "--layout", f"{door}:rows", "--json").stdout)
+    assert seen["truth"]["diagnoses"] == [{"name": "COVID-19"}]
+
+
+def test_a_layout_of_an_installed_package(monkeypatch, tmp_path):
+    (tmp_path / "layout_of_theirs.py").write_text(DOOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    theirs = EntryPoint("theirs", "layout_of_theirs:rows", "polyclinic.layouts")
+    monkeypatch.setattr(doors, "_installed", lambda group: {"theirs": (theirs,)})
+    file = tmp_path / "cases.jsonl"
+    file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
+    assert [case.truth.diagnoses[0].name for case in read_cases(file, layout="theirs")] == ["COVID-19"]
+    with pytest.raises(BadInput, match=r"tor, theirs, and FILE\.py:NAME"):
+        read_cases(file, layout="somebody")

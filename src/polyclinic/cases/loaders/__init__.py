@@ -1,10 +1,12 @@
 """The layouts that case files come in, ours and those of published data sets.
 
-`read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id.
+`read_cases` reads any of them; `write_cases` writes ours; `find_case` picks one case by its id. A layout of somebody
+else's is a function like `Loader`, named as `path/to/file.py:function` or by an entry point (see `doors`).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import msgspec
 from rapidfuzz import fuzz, process
 
+from polyclinic import doors
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, polyclinic_layout, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
@@ -31,7 +34,7 @@ __all__ = [
 ]
 
 Loader = Callable[[dict[str, Any], int], Case]
-"""Makes a case of one record; gets the record and how manieth of its file it is. Raises BadInput without a place."""
+"""Makes a case of one record; gets the record and which of its file it is, from 1. Raises BadInput without a place."""
 
 LAYOUTS: dict[str, Loader] = {
     "polyclinic": polyclinic_layout.load,
@@ -50,6 +53,7 @@ _SIGNS = {
     "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
 }
 _SHOWN = 8
+_NEAR = 60  # percent of the letters
 
 
 def read_cases(path: Path, *, layout: str | None = None) -> Iterator[Case]:
@@ -57,7 +61,7 @@ def read_cases(path: Path, *, layout: str | None = None) -> Iterator[Case]:
 
     Args:
         path: JSON lines, one JSON array, or one JSON object.
-        layout: a name in `LAYOUTS`; by default the first record tells.
+        layout: a name in `LAYOUTS`, or of somebody else's; by default the first record tells.
 
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
@@ -72,8 +76,27 @@ def check_layout(layout: str | None) -> None:
     Raises:
         BadInput: there is no such layout; lists those there are.
     """
-    if layout is not None and layout not in LAYOUTS:
-        raise BadInput(f"no layout is called {layout!r}; there are {', '.join(LAYOUTS)}")
+    if layout is not None:
+        _find_loader(layout)
+
+
+def _find_loader(layout: str) -> Callable[..., object]:
+    if layout in LAYOUTS:
+        return LAYOUTS[layout]
+    found = doors.find(layout, "layouts")
+    if found is None:
+        there = [*LAYOUTS, *doors.offered("layouts")]
+        near = process.extractOne(layout, there, scorer=fuzz.ratio, score_cutoff=_NEAR)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise BadInput(f"no layout is called {layout!r}; {meant}there are {', '.join(there)}, and FILE.py:NAME")
+    needed = "a layout is a function (record: dict, order: int) -> Case"
+    if not callable(found):
+        raise BadInput(f"layout {layout} is a {type(found).__name__}; {needed}")
+    try:
+        inspect.signature(found).bind({}, 1)
+    except TypeError as error:
+        raise BadInput(f"layout {layout} does not take a record and its order ({error}); {needed}") from None
+    return found
 
 
 def _read(path: Path, layout: str | None) -> Iterator[Case]:
@@ -119,7 +142,7 @@ def load_element(element: Element, layout: str, *, record: dict[str, Any] | None
 
     Args:
         element: where it stands, and its JSON.
-        layout: a name in `LAYOUTS`.
+        layout: its name.
         record: the element decoded, where that has been done.
 
     Raises:
@@ -127,13 +150,19 @@ def load_element(element: Element, layout: str, *, record: dict[str, Any] | None
     """
     record = element.fields() if record is None else record
     try:
-        case = LAYOUTS[layout](record, element.order)
+        case = _find_loader(layout)(record, element.order)
     except BadInput as error:
         problem = error.problem
         looks_like = _recognised(record)
         if looks_like not in {None, layout}:
             problem += f"; this is read as layout {layout}, and looks like layout {looks_like} (--layout {looks_like})"
         raise element.bad(problem, error.field) from None
+    except Exception as error:
+        if layout in LAYOUTS:
+            raise
+        raise element.bad(f"layout {layout} raised {type(error).__name__}: {error}") from error
+    if not isinstance(case, Case):
+        raise element.bad(f"layout {layout} made a {type(case).__name__} of it, and no Case")
     if not case.id.strip():
         raise element.bad("a case needs an id", "$.id")
     if not case.presentation.complaint.strip():
