@@ -357,7 +357,7 @@ def test_missing_file_and_directory(tmp_path):
         list(read_cases(tmp_path / "none.jsonl"))
     with pytest.raises(BadInput, match="this is a directory"):
         list(read_cases(tmp_path))
-    with pytest.raises(BadInput, match=r"no layout is called 'agentclinik'; did you mean agentclinic\? there are polyclinic, agentclinic"):
+    with pytest.raises(BadInput, match=r"'agentclinik'; did you mean agentclinic\? there are polyclinic, agentclinic"):
         read_cases(tmp_path / "none.jsonl", layout="agentclinik")
 
 
