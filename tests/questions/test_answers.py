@@ -35,6 +35,7 @@ TWINS = question(["Angiogram", "Sialogram", "Angiogram", "Tomogram"])
 ZH = question(["阿司匹林", "B超检查", "二甲双胍", "胰岛素"], stem="首选哪项？", language="zh")
 ZH_WRONG = question(["阿司匹林", "肝素", "二甲双胍", "胰岛素"], stem="下列哪项是错误的？", language="zh")
 ZH_YES = question({"是": "是", "否": "否", "不确定": "不确定"}, language="zh")
+GOUT = question(["Gout", "Septic arthritis", "Gouty nephropathy", "Pseudogout"], stem="What is the matter?")
 SIGNS = question(["Fever", "Rash", "Cough", "Joint pain", "Night sweats"], several=True)
 ZH_SIGNS = question(["发热", "皮疹", "咳嗽", "关节痛", "盗汗"], language="zh", several=True)
 
@@ -153,6 +154,16 @@ READ = [
     (NESTED, "Answer: none of the above.", "D"),
     (TWINS, "Answer: C", "C"),
     (TWINS, "C. Angiogram", "C"),
+    # an option's text as the most likely diagnosis, the best treatment
+    (GOUT, "The most likely diagnosis is gout.", "A"),
+    (GOUT, "The most likely diagnosis is **gout**, given the crystals.", "A"),
+    (GOUT, "The most likely diagnosis is gouty nephropathy.", "C"),
+    (GOUT, "The correct diagnosis here is septic arthritis because of the fever.", "B"),
+    (GOUT, "The most likely diagnosis in this patient is D.", "D"),
+    (GOUT, "The most likely diagnosis is gout. Wait, no: the most likely diagnosis is pseudogout.", "D"),
+    (GOUT, "The most likely diagnosis is gout.\nAnswer: B", "B"),
+    (GOUT, "The best answer is gout, not pseudogout.", "A"),
+    (DRUGS, "The best treatment would be metformin.", "B"),
     # Chinese
     (ZH, "答案：C", "C"),
     (ZH, "答案:Ｃ", "C"),
@@ -300,6 +311,18 @@ UNREADABLE = [
     (NESTED, "Answer: pneumonia or acute bronchitis"),
     (TWINS, "Angiogram"),
     (question(["ac", "a", "ad", "ab"]), "The answer is a."),
+    (GOUT, "The most likely diagnosis is not gout."),
+    (GOUT, "The most likely diagnosis isn't gout."),
+    (GOUT, "The most likely diagnosis is gout with tophi."),
+    (GOUT, "The most likely diagnosis is gout or pseudogout."),
+    (GOUT, "The most likely diagnosis is acute gout."),
+    (GOUT, "The most likely diagnosis is gout?"),
+    (GOUT, "The second most likely diagnosis is gout."),
+    (GOUT, "The least likely diagnosis is gout."),
+    (GOUT, "I do not think that the most likely diagnosis is gout."),
+    (GOUT, "If she were young, the most likely diagnosis would be gout."),
+    (GOUT, "The most likely diagnosis is gout. The most likely diagnosis is pseudogout."),
+    (GOUT, "What is the most likely diagnosis?"),
     (ZH, "我不确定。"),
     (ZH, "不选C"),
     (ZH, "答案不是C。"),

@@ -4,8 +4,9 @@ A reply is read from its *statements*: places where it says which option it take
 
 1. **final**: `\boxed{B}`, `{"answer": "B"}`, `<answer>B</answer>`, "Final answer: B", and a line that begins with
    "Answer:" or "答案：";
-2. **answer**: "the answer is B", "I choose B", "故选 B";
-3. **remark**: "B is correct", "it is B", "so, B", and a first or last line that is an answer by itself.
+2. **answer**: "the answer is B", "I choose B", "故选 B", "B is the best option";
+3. **remark**: "the most likely diagnosis is gout", "B is correct", "it is B", "so, B", and a first or last line that is
+   an answer by itself.
 
 A statement names keys, an option's text in full, or a key with its own text; a key wins over an equal text, a longer
 text over one inside it, and a key with another option's text says nothing. Thoughts (`<think>`), negations ("not B"),
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
 
 import msgspec
@@ -30,7 +31,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
 from polyclinic.questions.formats import FINAL_LINE, AnswerFormat, show_form, write_answer
 from polyclinic.questions.json_answers import json_answers
-from polyclinic.questions.options import Options, Said, plain
+from polyclinic.questions.mentions import Mentions, Reading, plain
 from polyclinic.questions.shown import option_lines
 
 __all__ = ["FINAL_LINE", "AnswerFormat", "read_answer", "show_form", "write_answer"]
@@ -41,42 +42,38 @@ LONGEST_STATEMENT = 2_000
 MOST_STATEMENTS = 200
 """What says more often which option it takes goes round in a loop."""
 
-_THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.DOTALL)
 # Some chat templates open the block in the prompt, so that the reply holds only its end.
-_THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|thought)>", re.DOTALL)
+_THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>|\A.*</(?:think|thinking|thought)>", re.DOTALL)
 _THOUGHT_OPEN = re.compile(r"<(?:think|thinking|thought)>")
-_BOXED = re.compile(r"\$*\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}\$*")
-_TAGGED = re.compile(r"<(answer|final_answer)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_MARKED_BY_SIGNS = re.compile(
+    r"\$*\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}\$*|(?i:<(?P<tag>answer|final_answer)>(.*?)</(?P=tag)>)", re.DOTALL
+)
 _TYPESET = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}")
 
-_ADJECTIVES = r"(?:(?:single|one|most|correct|right|best|final|likely|appropriate|suitable|accurate|overall)\s+)"
-_ANSWER = re.compile(
-    rf"""\b(?:(?P<adjectives>{_ADJECTIVES}+)(?:answer|option|choice|response)|answer|ans|choice|option|vote|decision|verdict|selection|conclusion|final(?=\s*:))s?
-        (?:\s+(?:to|for|here|in)\b[^.:;?!\n]{{0,60}}?)?
-        (?:\s*(?::|=|->|→|\s-(?=\s))|\s+(?:is|are|(?:would|should|must|has\s+to)\s+be)\b\s*:?)
+_ADJECTIVES = (
+    r"(?:(?:single|one|most|correct|right|best|final|likely|appropriate|suitable|accurate|overall|probable)\s+)"
+)
+_IS = r"(?:\s+(?:is|are|(?:would|should|must|has\s+to)\s+be)\b\s*:?)"
+_ANNOUNCED = re.compile(
+    rf"""\b(?:(?P<adjectives>{_ADJECTIVES}+)(?:answer|option|choice|response)|answer|ans|choice|option|vote|decision|verdict|selection
+        |conclusion|final(?=\s*:))s?(?:\s+(?:to|for|here|in)\b[^.:;?!\n]{{0,60}}?)?(?:\s*(?::|=|->|→|\s-(?=\s))|{_IS})
         |(?:(?P<zh>最终|正确|最佳|最后)的?)?(?:答案|答)】?(?:应该?|就)?(?:(?:是|为|选|包括)?[:]|是|为|选|包括)
         |答案】?[ ]*(?=[A-Z(])|(?<!不)正确选项(?:是|为|有|[:])+|(?<!不)(?P<true>正确的(?:选项)?(?:是|为|有|[:])+)
         |(?<![不能选])(?:^|(?<=[\s,。;:!(、])|故|应该?|因此|所以|则|我|本题|此题|综上|最后|最终|直接|首|宜|当|据此|由此|认为|觉得|改|改为)+
-         选(?![项用出取修手中定])择?[:]?""",
+         选(?![项用出取修手中定])择?[:]?
+        |(?P<headline>^[ \t]*(?:(?:the\s+)?(?:final\s+)?answer|(?:最终)?答案)[ \t]*$)""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_OPTIONS = re.compile(r"\W*(?:answer\s+)?(?:option|choice)s", re.IGNORECASE)
-_HEADLINE = re.compile(
-    r"^[ \t]*(?:the\s+)?(?:final\s+)?answer[ \t]*$|^[ \t]*(?:最终)?答案[ \t]*$", re.IGNORECASE | re.MULTILINE
-)
-_CHOICE = re.compile(
-    r"""\b(?:i|we)(?:'d|'ll|\s+would|\s+will|\s+shall)?(?:\s+(?:therefore|thus|still|finally|now|then))?
+_CHOSEN = re.compile(
+    rf"""\b(?:i|we)(?:'d|'ll|\s+would|\s+will|\s+shall)?(?:\s+(?:therefore|thus|still|finally|now|then))?
         \s+(?:choose|pick|select|go\s+with|opt\s+for|answer|say|vote(?:\s+for)?|meant?)\b(?:\s+with)?
-        |\bi(?:'m|\s+am)\s+going\s+with\b|\bcorrection\s*:|\bshould\s+be\b|而是|改为|改选|更正为?:?|应该?是|应为""",
+        |\bi(?:'m|\s+am)\s+going\s+with\b|\bcorrection\s*:|\bshould\s+be\b|而是|改为|改选|更正为?:?|应该?是|应为
+        |(?P<opinion>\b(?:i|we)\s+(?:think|believe)(?:\s+that)?(?:\s+it(?:'s|\s+is))?
+        |\b(?:it|this)(?:'s|\s+is|\s+must\s+be|\s+has\s+to\s+be)(?=\s))
+        |(?P<so>\b(?:therefore|thus|hence|so|in\s+conclusion|in\s+summary)\b\s*[,:]?|(?:因此|所以|综上)[,:]?)
+        |(?P<named>\bthe\s+(?:single\s+)?{_ADJECTIVES}+(?:diagnosis|treatment|management|therapy|drug|cause)
+        (?:\s+(?:here|(?:for|in)\s+th(?:is|e)\s+(?:patient|case|question)))?{_IS})""",
     re.VERBOSE | re.IGNORECASE,
-)
-_OPINION = re.compile(
-    r"""\b(?:i|we)\s+(?:think|believe)(?:\s+that)?(?:\s+it(?:'s|\s+is))?
-        |\b(?:it|this)(?:'s|\s+is|\s+must\s+be|\s+has\s+to\s+be)(?=\s)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_SO = re.compile(
-    r"\b(?:therefore|thus|hence|so|in\s+conclusion|in\s+summary)\b\s*[,:]?|(?:因此|所以|综上)[,:]?", re.IGNORECASE
 )
 _VERDICT = re.compile(
     rf"""\s+(?:is|are|would\s+be|must\s+be)\s+(?:(?:thus|therefore|clearly|indeed|still)\s+)*(?:the\s+|my\s+|our\s+)?
@@ -85,21 +82,20 @@ _VERDICT = re.compile(
         |(?:均|都|是|为|最)*(?:正确|最佳|最合适|最恰当)的?(?P<zh>答案|选项)?(?=\s*(?:[。.,;!\n]|$))""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[.!?;:,。、]\s*|\b(?:that|so|and|but)\s+|故|因此|所以")
 # Where the question asks for what is wrong, a right option is not the answer.
 _ASKS_WRONG = re.compile(r"\b(?:not|except|incorrect|false|wrong|least)\b|不|错误|除|非", re.IGNORECASE)
+_OPTIONS = re.compile(r"\W*(?:answer\s+)?(?:option|choice)s", re.IGNORECASE)
 
 _UNBELIEVED = re.compile(
     r"""(?:\bnot|n't|\bdoubt|\bnever|\bwhy|\bwhether|\bif|\bunsure|\buncertain|不|不认为|并非|不能|不应该?|难以|是否|别|勿|没)
         (?:\s+(?:think|believe|say|sure|certain|mean|that|the|if|whether|agree|be|convinced|quite|really|is|imply|so))*\s*$
         |\b(?:wrong|incorrect|worst|other|previous|alternative|first|second|initial|tempting|common|false|usual|least
-        |every|each|an|any|another|his|her|their|your|\w+['’]s)\s*$|(?:错误|其他|常见|干扰)的?$""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_SUPPOSED = re.compile(
-    r"""^\W*(?:even\s+)?(?:if|suppose|supposing|were|had|unless|assuming|in\s+case)\b(?!.*\b(?:since|so|therefore|thus|but)\b)
+        |every|each|an|any|another|his|her|their|your|\w+['’]s)\s*$|(?:错误|其他|常见|干扰)的?$
+        |^\W*(?:even\s+)?(?:if|suppose|supposing|were|had|unless|assuming|in\s+case)\b(?!.*\b(?:since|so|therefore|thus|but)\b)
         |^\W*(?:如果|假如|倘若|若是?|假设)(?!.*(?:因此|所以|但|故))
-        |\b(?:some|many|others?|students?|people|one|you|they|candidates?|colleagues?|examiners?|doctors)\b[^,.;]*\b(?:say|think|argue|choose|claim|believe|pick
-        |select|answer)\b[^,;.]*$
+        |\b(?:some|many|others?|students?|people|one|you|they|candidates?|colleagues?|examiners?|doctors)\b[^,.;]*
+        \b(?:say|think|argue|choose|claim|believe|pick|select|answer)\b[^,;.]*$
         |\b(?:initially|at\s+first|first\s+thought|i\s+thought|tempting|tempted|might|could|may)\b[^,;.]*(?:,\s*(?:that\s+)?)?$
         |(?:有人|考生|学生|容易|可能|起初|一开始|乍看)[^,。;]*$""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
@@ -124,12 +120,12 @@ class _Weight(IntEnum):
 
 
 class _Statement(msgspec.Struct, frozen=True):
-    """One place where a reply says which option it takes, or announces that it will and does not."""
+    """One place where a reply says which option it takes, or announces that it will and does not (`vague`)."""
 
     start: int
     end: int
     weight: _Weight
-    said: Said = msgspec.field(default=Said())
+    said: Reading
     vague: bool = False
 
 
@@ -147,38 +143,32 @@ def read_answer(text: str, question: Question) -> frozenset[str]:
         UnreadableReply: it takes none, more than were asked for, or now one and then another.
         CutOff: it ends inside a thought.
     """
-    options = Options(question)
-    reply = _without_thoughts(text)
+    # Without an end there is nothing to take out, and a search from every beginning would take long.
+    reply = _THOUGHT.sub("\n", text) if "</th" in text else text
+    if _THOUGHT_OPEN.search(reply):
+        raise CutOff("it ends inside its thoughts", text=text)
     if len(question.options) > 1:
         # Small models say the question again; what it quotes is no answer.
         reply = reply.replace("\n".join(option_lines(question)), "\n")
     if not reply.strip():
         raise UnreadableReply("the answer is empty", text=text)
+    mentions = Mentions(question)
     try:
-        body = _written_out(reply, options)
+        said = _conclusion(_written_out(reply, mentions), mentions, question)
     except UnreadableReply as failure:
         raise type(failure)(failure.problem, text=text) from None
-    if sum(1 for _ in _ANSWER.finditer(body)) > MOST_STATEMENTS:
-        raise UnreadableReply(f"it announces an answer more than {MOST_STATEMENTS} times, in a loop", text=text)
-    said = _conclusion(_outermost(_statements(body, options, question)), body, options)
     if said.problem:
         raise UnreadableReply(said.problem, text=text)
     return said.keys
 
 
-def _without_thoughts(text: str) -> str:
-    # Without an end there is nothing to take out, and a search from every beginning would take long.
-    said = _THOUGHT_END.sub("", _THOUGHT.sub("\n", text)) if "</th" in text else text
-    if _THOUGHT_OPEN.search(said):
-        raise CutOff("it ends inside its thoughts", text=text)
-    return said
-
-
-def _written_out(reply: str, options: Options) -> str:
+def _written_out(reply: str, mentions: Mentions) -> str:
     """Returns a reply in plain text, with the answers that it marks by signs as lines "Final answer: ..."."""
     pieces, at = list[str](), 0
     for start, end, parts in json_answers(reply):
-        read = [options.whole(plain(part)) or Said(problem=f"{part[:80]!r} is none of the options") for part in parts]
+        read = [
+            mentions.said(plain(part)) or Reading(problem=f"{part[:80]!r} is none of the options") for part in parts
+        ]
         if problem := next((said.problem for said in read if said.problem), ""):
             raise UnreadableReply(problem)
         keys = dict.fromkeys(key for said in read for key in sorted(said.keys))
@@ -188,111 +178,112 @@ def _written_out(reply: str, options: Options) -> str:
     if pieces:
         reply = re.sub(r"^[ \t]*```\w*[ \t]*$", "", reply, flags=re.MULTILINE)
     reply = _TYPESET.sub(r"\1", reply)
-    reply = _BOXED.sub(r"\nFinal answer: \1\n", reply)
-    return plain(_TAGGED.sub(lambda match: f"\nFinal answer: {match[2].strip()}\n", reply))
+    return plain(_MARKED_BY_SIGNS.sub(lambda match: f"\nFinal answer: {(match[1] or match[3] or '').strip()}\n", reply))
 
 
-def _statements(text: str, options: Options, question: Question) -> Iterator[_Statement]:
-    for match in [*_ANSWER.finditer(text), *_HEADLINE.finditer(text)]:
-        if (statement := _announced(match, text, options, question)) is not None:
-            yield statement
-    for pattern, weight in ((_CHOICE, _Weight.ANSWER), (_OPINION, _Weight.REMARK)):
-        for match in pattern.finditer(text):
-            tail = _line(text, match.end())
-            if _means_it(text, match.start()) and options.starts_with_key(tail) and (said := options.beginning(tail)):
-                yield _Statement(match.start(), match.end(), weight, said)
-    for match in _SO.finditer(text):
-        if said := options.whole(re.split(r"(?<=[.。!！])\s", _line(text, match.end()).strip(), maxsplit=1)[0]):
-            yield _Statement(match.start(), match.end(), _Weight.REMARK, said)
-    yield from _verdicts(text, options, question)
-    yield from _by_themselves(text, options, question)
-
-
-def _outermost(statements: Iterable[_Statement]) -> list[_Statement]:
-    """Returns the statements in order, without lines that only hold what a heavier statement in them says."""
-    ordered = sorted(statements, key=lambda statement: (statement.start, statement.end))
-    heavy = [statement.start for statement in ordered if statement.weight > _Weight.REMARK]
-    return [
+def _conclusion(text: str, mentions: Mentions, question: Question) -> Reading:
+    """Returns what the statements of a reply come to; see the rules above."""
+    statements = sorted(_statements(text, mentions, question), key=lambda statement: (statement.start, statement.end))
+    # A line by itself that holds a heavier statement says nothing of its own.
+    heavy = [statement.start for statement in statements if statement.weight > _Weight.REMARK]
+    statements = [
         statement
-        for statement in ordered
+        for statement in statements
         if statement.weight > _Weight.REMARK or not any(statement.start <= at < statement.end for at in heavy)
     ]
+    if not statements:
+        return Reading(problem="it names no option as its answer")
+    last = statements[-1]
+    for earlier in statements[:-1]:
+        if earlier.vague or earlier.weight < last.weight or earlier.said.keys == last.said.keys or last.said.problem:
+            continue
+        if _TAKEN_BACK.search(text, earlier.end, last.start) is None:
+            first = ", ".join(sorted(earlier.said.keys)) or "something else"
+            return Reading(
+                problem=f"it says {first} and then {', '.join(sorted(last.said.keys))}, and takes neither back"
+            )
+    if (doubt := _TAKEN_BACK.search(text, last.end)) and mentions.others(text[doubt.end() :], last.said.keys):
+        return Reading(problem="it takes its answer back, and does not say clearly what it is instead")
+    return last.said
 
 
-def _announced(match: re.Match[str], text: str, options: Options, question: Question) -> _Statement | None:
+def _statements(text: str, mentions: Mentions, question: Question) -> Iterator[_Statement]:
+    announced = list(itertools.islice(_ANNOUNCED.finditer(text), MOST_STATEMENTS + 1))
+    if len(announced) > MOST_STATEMENTS:
+        raise UnreadableReply(f"it announces an answer more than {MOST_STATEMENTS} times, in a loop")
+    for match in announced:
+        if _means_it(text, match.start()) and not (match["true"] and _ASKS_WRONG.search(question.stem)):
+            yield from _announced(match, text, mentions, question)
+    for match in _CHOSEN.finditer(text):
+        tail = _line(text, match.end())
+        if match["so"]:
+            said = mentions.said(tail, "sentence")
+        else:
+            said = mentions.said(tail, "beginning") if _means_it(text, match.start()) else None
+            said = said if said and (said.by_key or match["named"]) else None
+        if said:
+            weight = _Weight.REMARK if match.lastgroup else _Weight.ANSWER
+            yield _Statement(match.start(), match.end(), weight, said)
+    yield from _verdicts(text, mentions, question)
+    yield from _by_themselves(text, mentions, question)
+
+
+def _announced(match: re.Match[str], text: str, mentions: Mentions, question: Question) -> Iterator[_Statement]:
     """Reads what follows "the answer is" or "Answer:", in its line or, where that is empty, in the next."""
-    if not _means_it(text, match.start()) or (match.groupdict().get("true") and _ASKS_WRONG.search(question.stem)):
-        return None
-    headline = match.re is _HEADLINE
-    groups = match.groupdict()
     line_start = text.rfind("\n", 0, match.start()) + 1
-    opens_line = not text[line_start : match.start()].strip() and match[0].rstrip().endswith((":", "："))
-    says_final = "final" in (groups.get("adjectives") or "").lower() or groups.get("zh") in {"最终", "最后"}
-    weight = _Weight.FINAL if headline or opens_line or says_final else _Weight.ANSWER
+    opens_line = not text[line_start : match.start()].strip() and match[0].rstrip().endswith(":")
+    says_final = "final" in (match["adjectives"] or "").lower() or match["zh"] in {"最终", "最后"}
+    final = match["headline"] or opens_line or says_final
+    weight = _Weight.FINAL if final else _Weight.ANSWER
     tail = _line(text, match.end())
     if not tail.strip():
-        rest = text[match.end() :].strip("\n \t")[:LONGEST_STATEMENT]
-        rows = [row for row in rest.split("\n") if row.strip()]
-        listed = list(itertools.takewhile(options.whole, rows))
-        if len(listed) > 1 and (not question.several or len(listed) == len(question.options)):
-            # A list of the options is no answer, and neither are several where one is asked for.
-            if _OPTIONS.match(match[0]) or len(listed) == len(question.options):
-                return None
-            problem = f"it lists {len(listed)} options, and one was asked for"
-            return _Statement(match.start(), match.end(), weight, Said(problem=problem), True)
+        rows = [row for row in text[match.end() :][:LONGEST_STATEMENT].split("\n") if row.strip()]
+        listed = list(itertools.takewhile(mentions.said, rows))
+        if len(listed) == len(question.options) > 1 or (len(listed) > 1 and _OPTIONS.match(match[0])):
+            return  # A list of the options is no answer.
         tail = "\n".join(listed) if len(listed) > 1 else "".join(rows[:1])
-    if (said := options.beginning(tail)) is not None:
-        return _Statement(match.start(), match.end(), weight, said)
+    said = mentions.said(tail, "beginning")
     # "Answer: let us think ... so the answer is B" announces what another statement says.
-    if weight < _Weight.FINAL or _ANSWER.search(tail):
-        return None
+    if said is None and (not final or _ANNOUNCED.search(tail)):
+        return
     problem = f"its answer, {tail.strip()[:80]!r}, names no option" if tail.strip() else "it ends before its answer"
-    return _Statement(match.start(), match.end(), weight, Said(problem=problem), True)
+    yield _Statement(match.start(), match.end(), weight, said or Reading(problem=problem), said is None)
 
 
-def _verdicts(text: str, options: Options, question: Question) -> Iterator[_Statement]:
+def _verdicts(text: str, mentions: Mentions, question: Question) -> Iterator[_Statement]:
     """Yields what "B is correct" and "B 正确" say; the option stands before the verdict."""
     asks_wrong = _ASKS_WRONG.search(question.stem) is not None
     for match in _VERDICT.finditer(text):
-        if asks_wrong and not (match["noun"] or match["zh"]):
+        is_answer = bool(match["noun"] or match["zh"])
+        if asks_wrong and not is_answer:
             continue
         line_start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - LONGEST_STATEMENT)
         before = text[line_start : match.start()]
-        starts = [
-            0,
-            *(found.end() for found in re.finditer(r"[.!?;:,。、]\s*|\b(?:that|so|and|but)\s+|故|因此|所以", before)),
-        ]
-        said = next((said for start in starts if (said := options.whole(before[start:]))), None)
-        if said and _means_it(text, line_start + len(before.rstrip()) - len(before[starts[-1] :].rstrip())):
-            weight = _Weight.ANSWER if match["noun"] or match["zh"] else _Weight.REMARK
-            yield _Statement(match.start(), match.end(), weight, said)
+        starts = [0, *(found.end() for found in _CLAUSE.finditer(before))]
+        said = next((said for start in starts if (said := mentions.said(before[start:]))), None)
+        if said and _means_it(text, line_start + starts[-1]):
+            yield _Statement(match.start(), match.end(), _Weight.ANSWER if is_answer else _Weight.REMARK, said)
 
 
-def _by_themselves(text: str, options: Options, question: Question) -> Iterator[_Statement]:
+def _by_themselves(text: str, mentions: Mentions, question: Question) -> Iterator[_Statement]:
     """Yields what the first and the last line say where they are answers by themselves."""
-    whole = options.whole(text) if len(text) <= LONGEST_STATEMENT else None
-    if whole is not None and "\n" in text.strip() and len(whole.keys) == len(question.options):
-        whole = None
-    if whole is not None:
+    whole = mentions.said(text) if len(text) <= LONGEST_STATEMENT else None
+    if whole and not ("\n" in text.strip() and len(whole.keys) == len(question.options)):
         yield _Statement(0, len(text), _Weight.REMARK, whole)
         return
-    if (colon := _COLON.match(text.strip())) and (key := options.key(colon[1])) and options.is_word(key):
-        yield _Statement(0, len(text), _Weight.REMARK, Said(frozenset([key])))
+    if (colon := _COLON.match(text.strip())) and (key := mentions.key(colon[1])) and mentions.is_word(key):
+        yield _Statement(0, len(text), _Weight.REMARK, Reading(frozenset([key])))
     lines = [(found.start(), found.end()) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
-    labels = list(options.labels(text))
+    labels = list(mentions.labels(text))
     for start, end in dict.fromkeys((lines[0], lines[-1])) if lines else ():
-        said = options.leading(text[start:end][:LONGEST_STATEMENT])
+        line, number = text[start:end][:LONGEST_STATEMENT], text.count("\n", 0, start)
+        said = mentions.said(re.sub(r"""^[^\w(\[{"'“‘「『【《<$]+""", "", line.strip()), "line")
         # "A. ...", "B. ...", and so on is a walk through the options.
-        own = next((order for at, order in labels if start <= at < end), None)
-        before = next((order for at, order in reversed(labels) if at < start), None)
-        after = next((order for at, order in labels if at >= start and order != own), None)
-        alone = options.key(text[start:end]) is not None
-        walk = (
-            own is not None
-            and not alone
-            and ((before is not None and before < own) or (after is not None and after > own))
-        )
-        if said is not None and not walk:
+        own = next((place for at, place in labels if at == number), None)
+        before = next((place for at, place in reversed(labels) if at < number), None)
+        after = next((place for at, place in labels if at >= number and place != own), None)
+        walk = own is not None and ((before is not None and before < own) or (after is not None and after > own))
+        if said and (not walk or mentions.key(line) is not None):
             yield _Statement(start, end, _Weight.REMARK, said)
 
 
@@ -304,21 +295,4 @@ def _line(text: str, start: int) -> str:
 def _means_it(text: str, start: int) -> bool:
     """Tells whether what stands before a statement in its sentence leaves it one."""
     begin = max(text.rfind(sign, 0, start) for sign in _SENTENCE_ENDS) + 1
-    before = text[max(begin, start - LONGEST_STATEMENT) : start]
-    return _UNBELIEVED.search(before) is None and _SUPPOSED.search(before) is None
-
-
-def _conclusion(statements: list[_Statement], text: str, options: Options) -> Said:
-    """Returns what the statements come to; see the rules above."""
-    if not statements:
-        return Said(problem="it names no option as its answer")
-    last = statements[-1]
-    for earlier in statements[:-1]:
-        if earlier.vague or earlier.weight < last.weight or earlier.said.keys == last.said.keys or last.said.problem:
-            continue
-        if _TAKEN_BACK.search(text, earlier.end, last.start) is None:
-            first = ", ".join(sorted(earlier.said.keys)) or "something else"
-            return Said(problem=f"it says {first} and then {', '.join(sorted(last.said.keys))}, and takes neither back")
-    if (doubt := _TAKEN_BACK.search(text, last.end)) and options.other_key(text[doubt.end() :], last.said.keys):
-        return Said(problem="it takes its answer back, and does not say clearly what it is instead")
-    return last.said
+    return _UNBELIEVED.search(text[max(begin, start - LONGEST_STATEMENT) : start]) is None
