@@ -166,12 +166,12 @@ def _written_out(reply: str, mentions: Mentions) -> str:
     """Returns a reply in plain text, with the answers that it marks by signs as lines "Final answer: ..."."""
     pieces, at = list[str](), 0
     for start, end, parts in json_answers(reply):
-        read = [
-            mentions.said(plain(part)) or Reading(problem=f"{part[:80]!r} is none of the options") for part in parts
-        ]
-        if problem := next((said.problem for said in read if said.problem), ""):
-            raise UnreadableReply(problem)
-        keys = dict.fromkeys(key for said in read for key in sorted(said.keys))
+        keys: dict[str, None] = {}
+        for part in parts:
+            said = mentions.said(plain(part))
+            if said is None or said.problem:
+                raise UnreadableReply(said.problem if said else f"{part[:80]!r} is none of the options")
+            keys.update(dict.fromkeys(sorted(said.keys)))
         pieces += [reply[at:start], f"\nFinal answer: {', '.join(keys)}\n"]
         at = end
     reply = "".join([*pieces, reply[at:]])
@@ -198,10 +198,8 @@ def _conclusion(text: str, mentions: Mentions, question: Question) -> Reading:
         if earlier.vague or earlier.weight < last.weight or earlier.said.keys == last.said.keys or last.said.problem:
             continue
         if _TAKEN_BACK.search(text, earlier.end, last.start) is None:
-            first = ", ".join(sorted(earlier.said.keys)) or "something else"
-            return Reading(
-                problem=f"it says {first} and then {', '.join(sorted(last.said.keys))}, and takes neither back"
-            )
+            first, then = (", ".join(sorted(one.said.keys)) for one in (earlier, last))
+            return Reading(problem=f"it says {first or 'something else'} and then {then}, and takes neither back")
     if (doubt := _TAKEN_BACK.search(text, last.end)) and mentions.others(text[doubt.end() :], last.said.keys):
         return Reading(problem="it takes its answer back, and does not say clearly what it is instead")
     return last.said

@@ -1,7 +1,7 @@
 """Which options of a question a piece of text names, and whether it goes on in a way that leaves that standing.
 
-Every mention is first written as one sign, however it looks: a key ("B", "(b)"), an option's text, or both. What is left
-to read is a row of signs, and the words around them.
+Every mention is first written as one sign, however it looks: a key ("B", "(b)"), an option's text, or both. What is
+left to read is a row of signs, and the words around them.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _BECAUSE = re.compile(
 _STOP = re.compile(r"\s*(?:选项|这个选项|这一项|项)?\s*(?:$|[.,;:!?。、()—–|](?!\d)|-\s|-$)")
 _END = re.compile(r"""(?:选项|项)?[\s.,:;!。、；，！)\]}"'”’¦]*""")
 _SENTENCE = re.compile(r"(?<=[.!?;。！？])(?:\s|$)|(?<=[。！？])|\n")
-_LEAD = r"""(?:(?:most\s+(?:likely|probably)|likely|probably|clearly|definitely|certainly|therefore|thus|indeed|still|simply
-    |now|both|either|answer|(?:the\s+)?(?:option|choice|letter)s?)(?![A-Za-z])|选项|选择|选|应该?是|应为|为|是)[\s:]*"""
+_LEAD = r"""(?:(?:most\s+(?:likely|probably)|likely|probably|clearly|definitely|certainly|therefore|thus|indeed
+    |still|simply|now|both|either|answer|(?:the\s+)?(?:option|choice|letter)s?)(?![A-Za-z])|选项|选择|选|应该?是|应为|为|是)[\s:]*"""
 _OR = r"\bor\b|或者?|还是|\bversus\b|\bvs\b\.?"
-# Behind a key's sign stands ")" where it was in brackets, "¦" where its own text followed, "(" where that was in brackets.
+# Behind a key's sign stands ")" where it was in brackets, "¦" where its text followed, "(" where that was in brackets.
 _BY_KEY = "[\ue000-\uf8ff][)¦(]?"
 _ITEM = f"(?:{_BY_KEY}|{_T})"
 _ITEMS = re.compile(
