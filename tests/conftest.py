@@ -1,5 +1,6 @@
 """What every test has: no way off the machine, and the real data where it lies beside the checkout."""
 
+import asyncio
 import contextlib
 import io
 import ipaddress
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import settings
 from polyclinic.cli import main
 from polyclinic.events import State
 from polyclinic.metrics.dialogue import Dialogue, Turn
+from polyclinic.testing.endpoint import Endpoint
 
 # A shell starts what runs in the background with SIGINT ignored, and its children inherit that: a test that interrupts
 # a program would wait for ever.
@@ -153,6 +156,34 @@ def complaint(run):
         return done.stderr
 
     return complaint
+
+
+@contextlib.contextmanager
+def _serving(answers=None, **options):
+    ready, endpoints, loops = threading.Event(), [], []
+
+    async def serve():
+        async with Endpoint(answers=answers, **options) as endpoint:
+            endpoints.append(endpoint)
+            loops.append((asyncio.get_running_loop(), stop := asyncio.Event()))
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield endpoints[0]
+    finally:
+        loop, stop = loops[0]
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def serving():
+    """Serves an endpoint, in a thread of its own: `with serving(answers, **options) as endpoint`."""
+    return _serving
 
 
 # An invented consultation, whole and in the layout that AIE published.

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from polyclinic.testing.process import EndpointProcess
-
 pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
 
 TEN = {
@@ -16,8 +14,8 @@ AIE = ("eval", "aie", "--cases", "shipped", "--limit", "4")
 
 
 @pytest.fixture(scope="module")
-def endpoint():
-    with EndpointProcess(latency=0.001) as process:
+def endpoint(serving):
+    with serving(latency=0.001) as process:
         yield process
 
 
@@ -44,8 +42,8 @@ def test_doctors_side_by_side_and_a_state_aware_patient(run, endpoint):
     assert "specific inquiry" in shown.stderr
 
 
-def test_what_fails_is_counted_and_never_scored(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+def test_what_fails_is_counted_and_never_scored(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         command = (*AIE, "--doctor", "direct/a", "--base-url", refusing.url, "--json")
         done = run(*command, code=1)
         (doctor,) = json.loads(done.stdout)["doctors"]
@@ -57,8 +55,8 @@ def test_what_fails_is_counted_and_never_scored(run):
         assert "4 of 4 visits failed" in done.stderr
 
 
-def test_what_no_endpoint_answered_is_outside_every_mean(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
+def test_what_no_endpoint_answered_is_outside_every_mean(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
         done = run(*AIE, "--doctor", "direct/a", "--base-url", broken.url, "--json", code=1)
         (doctor,) = json.loads(done.stdout)["doctors"]
         assert (doctor["failed"], doctor["unreadable"], doctor["mcqe_failed"]) == (4, 0, 4)

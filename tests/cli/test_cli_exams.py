@@ -1,22 +1,18 @@
 """`polyclinic eval medqa` and its like, as a user meets them."""
 
-import asyncio
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
 from polyclinic.errors import MissingExtra
 from polyclinic.methods.table import METHODS
 from polyclinic.models import weights
-from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.process import EndpointProcess
 
 # Ten questions; the key of each is the option that says its number.
@@ -35,29 +31,6 @@ def medqa(tmp_path_factory):
     path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
     path.write_text("".join(json.dumps(record(n)) + "\n" for n in range(1, 11)), encoding="utf-8")
     return path
-
-
-@contextmanager
-def serving(answers, **options):
-    """An endpoint whose answers a function of the request's body gives; it runs in a thread of its own."""
-    ready, endpoints, loops = threading.Event(), [], []
-
-    async def serve():
-        async with Endpoint(answers=answers, **options) as endpoint:
-            endpoints.append(endpoint)
-            loops.append((asyncio.get_running_loop(), stop := asyncio.Event()))
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield endpoints[0]
-    finally:
-        loop, stop = loops[0]
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
 
 
 def last(body):
@@ -99,7 +72,7 @@ def exam(medqa, url, *more, dataset="medqa", model="direct/a"):
 THREE = ("--method", "zero_shot", "--method", "chain_of_thought", "--method", "few_shot")
 
 
-def test_accuracy_cost_and_comparisons(run, medqa, tmp_path):
+def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
     with serving(some_right) as endpoint:
         command = exam(medqa, endpoint.url, *THREE, "--price", "1,10", "--baseline", "zero_shot")
         document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
@@ -142,14 +115,14 @@ def test_accuracy_cost_and_comparisons(run, medqa, tmp_path):
     assert lines[0]["outcome"]["trace"][0]["text"].startswith("Answer:")
 
 
-def test_every_two_methods_are_compared_without_a_baseline(run, medqa):
+def test_every_two_methods_are_compared_without_a_baseline(run, medqa, serving):
     with serving(some_right) as endpoint:
         document = json.loads(run(*exam(medqa, endpoint.url, *THREE, "--json")).stdout)
     pairs = [(one["method"], one["baseline"]) for one in document["comparisons"]]
     assert pairs == [("chain_of_thought", "zero_shot"), ("few_shot", "zero_shot"), ("few_shot", "chain_of_thought")]
 
 
-def test_what_cannot_be_read_is_wrong_and_what_failed_is_outside(run, medqa):
+def test_what_cannot_be_read_is_wrong_and_what_failed_is_outside(run, medqa, serving):
     def answers(body):
         return "I would rather not say." if number_of(body) in {2, 3} else f"Answer: {key_of(body)}"
 
@@ -197,7 +170,7 @@ def team_answers(body):
     return {"answer": ["cardiology"] * wanted}
 
 
-def test_self_consistency_takes_as_much_as_the_team_did(run, medqa):
+def test_self_consistency_takes_as_much_as_the_team_did(run, medqa, serving):
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json")
         by_calls = json.loads(run(*command).stdout)
@@ -217,7 +190,7 @@ def test_self_consistency_takes_as_much_as_the_team_did(run, medqa):
 
 
 @pytest.mark.parametrize(("by", "stays", "accuracy"), [("text", 100, 100), ("letter", None, None)])
-def test_shuffled_options_are_put_back(run, medqa, by, stays, accuracy):
+def test_shuffled_options_are_put_back(run, medqa, by, stays, accuracy, serving):
     with serving(lambda body: f"Answer: {key_of(body) if by == 'text' else 'A'}") as endpoint:
         command = exam(medqa, endpoint.url, "--shuffle")
         document = json.loads(run(*command, "--json").stdout)
@@ -232,7 +205,7 @@ def test_shuffled_options_are_put_back(run, medqa, by, stays, accuracy):
         assert stability["stays"]["mean"] < 60
 
 
-def test_the_options_are_really_shuffled(run, medqa):
+def test_the_options_are_really_shuffled(run, medqa, serving):
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
         run(*exam(medqa, endpoint.url, "--shuffle", "--json"))
         shown = {}
@@ -242,7 +215,7 @@ def test_the_options_are_really_shuffled(run, medqa):
     assert sum(straight != shuffled for straight, shuffled in shown.values()) >= 5
 
 
-def test_samples(run, medqa):
+def test_samples(run, medqa, serving):
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
         command = exam(medqa, endpoint.url, "--json")
 
@@ -255,7 +228,7 @@ def test_samples(run, medqa):
         assert len(ids("--sample", 40)) == 10
 
 
-def test_fields_of_ones_own(run, complaint, tmp_path):
+def test_fields_of_ones_own(run, complaint, tmp_path, serving):
     path = tmp_path / "own.jsonl"
     lines = [
         {"qid": f"q{n}", "text": f"This is number {n}.", "choices": ["nothing", f"finding {n}"], "gold": 2}
@@ -319,7 +292,7 @@ def test_bad_files_are_one_clear_line(complaint, tmp_path, dataset, lines, probl
     assert problem in told
 
 
-def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path):
+def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving):
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--journal", tmp_path / "journal")
         stopped = run(*command, "--max-tokens", 3000, code=1)

@@ -4,15 +4,13 @@ import json
 
 import pytest
 
-from polyclinic.testing.process import EndpointProcess
-
 KEY = "sk-proj-NOBODY-MAY-SEE-THIS-42"
 CASE = ("consult", "--case", "shipped#p1-00001")
 
 
 @pytest.fixture(scope="module")
-def endpoint():
-    with EndpointProcess(latency=0.001) as process:
+def endpoint(serving):
+    with serving(latency=0.001) as process:
         yield process
 
 
@@ -68,8 +66,8 @@ def test_a_budget_ends_the_run_cleanly_and_the_run_goes_on(run, endpoint, tmp_pa
     assert again < endpoint.counters()["requests"] - fresh_before
 
 
-def test_too_many_failures_fail_the_run(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+def test_too_many_failures_fail_the_run(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         command = ("consult", "--case", "shipped", "--doctor", "direct/a", "--base-url", refusing.url, "--json")
         done = run(*command, code=1)
         visits = json.loads(done.stdout)
@@ -81,13 +79,13 @@ def test_too_many_failures_fail_the_run(run):
         run(*command, "--max-failures", 100)
 
 
-def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path):
+def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path, serving):
     direct = (*CASE, "--json", "--doctor", "direct/a", "--base-url")
     assert "direct/NAME" in complaint(*CASE, "--doctor", "gpt-4o")
     assert "there are: direct/NAME" in complaint(*CASE, "--doctor", "oracle/x")
     assert "needs what a million tokens cost" in complaint(*direct, endpoint.url, "--price", "cheap")
     assert "nonsense" in complaint(*direct, "nonsense")
-    with EndpointProcess(key="right", models=["b"]) as strict:
+    with serving(key="right", models=["b"]) as strict:
         assert "OPENAI_API_KEY" in complaint(*direct, strict.url)
         assert "MY_KEY" in complaint(*direct, strict.url, "--api-key-env", "MY_KEY")
         wrong = complaint(*direct, strict.url, env={"OPENAI_API_KEY": KEY})
@@ -97,8 +95,8 @@ def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tm
     assert "Unreachable" in down.stderr and down.stderr.count("\n") == 1
 
 
-def test_a_key_never_shows(run, tmp_path):
-    with EndpointProcess(key=KEY, faults=0.2, seed=3) as endpoint:
+def test_a_key_never_shows(run, tmp_path, serving):
+    with serving(key=KEY, faults=0.2, seed=3) as endpoint:
         shown = run(
             *("consult", "--case", "shipped", "--doctor", "direct/a", "--patient", "direct/b", "--json"),
             *("--base-url", endpoint.url, "--journal", tmp_path / "journal", "--out", tmp_path / "trace"),

