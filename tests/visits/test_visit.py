@@ -1,5 +1,8 @@
 """Whole visits: nothing leaks, the same seed gives the same bytes, every case comes to an end."""
 
+import asyncio
+import functools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,23 +75,34 @@ def leaks_of(case, trace):
     return found
 
 
+@pytest.fixture(scope="module")
+def seen(shared_data, minds):
+    """Every real case of a file, and what became of its visit; each is seen once."""
+
+    @functools.cache
+    def visits(file):
+        async def see_all():
+            return [(case, await see(case, minds)) for case in read_cases(shared_data / "cases" / file)]
+
+        return asyncio.run(see_all())
+
+    return visits
+
+
 @pytest.mark.parametrize(("file", "n"), REAL)
-async def test_every_real_case_comes_to_an_end_and_nothing_leaks(shared_data, minds, file, n):
-    cases = list(read_cases(shared_data / "cases" / file))
-    assert len(cases) == n
-    for case in cases:
-        visit = await see(case, minds)
+def test_every_real_case_comes_to_an_end_and_nothing_leaks(seen, file, n):
+    assert len(seen(file)) == n
+    for case, visit in seen(file):
         assert visit.end in (End.CONCLUDED, End.TURN_LIMIT), (case.id, visit.trace[-2])
         assert leaks_of(case, visit.trace) == [], case.id
 
 
-async def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosis(shared_data, minds, knowledge):
-    cases = list(read_cases(shared_data / "cases" / REAL[0][0]))
+def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosis(seen, knowledge):
     named = 0
-    for case in cases:
+    for case, visit in seen(REAL[0][0]):
         if any(knowledge.disease_named(d.name) for d in case.truth.diagnoses):
             continue
-        report = (await see(case, minds)).report
+        report = visit.report
         named += bool(report.diagnoses)
         assert report.symptoms
         if not report.diagnoses:
@@ -99,7 +113,7 @@ async def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosi
 
 async def test_generated_visits_leak_nothing(minds, knowledge):
     for language in ("en", "zh"):
-        for case in generate(knowledge, n=3 * len(knowledge.diseases), seed=77, language=language):
+        for case in generate(knowledge, n=2 * len(knowledge.diseases), seed=77, language=language):
             visit = await see(case, minds)
             assert visit.end in (End.CONCLUDED, End.TURN_LIMIT), case.id
             assert leaks_of(case, visit.trace) == [], case.id

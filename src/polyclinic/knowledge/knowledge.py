@@ -303,7 +303,7 @@ class Disease(Data, frozen=True, kw_only=True):
         return plan
 
 
-class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
+class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """All of it, linked: every id that a disease names stands in the vocabularies."""
 
     symptoms: dict[str, Symptom]

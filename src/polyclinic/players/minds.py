@@ -142,8 +142,7 @@ class Minds:
         self._scripts = {
             role: self._script(role, mind) if isinstance(mind, str) else mind for role, mind in minds.items()
         }
-        self._reader = _reader_of(knowledge)
-        self.examination_names = Names(knowledge)
+        self._reader, self.examination_names = _tables(knowledge)
         self._readers: dict[str, Reader] = {}
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
         # It remembers nothing of a patient, so one is enough for all; who needs none does not wait for its tables.
@@ -261,6 +260,12 @@ class Minds:
 
 def _reader_of(knowledge: Knowledge) -> Reader:
     return Reader(knowledge, something_else=SOMETHING_ELSE / (SOMETHING_ELSE + len(knowledge.diseases)))
+
+
+@functools.lru_cache(maxsize=4)
+def _tables(knowledge: Knowledge) -> tuple[Reader, Names]:
+    """Returns what all minds of one knowledge look up; it takes a moment to make, and never changes."""
+    return _reader_of(knowledge), Names(knowledge)
 
 
 def read_script(role: Role, name: str) -> Script | None:
