@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import msgspec
 
@@ -93,11 +95,18 @@ def _words(name: Name, texts: Iterable[Texts], language: Language) -> list[str]:
     return [name.get(language), *(word for some in texts for word in some.get(language))]
 
 
+@functools.lru_cache(maxsize=8)
+def _names_of(kind: Literal["diseases", "symptoms"], knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
+    """Returns every name and synonym as it is compared, as it stands, and whose it is."""
+    owners: Iterable[Disease | Symptom] = getattr(knowledge, kind).values()
+    return [(word.casefold(), word, o.id) for o in owners for word in _words(o.name, (o.synonyms,), language) if word]
+
+
 def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Problem]:
-    for disease in knowledge.diseases.values():
-        for word in _words(disease.name, (disease.synonyms,), language):
-            if word and _holds(text, word, language):
-                yield Problem(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease.id})")
+    lower = text.casefold()
+    for compared, word, disease in _names_of("diseases", knowledge, language):
+        if compared in lower and _holds(text, word, language):
+            yield Problem(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
 
 
 def _both(where: str, name: Name) -> Iterator[Problem]:
@@ -163,11 +172,10 @@ def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, lan
             said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
             yield Problem(where, f"{text!r} is read as {{{said}}}")
     for phrase in phrases:
-        for other in knowledge.symptoms.values():
-            if other.id not in family:
-                for word in _words(other.name, (other.synonyms,), language):
-                    if word and _holds(phrase, word, language):
-                        yield Problem(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other.id})")
+        lower = phrase.casefold()
+        for compared, word, other in _names_of("symptoms", knowledge, language):
+            if compared in lower and other not in family and _holds(phrase, word, language):
+                yield Problem(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
         if EXAMINATION.search(phrase) or LABORATORY_VALUE.search(phrase):
             yield Problem(f"{where}.phrases", f"{phrase!r} speaks of an examination; patients are not let tell those")
         if _MARKS.search(phrase):
