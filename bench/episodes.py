@@ -9,8 +9,8 @@ from pathlib import Path
 
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.compute import Setup, open_clinic
-from polyclinic.hospital.care.episodes import Request
-from polyclinic.hospital.care.workers import Pool
+from polyclinic.hospital.care.workers import WorkerPool
+from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.testing.endpoint import serve
 
@@ -31,7 +31,7 @@ def run() -> None:
     start = time.perf_counter()
     cases = list(generate(knowledge, n=EPISODES, seed=SEED))
     print(f"{EPISODES} cases of {len(knowledge.diseases)} diseases drawn in {time.perf_counter() - start:.1f} s")
-    requests = [Request(resident=f"r{i}", case=c, visit=1, departments=departments) for i, c in enumerate(cases)]
+    requests = [EpisodeRequest(resident=f"r{i}", case=c, visit=1, departments=departments) for i, c in enumerate(cases)]
     setup = Setup(seed=SEED)
     alone, cpu = asyncio.run(_alone(setup, requests))
     print(f"in process: {1000 * cpu / EPISODES:.2f} ms of CPU an episode (allowed: {MS_ALLOWED:.0f})")
@@ -74,7 +74,7 @@ async def _alone(setup, requests):
 
 async def _pooled(workers, setup, requests):
     start = time.perf_counter()
-    async with Pool(workers, setup) as pool:
+    async with WorkerPool(workers, setup) as pool:
         opening = time.perf_counter() - start
         start = time.perf_counter()
         return list(await asyncio.gather(*map(pool.compute, requests))), time.perf_counter() - start, opening

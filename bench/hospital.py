@@ -15,15 +15,15 @@ import msgspec
 
 from bench.episodes import AT_ONCE, LATENCY, MODEL
 from polyclinic.hospital.care.compute import Setup
-from polyclinic.hospital.care.episodes import Episode, Seen
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.plan import Job
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.running import Configuration, kinds_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.residents import Residents
-from polyclinic.hospital.town.town import DrawnTown
+from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
 
 SEED = 20_262
@@ -33,7 +33,7 @@ EVENTS, EVENTS_ALLOWED = (1_000, 10_000, 50_000), 10.0
 VISITS, SECONDS_ALLOWED, MIB_ALLOWED = 10_000, 90.0, 1024
 BY_MODEL, SHARE_WANTED = 2_000, 60
 WITHOUT = 20  # visits without lookahead: more would take as many times longer
-TRIVIAL = Seen(department="", turns=8, examinations=("blood-test",), diagnosis="influenza A")
+TRIVIAL = ConsultationHeld(department="", turns=8, examinations=("blood-test",), diagnosis="influenza A")
 
 
 def measure(parts):
@@ -71,7 +71,7 @@ def memory():
 
 def events(hospital, knowledge):
     """Queues, ways, cases drawn and the log, with episodes that cost nothing."""
-    town = DrawnTown(hospital, knowledge, Residents(RESIDENTS, SEED), seed=SEED)
+    town = Town(hospital, knowledge, Residents(RESIDENTS, SEED), seed=SEED)
     kinds = kinds_of(knowledge)
 
     async def compute(request):

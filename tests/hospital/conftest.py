@@ -11,7 +11,6 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.hospital.care.episodes import Episode, Seen
 from polyclinic.hospital.plan.plan import (
     Area,
     AreaKind,
@@ -23,8 +22,9 @@ from polyclinic.hospital.plan.plan import (
     Member,
     Shift,
 )
-from polyclinic.hospital.record.happenings import DAY, Acuity, Outcome
-from polyclinic.hospital.town.illness import Course, Onset, next_severity
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
+from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome
+from polyclinic.hospital.town.illness import IllnessCourse, Onset, next_severity
 from polyclinic.seeds import derive
 
 WEEK = tuple(range(7))
@@ -152,14 +152,16 @@ class Town:
     def worsened(self, resident, was):
         return case(was.id + "+", next_severity(was.truth.severity))
 
-    def course(self, was, *, visit, treated, right_treatment):
+    def course(self, was, visit, treatment):
         rng = derive(self.seed, "course", was.id, visit)
         days = rng.randint(1, 5)
         severity = was.truth.severity
-        if rng.random() < (self.worse if right_treatment else 2 * self.worse):
-            return Course(outcome=Outcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
-        outcome = Outcome.RECOVERED if days <= 2 else Outcome.BETTER
-        return Course(outcome=outcome, recovers_after_days=days, severity=severity)
+        if rng.random() < (self.worse if treatment.right else 2 * self.worse):
+            return IllnessCourse(
+                outcome=FollowUpOutcome.WORSE, recovers_after_days=None, severity=next_severity(severity)
+            )
+        outcome = FollowUpOutcome.RECOVERED if days <= 2 else FollowUpOutcome.BETTER
+        return IllnessCourse(outcome=outcome, recovers_after_days=days, severity=severity)
 
 
 def decide(request, *, seed=0, failing=0.0):
@@ -169,7 +171,7 @@ def decide(request, *, seed=0, failing=0.0):
     if rng.random() < failing:
         where = rng.choice(["nurse", "doctor", "second doctor"])
         department = "" if where == "nurse" else "respiratory"
-        first = Seen(department="respiratory", turns=3, refer_to="dermatology")
+        first = ConsultationHeld(department="respiratory", turns=3, refer_to="dermatology")
         return Episode(
             key=request.key,
             department=department,
@@ -182,7 +184,7 @@ def decide(request, *, seed=0, failing=0.0):
     referred = rng.random() < 0.2
     ordered = tuple(rng.sample(list(KINDS), rng.randint(0, 3)))
     seen = [
-        Seen(
+        ConsultationHeld(
             department="respiratory",
             turns=rng.randint(2, 9),
             examinations=ordered,
@@ -191,7 +193,7 @@ def decide(request, *, seed=0, failing=0.0):
         )
     ]
     if referred:
-        seen.append(Seen(department="dermatology", turns=4, diagnosis="illness"))
+        seen.append(ConsultationHeld(department="dermatology", turns=4, diagnosis="illness"))
     return Episode(
         key=request.key,
         department="respiratory",
@@ -223,7 +225,8 @@ class Compute:
 class Keep(list):
     """A sink that keeps everything."""
 
-    add = list.append
+    def add(self, happening, account):
+        self.append(happening)
 
 
 @pytest.fixture(scope="session")

@@ -10,22 +10,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polyclinic.hospital.care.episodes import Episode, Seen
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.plan.plan import Duration, Durations
+from polyclinic.hospital.record.account import account_of
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
-    Called,
+    CalledIn,
     Consulted,
     Diagnosed,
     Dispensed,
-    Examined,
+    ExaminationDone,
     FellIll,
     FollowedUp,
+    FollowUpOutcome,
     Happening,
     LeftUnseen,
-    Outcome,
     Prescribed,
     Queued,
     Registered,
@@ -36,8 +37,6 @@ from polyclinic.hospital.record.happenings import (
     Walked,
     WentHome,
 )
-from polyclinic.hospital.record.log import log_hash
-from polyclinic.hospital.record.results import summarise
 from polyclinic.hospital.simulation import simulate
 
 HOUR = 3600
@@ -52,7 +51,7 @@ async def live(small, compute, *, days=4, seed=3, town=None, hospital=None, **op
         days=days,
         seed=seed,
         kinds=small.KINDS,
-        sink=keep,
+        sinks=[keep],
         **options,
     )
     return run, keep
@@ -81,7 +80,7 @@ async def hashes(small, clock, n, **options):
         # Answers within no time, or over times as long as the whole run.
         compute = small.Compute(order=order, longest=(0.0, 0.002, 0.02)[order % 3])
         run, log = await live(small, compute, clock=clock(), **options)
-        assert run.log_hash == log_hash(log)
+        assert run.log_hash == account_of(log).log_hash
         found.add(run.log_hash)
     return found
 
@@ -148,7 +147,7 @@ async def test_what_computing_raises_ends_the_run(small):
         await live(small, compute)
 
 
-SERVED = Triaged | Registered | Consulted | Examined | Diagnosed | Prescribed | Dispensed
+SERVED = Triaged | Registered | Consulted | ExaminationDone | Diagnosed | Prescribed | Dispensed
 ENDS = WentHome | LeftUnseen | VisitFailed
 
 
@@ -184,7 +183,7 @@ def check_residents(log, home="homes"):
             case Queued():
                 assert who in inside and who not in held
                 seen[who].append(what)
-            case Called():
+            case CalledIn():
                 assert isinstance(seen[who][-1], Queued) and seen[who][-1].queue == what.queue
                 assert what.staff == "" or what.staff in at_work
                 if what.queue in ("triage", "registration", "laboratory", "scanner", "pharmacy"):
@@ -202,7 +201,7 @@ def check_residents(log, home="homes"):
                 ended += 1
             case FollowedUp(outcome=outcome):
                 assert who in ill and who not in inside and place == home
-                if outcome is Outcome.RECOVERED:
+                if outcome is FollowUpOutcome.RECOVERED:
                     del ill[who]
             case _ if isinstance(what, SERVED):
                 staff = next((getattr(what, f) for f in ("staff", "nurse") if hasattr(what, f)), held.get(who))
@@ -211,7 +210,7 @@ def check_residents(log, home="homes"):
                 needed = before.get(type(what))
                 assert needed is None or any(isinstance(w, needed) for w in seen[who])
                 seen[who].append(what)
-        to_the_doctor = isinstance(what, Walked) and bool(seen[who]) and isinstance(seen[who][-1], Called)
+        to_the_doctor = isinstance(what, Walked) and bool(seen[who]) and isinstance(seen[who][-1], CalledIn)
         if isinstance(what, Walked | Queued) and not to_the_doctor:
             held.pop(who, None)
     assert not inside
@@ -227,7 +226,7 @@ def check_order(log):
                 severity[h.who] = h.what.severity
             case Queued(queue="respiratory" | "dermatology" as queue) as q:
                 waiting[h.who] = (queue, (not q.again, order.index(q.acuity), h.seq), h.t)
-            case Called(queue="respiratory" | "dermatology"):
+            case CalledIn(queue="respiratory" | "dermatology"):
                 queue, rank, _ = waiting.pop(h.who)
                 for other, (where, other_rank, since) in waiting.items():
                     # Somebody who comes back waits for its own doctor.
@@ -257,7 +256,7 @@ async def test_nobody_is_lost(small, seed, residents, per_day, doctors, rooms, f
     check_order(log)
     fell_ill = {h.who for h in log if isinstance(h.what, FellIll)}
     assert s.fell_ill - s.follow_ups["recovered"] == run.still_ill <= len(fell_ill)
-    assert s == summarise(log)
+    assert s == account_of(log).summary()
     assert s.over_triage.right + s.under_triage.right + s.acuity.right == s.acuity.n == s.triage.n
     assert all(0 <= work.busy <= work.at_work for work in s.work.values())
     if failing == 1.0:
@@ -278,7 +277,7 @@ async def test_everybody_is_accounted_for_where_episodes_fail(small):
 async def test_who_gets_worse_comes_back_on_the_next_day(small):
     town = small.Town(at=[(6 * HOUR, "mild")], worse=1.0)
     run, log = await live(small, small.Compute(), days=30, town=town, hospital=small.hospital(most_visits=3))
-    told = [h.t // DAY for h in log if isinstance(h.what, FollowedUp) and h.what.outcome is Outcome.WORSE]
+    told = [h.t // DAY for h in log if isinstance(h.what, FollowedUp) and h.what.outcome is FollowUpOutcome.WORSE]
     came = [h.t // DAY for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
     assert came == [0, told[0] + 1, told[1] + 1]
     assert run.summary.arrived == 3 and len(told) > 3
@@ -289,8 +288,8 @@ async def test_who_gets_worse_comes_back_on_the_next_day(small):
 async def test_the_log_comes_back_from_json_with_the_same_hash(small):
     run, log = await live(small, small.Compute())
     back = msgspec.json.decode(msgspec.json.encode(list(log)), type=list[Happening])
-    assert back == log and log_hash(back) == run.log_hash
-    assert log_hash(back[:-1]) != run.log_hash
+    assert back == log and account_of(back).log_hash == run.log_hash
+    assert account_of(back[:-1]).log_hash != run.log_hash
 
 
 def erlang_c_wait(arrivals, service, c):
@@ -314,7 +313,7 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
 
     async def compute(request):
         rng = np.random.default_rng([int(request.resident[1:]), seed])
-        seen = (Seen(department="respiratory", turns=round(rng.exponential(service))),)
+        seen = (ConsultationHeld(department="respiratory", turns=round(rng.exponential(service))),)
         return Episode(key=request.key, department="respiratory", seen=seen)
 
     means = []
@@ -324,7 +323,7 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
         town = small.Town(at=at, worse=0.0, delay=0)
         _, log = await live(small, compute, days=days, seed=seed, town=town, hospital=hospital)
         waits = [
-            h.what.waited for h in log if isinstance(h.what, Called) and h.what.queue == "respiratory" and h.t > DAY
+            h.what.waited for h in log if isinstance(h.what, CalledIn) and h.what.queue == "respiratory" and h.t > DAY
         ]
         assert len(waits) > 1500
         means.append(np.mean(waits))

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from polyclinic.cli.options import FILE, Json
 from polyclinic.files import check_writable, write_text
-from polyclinic.hospital.record.export import Layout
+from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
@@ -25,7 +25,7 @@ def report(
         Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the run's folder.")
     ] = None,
     export: Annotated[
-        Layout | None, Parameter(metavar="LAYOUT", help="Write the log in this layout, in place of the report.")
+        LogLayout | None, Parameter(metavar="LAYOUT", help="Write the log in this layout, in place of the report.")
     ] = None,
     json: Json = False,
 ) -> None:

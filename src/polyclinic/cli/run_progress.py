@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from polyclinic.hospital.care.episodes import Episode
     from polyclinic.hospital.configuration import Configuration
+    from polyclinic.hospital.record.account import Account
+    from polyclinic.hospital.record.episodes import Episode
     from polyclinic.hospital.record.happenings import Happening
     from polyclinic.hospital.running import Watching
 
@@ -38,44 +39,35 @@ def watching(configuration: Configuration, *, quiet: bool) -> Iterator[Watching 
 
 
 class _Picture:
-    """Counts what happens, and draws it now and then."""
+    """Draws how far a run is, now and then."""
 
     def __init__(self, bar: Progress, task: TaskID, *, by_visits: bool) -> None:
-        from polyclinic.hospital.record.happenings import LeftUnseen, Triaged, VisitFailed, WentHome
-
-        self._ends, self._came, self._seen_kind = (LeftUnseen, VisitFailed, WentHome), Triaged, WentHome
         self._bar, self._task, self._by_visits = bar, task, by_visits
-        self._events = self._visits = self._seen = self._inside = self._calls = 0
+        self._calls = 0
         self._cost: float | None = None
         self._began = self._drawn = time.monotonic()
 
-    def happened(self, happening: Happening) -> None:
-        """Something happened."""
-        self._events += 1
-        what = happening.what
-        if isinstance(what, self._came):
-            self._visits += 1
-            self._inside += 1
-        elif isinstance(what, self._ends):
-            self._inside = max(0, self._inside - 1)
-            self._seen += isinstance(what, self._seen_kind)
+    def add(self, happening: Happening, account: Account) -> None:
+        """Draws, where it has not for some time."""
         now = time.monotonic()
         if now - self._drawn >= _EVERY:
             self._drawn = now
-            self._draw(happening.t, now - self._began)
+            self._draw(happening.t, account, now - self._began)
 
     def computed(self, episode: Episode) -> None:
-        """The medical part of a visit is known."""
+        """Counts what the medical part of a visit cost."""
         self._calls += episode.calls
         if episode.cost is not None:
             self._cost = (self._cost or 0.0) + episode.cost
 
-    def _draw(self, t: int, seconds: float) -> None:
-        parts = [f"day {t // _DAY + 1}", f"in hospital {self._inside}", f"seen {self._seen:,}"]
-        parts.append(f"{self._events / seconds:,.0f} events/s")
+    def _draw(self, t: int, account: Account, seconds: float) -> None:
+        counts = account.world.counts
+        inside = counts.triaged - counts.went_home - counts.left_unseen - counts.failed
+        parts = [f"day {t // _DAY + 1}", f"in hospital {max(0, inside)}", f"seen {counts.went_home:,}"]
+        parts.append(f"{len(account) / seconds:,.0f} events/s")
         if self._calls:
             parts.append(f"{self._calls / seconds:,.0f} calls/s")
         if self._cost is not None:
             parts.append(f"cost {self._cost:.4f}")
-        done = self._visits if self._by_visits else t / _DAY
+        done = counts.triaged if self._by_visits else t / _DAY
         self._bar.update(self._task, description="  ".join(parts), completed=done)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
 from polyclinic.hospital.care.compute import open_clinic
-from polyclinic.hospital.care.episodes import Compute, Episode, Request
-from polyclinic.hospital.care.workers import Pool
+from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.record.happenings import Happening
+from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.log import Sink
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import Run, simulate
-from polyclinic.hospital.town.nature import open_nature
+from polyclinic.hospital.simulation import Forecasting, SimulatedRun, simulate
+from polyclinic.hospital.town.forecast import course_by_model
+from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
-from polyclinic.hospital.town.town import DrawnTown
+from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.models.session import Session, open_session
 
+_NATURE = "nature"
 _JOURNAL = "the run itself"  # names the run in its journal, which holds no other
 
 
-class Came(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a run.
 
     Attributes:
@@ -36,7 +41,7 @@ class Came(msgspec.Struct, frozen=True, kw_only=True):
         wall_seconds: from the first to the last moment, on the clock on the wall.
     """
 
-    run: Run
+    run: SimulatedRun
     calls: int
     tokens: int
     cost: float | None
@@ -44,11 +49,8 @@ class Came(msgspec.Struct, frozen=True, kw_only=True):
     wall_seconds: float
 
 
-class Watching(Protocol):
+class Watching(Sink, Protocol):
     """Who looks on while a run goes on."""
-
-    def happened(self, happening: Happening) -> None:
-        """Something happened."""
 
     def computed(self, episode: Episode) -> None:
         """The medical part of a visit is known."""
@@ -56,7 +58,7 @@ class Watching(Protocol):
 
 async def run(
     configuration: Configuration, *, store: Store | None = None, workers: int = 1, watching: Watching | None = None
-) -> Came:
+) -> FinishedRun:
     """Runs a hospital to its end.
 
     Args:
@@ -72,41 +74,40 @@ async def run(
     """
     began = time.monotonic()
     knowledge = read_knowledge()
-    hospital = configuration.hospital
     residents = Residents(configuration.residents, configuration.seed, language=configuration.language)
-    counter = _Counter(store, watching)
+    spent = _Spent()
     async with AsyncExitStack() as stack:
-        nature = await stack.enter_async_context(open_nature(configuration, store))
-        town = DrawnTown(hospital, knowledge, residents, seed=configuration.seed)
+        nature = await stack.enter_async_context(_open_nature(configuration, store))
+        town = Town(configuration.hospital, knowledge, residents, seed=configuration.seed)
         profile_failures: dict[str, int] = {}
         if configuration.profiles:
-            residents, profile_failures = await nature.written(town, residents, knowledge)
-            town = DrawnTown(hospital, knowledge, residents, seed=configuration.seed)
+            residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
+            town = Town(configuration.hospital, knowledge, residents, seed=configuration.seed)
         compute = await stack.enter_async_context(_computing(configuration, store, workers))
-        came = await simulate(
-            hospital,
+        simulated = await simulate(
+            configuration.hospital,
             town,
-            counter.counting(store.remember(compute) if store is not None else compute),
+            spent.counting(store.remember(compute) if store is not None else compute, watching),
             days=configuration.days,
             visits=configuration.visits,
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
-            forecast=nature.forecast if configuration.course else None,
-            sink=counter,
+            forecast=_forecasting(configuration, nature),
+            sinks=[sink for sink in (store, watching) if sink is not None],
         )
         usage = nature.ledger.total.usage
-    return Came(
-        run=came,
-        calls=counter.calls + nature.ledger.total.calls,
-        tokens=counter.tokens + usage.tokens_in + usage.tokens_out,
-        cost=counter.cost if usage.cost is None else usage.cost + (counter.cost or 0.0),
+    return FinishedRun(
+        run=simulated,
+        calls=spent.calls + nature.ledger.total.calls,
+        tokens=spent.tokens + usage.tokens_in + usage.tokens_out,
+        cost=spent.cost if usage.cost is None else usage.cost + (spent.cost or 0.0),
         profile_failures=profile_failures,
         wall_seconds=time.monotonic() - began,
     )
 
 
-def document_of(configuration: Configuration, came: Came) -> dict[str, Any]:
+def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, Any]:
     """Returns what a run says at its end, as JSON: counts, shares in percent with intervals, the whole summary."""
     summary = came.run.summary
     shares = {name: getattr(summary, name) for name in ("triage", "examination", "diagnosis", "treatment")}
@@ -151,42 +152,78 @@ def kinds_of(knowledge: Knowledge) -> dict[str, str]:
 @asynccontextmanager
 async def _computing(configuration: Configuration, store: Store | None, workers: int) -> AsyncIterator[Compute]:
     setup = configuration.setup
-    if store is not None and setup.models():
+    if store is not None and setup.asks_models:
         setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL)
     if workers > 1:
-        async with Pool(workers, setup) as pool:
+        async with WorkerPool(workers, setup) as pool:
             yield pool.compute
     else:
         async with open_clinic(setup) as clinic:
             yield clinic.compute
 
 
-class _Counter:
-    """Takes every happening to whoever wants it, and sums what episodes cost."""
+# Models may stand for nature: they write who lives in the town, and say how illnesses go on. They play nobody and are
+# told what is so; what they say reaches nobody who plays but as a case.
 
-    def __init__(self, store: Store | None, watching: Watching | None) -> None:
-        self._adds: list[Callable[[Happening], Any]] = []
-        if store is not None:
-            self._adds.append(store.add)
-        if watching is not None:
-            self._adds.append(watching.happened)
-        self._watching = watching
+
+def _open_nature(configuration: Configuration, store: Store | None) -> AbstractAsyncContextManager[Session]:
+    """Opens the models that stand for nature; their answers are kept in a file of their own beside the run."""
+    names = [name for name in (configuration.profiles, configuration.course) if name]
+    return open_session(
+        names,
+        # What tokens they may use is the players' alone.
+        dataclasses.replace(configuration.setup.options, max_tokens=None),
+        journal=store.calls.with_name("nature.sqlite") if store is not None and names else None,
+        run=_NATURE,
+        seed=configuration.seed,
+    )
+
+
+async def _written(
+    configuration: Configuration, town: Town, residents: Residents, nature: Session, knowledge: Knowledge
+) -> tuple[Residents, dict[str, int]]:
+    """Returns the residents with those who may fall ill written by a model, and the failures by name."""
+    chosen: dict[int, None] = {}
+    for day in range(configuration.days):
+        chosen |= dict.fromkeys(onset.resident for onset in town.onsets(day))
+        if configuration.visits is not None and len(chosen) >= configuration.visits:
+            break
+    model = nature.metered(configuration.profiles, role=_NATURE, episode="")
+    profiles, failures = await write_profiles(
+        [residents[number] for number in chosen], model, knowledge, temperature=configuration.setup.temperature
+    )
+    return residents.with_profiles(profiles), dict(failures)
+
+
+def _forecasting(configuration: Configuration, nature: Session) -> Forecasting | None:
+    if not configuration.course:
+        return None
+    return partial(
+        course_by_model,
+        model=nature.metered(configuration.course, role=_NATURE, episode=""),
+        follow_up_days=configuration.hospital.illness.follow_up_days,
+        temperature=configuration.setup.temperature,
+    )
+
+
+class _Spent:
+    """What the episodes of a run cost."""
+
+    def __init__(self) -> None:
         self.calls = self.tokens = 0
         self.cost: float | None = None
 
-    def add(self, happening: Happening) -> None:
-        for add in self._adds:
-            add(happening)
+    def counting(self, compute: Compute, watching: Watching | None) -> Compute:
+        """Returns the same computation, which is counted and told to whoever looks on."""
 
-    def counting(self, compute: Compute) -> Compute:
-        async def counted(request: Request) -> Episode:
+        async def counted(request: EpisodeRequest) -> Episode:
             episode = await compute(request)
             self.calls += episode.calls
             self.tokens += episode.tokens
             if episode.cost is not None:
                 self.cost = (self.cost or 0.0) + episode.cost
-            if self._watching is not None:
-                self._watching.computed(episode)
+            if watching is not None:
+                watching.computed(episode)
             return episode
 
         return counted

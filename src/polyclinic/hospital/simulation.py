@@ -14,20 +14,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.hospital.care.episodes import Compute, Episode, Request
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.journey import Ended, House, Visit
+from polyclinic.hospital.floor.journey import Encounter, House, VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.record.happenings import DAY, MINUTE, FellIll, FollowedUp, FollowUpFailed, Outcome, What
-from polyclinic.hospital.record.log import Hash, Log, Sink
-from polyclinic.hospital.record.results import Results, Summary
+from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.figures import RunSummary
+from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpFailed, FollowUpOutcome, What
+from polyclinic.hospital.record.log import Log, Sink
 from polyclinic.hospital.town.forecast import NoCourse
-from polyclinic.hospital.town.illness import Course, Onset
+from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.town import Town
 from polyclinic.seeds import derive
 
@@ -35,10 +35,10 @@ LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
 
 _FOLLOW_UP = (7 * 3600, 9 * 3600)  # when patients report back, time of day
-_LAST_CALL = 30 * MINUTE  # nobody sets out who would arrive later than this before closing
+_LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a simulation.
 
     Attributes:
@@ -55,7 +55,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     happenings: int
     log_hash: str
     still_ill: int
-    summary: Summary
+    summary: RunSummary
 
 
 async def simulate(
@@ -69,9 +69,9 @@ async def simulate(
     visits: int | None = None,
     lookahead: int = LOOKAHEAD,
     forecast: Forecasting | None = None,
-    sink: Sink | None = None,
+    sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
-) -> Run:
+) -> SimulatedRun:
     """Lets a town and its hospital live.
 
     Args:
@@ -84,15 +84,14 @@ async def simulate(
         visits: nobody sets out after so many; then the hospital empties, and each is followed up once, within `days`.
         lookahead: minutes by which an episode is launched ahead.
         forecast: says how an illness goes on after a visit; None takes the town's courses.
-        sink: gets every happening, in order.
+        sinks: each gets every happening, in order.
         clock: keeps the time.
 
     Raises:
         Exception: what computing an episode raised, where that was due.
     """
     async with clock or Clock() as time:
-        hashed, results = Hash(), Results()
-        log = Log(hashed, results, *([sink] if sink is not None else []))
+        log = Log(*sinks)
         house = House(hospital, time, log, kinds=kinds)
         life = _Life(
             hospital,
@@ -103,7 +102,7 @@ async def simulate(
             log=log,
             end=days * DAY,
             visits=visits,
-            lookahead=lookahead * MINUTE,
+            lookahead=lookahead * 60,
             forecast=forecast,
             seed=seed,
         )
@@ -112,37 +111,21 @@ async def simulate(
         life.close()
         if house.inside:
             await time.run()
-        return Run(
+        return SimulatedRun(
             days=time.now / DAY,
             visits=life.visits,
-            happenings=len(log),
-            log_hash=hashed.hex(),
+            happenings=len(log.account),
+            log_hash=log.account.log_hash,
             still_ill=life.ill,
-            summary=results.summary(),
+            summary=log.account.summary(),
         )
 
 
-class Treatment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a visit did for a patient.
-
-    Attributes:
-        treated: anything at all.
-        right: the plan of the disease at its severity.
-        diagnosis: what the doctor took it for; "" where it committed to none.
-        items: what was prescribed.
-    """
-
-    treated: bool = False
-    right: bool = False
-    diagnosis: str = ""
-    items: tuple[str, ...] = ()
-
-
-Forecasting = Callable[[Case, int, Treatment], Awaitable[Course | NoCourse]]
+Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
 """Says how an illness goes on: of a case, after the how-manieth visit, with which treatment."""
 
 
-class _Plan:
+class _PlannedVisit:
     """A visit that a resident will make unless the run ends before.
 
     Attributes:
@@ -153,7 +136,7 @@ class _Plan:
         decided: happens when the episode is due; its value is the episode, None where none was needed.
     """
 
-    def __init__(self, visit: Visit, onset: Onset, case: Case | None, *, leaves: int, place: int) -> None:
+    def __init__(self, visit: Encounter, onset: Onset, case: Case | None, *, leaves: int, place: int) -> None:
         self.visit, self.leaves, self.place = visit, leaves, place
         self.gone = False
         self.decided: Signal
@@ -165,7 +148,7 @@ class _Plan:
             self._case = town.case_for(self._onset)
         return self._case
 
-    def __lt__(self, other: _Plan) -> bool:
+    def __lt__(self, other: _PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
 
 
@@ -193,7 +176,7 @@ class _Life:
         self._end, self._most = end, math.inf if visits is None else visits
         self._departments = tuple(hospital.departments)
         self._onsets: dict[int, deque[Onset]] = {}  # by resident: what it may fall ill with next
-        self._planned: list[_Plan] = []  # in the order of setting out
+        self._planned: list[_PlannedVisit] = []  # in the order of setting out
         self._plans = 0
         self._set_out = 0
         self._open = 0  # who has set out and has not been followed up
@@ -279,10 +262,10 @@ class _Life:
             ready = tomorrow + wakes % DAY + delay
             plan = self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
 
-    def _attend(self, plan: _Plan, onset: Onset, case: Case) -> Steps:
+    def _attend(self, plan: _PlannedVisit, onset: Onset, case: Case) -> Steps:
         """The visit; once more where the patient is turned away. Returns the treatment."""
         ended, episode = yield from self._house.visit(plan.visit, plan.decided)
-        if ended is Ended.TURNED_AWAY:
+        if ended is VisitEnd.TURNED_AWAY:
             delay = self._town.times(onset)[1]
             tomorrow = (self._clock.now // DAY + 1) * DAY
             yield self._clock.at(self._opportunity(tomorrow, delay))
@@ -291,14 +274,14 @@ class _Life:
                 ended, episode = yield from self._house.visit(visit, plan.decided)
         if self._closed and not self._house.inside:
             self._clock.stop()
-        if ended is not Ended.SEEN or (episode.plan is None and not episode.treatment):
+        if ended is not VisitEnd.SEEN or (episode.plan is None and not episode.treatment):
             return Treatment()
         diagnosis = episode.seen[-1].diagnosis if episode.seen else ""
         return Treatment(treated=True, right=episode.right_treatment, diagnosis=diagnosis, items=(*episode.treatment,))
 
     def _follow_up(self, who: str, case: Case, number: int, treatment: Treatment, *, of_visit: bool = False) -> Steps:
         """Convalescence after a visit, or without one; returns whether the patient has got worse."""
-        course = self._town.course(case, visit=number, treated=treatment.treated, right_treatment=treatment.right)
+        course = self._town.course(case, number, treatment)
         rng = derive(self._seed, who, "follow-up", case.id, number)
         today, hour = self._clock.now // DAY, rng.randint(*_FOLLOW_UP)
         due = (today + self._hospital.illness.follow_up_days) * DAY + hour
@@ -306,7 +289,7 @@ class _Life:
             yield self._clock.at(due)
         else:
             said = yield self._clock.launch(self._forecast(case, number, treatment), due=due)
-            if isinstance(said, Course):
+            if isinstance(said, IllnessCourse):
                 course = said
             else:
                 self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
@@ -318,25 +301,25 @@ class _Life:
                 self._clock.stop()
         if course.recovers_after_days is None:
             return True
-        if course.outcome is not Outcome.RECOVERED:
+        if course.outcome is not FollowUpOutcome.RECOVERED:
             yield self._clock.at((today + course.recovers_after_days) * DAY + hour)
-            self._note(who, FollowedUp(outcome=Outcome.RECOVERED, severity=course.severity))
+            self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
         return False
 
     # --- planning
 
-    def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> _Plan:
+    def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> _PlannedVisit:
         self._plans += 1
         visit = self._visit(onset, case, number=number)
-        plan = _Plan(visit, onset, case, leaves=self._opportunity(ready, delay), place=self._plans)
+        plan = _PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self._plans)
         insort(self._planned, plan)
         plan.decided = self._clock.start(self._decide(plan))
         return plan
 
-    def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Visit:
+    def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Encounter:
         who = self._town.name(onset.resident)
         severity = onset.severity if case is None or case.truth.severity is None else case.truth.severity
-        return Visit(
+        return Encounter(
             who,
             number=number,
             department=self._town.department(onset),
@@ -345,13 +328,13 @@ class _Life:
             hospital=self._hospital,
         )
 
-    def _decide(self, plan: _Plan) -> Steps:
+    def _decide(self, plan: _PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
         due = plan.leaves + self._house.coming.seconds + plan.visit.triage
         yield self._clock.at(due - self._lookahead)
         if not plan.gone and (plan.leaves >= self._end or self._closed or self._surplus(plan)):
             return None
-        request = Request(
+        request = EpisodeRequest(
             resident=plan.visit.who,
             case=plan.case(self._town),
             visit=plan.visit.number,
@@ -360,7 +343,7 @@ class _Life:
         episode: Episode = yield self._clock.launch(self._compute(request), due=due)
         return episode
 
-    def _surplus(self, plan: _Plan) -> bool:
+    def _surplus(self, plan: _PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
         if self._set_out >= self._most:
             return True
@@ -370,16 +353,16 @@ class _Life:
     def _opportunity(self, ready: int, delay: int) -> int:
         """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
         walk = self._house.coming.seconds
-        rota, arrival = self._house.rota, ready + walk
-        if rota.is_open(arrival):
-            closing = rota.next_closing(arrival)
-            if arrival <= closing - _LAST_CALL or rota.is_open(closing):
+        hours, arrival = self._house.hours, ready + walk
+        if hours.is_open(arrival):
+            closing = hours.next_closing(arrival)
+            if arrival <= closing - _LAST_CALL or hours.is_open(closing):
                 return ready
             arrival = closing
-        opening = rota.next_opening(arrival)
+        opening = hours.next_opening(arrival)
         if opening // DAY > (ready + walk) // DAY:
             # Who could not come on the same day does not stand at the doors at dawn.
-            opening = max(opening, min(opening + delay, rota.next_closing(opening) - _LAST_CALL))
+            opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
         return opening - walk
 
     def _note(self, who: str, what: What) -> None:

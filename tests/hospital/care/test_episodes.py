@@ -13,8 +13,8 @@ from polyclinic.errors import BudgetSpent, UnreadableReply
 from polyclinic.events import Event, Examined, Opened, Revealed, Role, Said, Trace
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import Clinic
-from polyclinic.hospital.care.episodes import Episode, Request
 from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.knowledge import Name, read_knowledge
 from polyclinic.models.journal import Journal
@@ -47,7 +47,7 @@ def knowledge():
 
 
 def request(case, visit=1, departments=DEPARTMENTS):
-    return Request(resident="r1", case=case, visit=visit, departments=departments)
+    return EpisodeRequest(resident="r1", case=case, visit=visit, departments=departments)
 
 
 def drawn(knowledge, n=1, seed=3, **options):

@@ -11,11 +11,12 @@ import pytest
 
 from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.generation.draw import generate
-from polyclinic.hospital.care.compute import Setup, Share, _limit, open_clinic
-from polyclinic.hospital.care.episodes import Request
-from polyclinic.hospital.care.workers import Pool, WorkerDied
+from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.care.workers import WorkerDied, WorkerPool
+from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.limits import Limit
+from polyclinic.models.session import Share, _limit
 from polyclinic.testing.endpoint import Endpoint
 
 SETUP = Setup(seed=4, diseases="respiratory", traces=True)
@@ -23,11 +24,14 @@ SETUP = Setup(seed=4, diseases="respiratory", traces=True)
 
 def requests(n=24, language="en"):
     cases = generate(read_knowledge().select("respiratory"), n=n, seed=9, language=language)
-    return [Request(resident=f"r{i}", case=case, visit=1, departments=("respiratory",)) for i, case in enumerate(cases)]
+    return [
+        EpisodeRequest(resident=f"r{i}", case=case, visit=1, departments=("respiratory",))
+        for i, case in enumerate(cases)
+    ]
 
 
 async def pooled(workers, setup, asked):
-    async with Pool(workers, setup) as pool:
+    async with WorkerPool(workers, setup) as pool:
         return list(await asyncio.gather(*map(pool.compute, asked)))
 
 
@@ -47,7 +51,7 @@ async def test_any_number_of_workers_and_none_give_the_same_episodes():
 
 async def test_a_worker_that_is_killed_ends_the_run_with_its_name():
     asked = requests(40)
-    async with Pool(2, SETUP) as pool:
+    async with WorkerPool(2, SETUP) as pool:
         first = await pool.compute(asked[0])
         assert first.key == asked[0].key
         going = [asyncio.create_task(pool.compute(request)) for request in asked]
@@ -103,12 +107,12 @@ async def test_a_wrong_setup_is_the_users_fault():
             await pooled(2, setup, requests(1))
         assert type(raised.value) is not BadInput or str(raised.value)
     with pytest.raises(ValueError, match="0 workers"):
-        Pool(0, SETUP)
+        WorkerPool(0, SETUP)
 
 
 async def test_a_pool_that_is_left_early_leaves_no_process_and_does_not_finish_the_work_first():
     async def leave():
-        async with Pool(1, SETUP) as pool:
+        async with WorkerPool(1, SETUP) as pool:
             kept.append(pool)
             going.extend(asyncio.create_task(pool.compute(request)) for request in requests(300))
             await asyncio.wait(going, return_when=asyncio.FIRST_COMPLETED)
@@ -126,10 +130,10 @@ def test_an_interrupt_ends_parent_and_workers(tmp_path):
     program = textwrap.dedent("""
         import asyncio
         from polyclinic.hospital.care.compute import Setup
-        from polyclinic.hospital.care.workers import Pool
+        from polyclinic.hospital.care.workers import WorkerPool
 
         async def main():
-            async with Pool(2, Setup(seed=1, diseases="respiratory")) as pool:
+            async with WorkerPool(2, Setup(seed=1, diseases="respiratory")) as pool:
                 print(*(w._process.pid for w in pool._workers), flush=True)
                 await asyncio.sleep(600)
 

@@ -2,18 +2,17 @@
 
 import pytest
 
-from polyclinic.hospital.care.episodes import Episode, Seen
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.plan.plan import Duration, Durations
 from polyclinic.hospital.plan.ways import Ways
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
-    MINUTE,
     Acuity,
-    Called,
+    CalledIn,
     Consulted,
     Diagnosed,
     Dispensed,
-    Examined,
+    ExaminationDone,
     LeftUnseen,
     Prescribed,
     Queued,
@@ -49,7 +48,7 @@ def episode(*seen, acuity=Acuity.ROUTINE, department="respiratory", **more):
 
 
 def seen(department="respiratory", **more):
-    return Seen(department=department, **{"turns": 5, "diagnosis": "illness", **more})
+    return ConsultationHeld(department=department, **{"turns": 5, "diagnosis": "illness", **more})
 
 
 TREATED = {"plan": "mild", "treatment": ("rest",), "right_diagnosis": True, "right_treatment": True}
@@ -70,7 +69,7 @@ async def live(small, episodes, *, at=None, days=5, patience=None, **options):
         days=days,
         seed=1,
         kinds=small.KINDS,
-        sink=keep,
+        sinks=[keep],
     )
     return keep, run
 
@@ -91,13 +90,13 @@ async def test_a_visit_step_by_step(small):
     story = of(log, "r0")
     names = [type(what).__name__ for _, what in story]
     assert names == [
-        *("FellIll", "Walked", "Queued", "Called", "Triaged"),
-        *("Walked", "Queued", "Called", "Registered"),
-        *("Walked", "Queued", "Called", "Walked", "Consulted", "Examined"),  # the doctor's own hands
-        *("Walked", "Queued", "Called", "Examined"),  # the laboratory
-        *("Walked", "Queued", "Called", "Examined"),  # the scanner
-        *("Walked", "Queued", "Called", "Walked", "Diagnosed", "Prescribed"),
-        *("Walked", "Queued", "Called", "Dispensed", "Walked", "WentHome"),
+        *("FellIll", "Walked", "Queued", "CalledIn", "Triaged"),
+        *("Walked", "Queued", "CalledIn", "Registered"),
+        *("Walked", "Queued", "CalledIn", "Walked", "Consulted", "ExaminationDone"),  # the doctor's own hands
+        *("Walked", "Queued", "CalledIn", "ExaminationDone"),  # the laboratory
+        *("Walked", "Queued", "CalledIn", "ExaminationDone"),  # the scanner
+        *("Walked", "Queued", "CalledIn", "Walked", "Diagnosed", "Prescribed"),
+        *("Walked", "Queued", "CalledIn", "Dispensed", "Walked", "WentHome"),
         *(name for name in names if name == "FollowedUp"),
     ]
     times = {type(what): t for t, what in story}
@@ -109,7 +108,7 @@ async def test_a_visit_step_by_step(small):
     assert times[Dispensed] == times[Prescribed] + 20 + 30
     triaged = next(what for _, what in story if isinstance(what, Triaged))
     assert (triaged.acuity, triaged.right_acuity) == (Acuity.ROUTINE, Acuity.URGENT)
-    places = [(what.examination, what.area, what.staff) for _, what in of(log, "r0", Examined)]
+    places = [(what.examination, what.area, what.staff) for _, what in of(log, "r0", ExaminationDone)]
     assert places == [("touch", "rooms", "d1"), ("blood", "laboratory", "t1"), ("scan", "scanner", "")]
     walked = of(log, "r0", Walked)[0][1]
     assert walked.path == ("homes", "entrance", "triage")
@@ -121,9 +120,9 @@ async def test_results_go_back_to_the_same_doctor_before_new_patients(small):
     came = episode(seen(examinations=("scan",)), **TREATED)
     new = episode(seen(turns=60), acuity=Acuity.EMERGENCY, **TREATED)
     # The second patient is with the one doctor while the first is examined, the third is waiting by then.
-    at = [(6 * HOUR, "mild"), (6 * HOUR + 4 * MINUTE, "severe"), (6 * HOUR + 5 * MINUTE, "severe")]
+    at = [(6 * HOUR, "mild"), (6 * HOUR + 4 * 60, "severe"), (6 * HOUR + 5 * 60, "severe")]
     log, _ = await live(small, [came, new, new], at=at, doctors=("respiratory",))
-    called = [(h.who, h.what.queue) for h in log if isinstance(h.what, Called) and h.what.queue == "respiratory"]
+    called = [(h.who, h.what.queue) for h in log if isinstance(h.what, CalledIn) and h.what.queue == "respiratory"]
     assert [who for who, _ in called] == ["r0", "r1", "r0", "r2"]
 
 
@@ -142,7 +141,7 @@ async def test_a_referral_leads_to_the_other_department_without_the_counter(smal
 @pytest.mark.parametrize(
     ("department", "consultations", "before"),
     [
-        ("", (), Called),
+        ("", (), CalledIn),
         ("respiratory", (), Walked),
         ("respiratory", (seen(),), Consulted),
         ("respiratory", (seen(refer_to="dermatology"),), Walked),
@@ -244,7 +243,7 @@ async def test_an_episode_for_a_department_without_doctors_is_not_admitted(small
             days=4,
             seed=1,
             kinds=small.KINDS,
-            sink=keep,
+            sinks=[keep],
             clock=clock,
         )
     assert [what.reason for _, what in of(keep, "r0", LeftUnseen)] == ["not admitted", "not admitted"]

@@ -31,7 +31,7 @@ class World:
                 self.floor.begin(doctor)
         self.calls = []
 
-    def add(self, happening):
+    def add(self, happening, account):
         self.log.append(happening)
 
     def come(self, name, *, at=0, lasts=10, acuity=Acuity.ROUTINE, care=0, **more):

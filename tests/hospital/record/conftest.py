@@ -6,26 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from polyclinic.hospital.care.episodes import Compute, Episode, Request, Seen
 from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.record.episodes import Compute, ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity, Happening
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import Run, simulate
-from polyclinic.hospital.town.residents import residents
-from polyclinic.hospital.town.town import DrawnTown
+from polyclinic.hospital.simulation import SimulatedRun, simulate
+from polyclinic.hospital.town.residents import Residents
+from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.seeds import derive
 
 LIVED_SEED = 11
 
 
-async def drawn_episode(request: Request) -> Episode:
+async def drawn_episode(request: EpisodeRequest) -> Episode:
     """An episode by chance: referred one time in eight, failed one time in twenty."""
     rng = derive(LIVED_SEED, request.key, "drawn")
     first, second = rng.sample(request.departments, 2)
-    seen = [Seen(department=first, turns=rng.randint(4, 12), examinations=("complete blood count", "chest x-ray"))]
+    seen = [
+        ConsultationHeld(
+            department=first, turns=rng.randint(4, 12), examinations=("complete blood count", "chest x-ray")
+        )
+    ]
     if rng.random() < 0.125:
-        seen = [Seen(department=first, turns=3, refer_to=second), Seen(department=second, turns=5)]
+        seen = [
+            ConsultationHeld(department=first, turns=3, refer_to=second),
+            ConsultationHeld(department=second, turns=5),
+        ]
     failed = rng.random() < 0.05
     return Episode(
         key=request.key,
@@ -44,22 +51,24 @@ async def drawn_episode(request: Request) -> Episode:
     )
 
 
-def make_live() -> Callable[..., Run]:
+def make_live() -> Callable[..., SimulatedRun]:
     """Returns what lets a small town live, and hands what happens to a sink."""
     knowledge = read_knowledge()
     hospital = read_hospital(None, knowledge)
     kinds = {id: examination.kind for id, examination in knowledge.examinations.items()}
-    people = residents(2000, LIVED_SEED)
+    people = Residents(2000, LIVED_SEED)
 
-    def live(sink, *, compute=drawn_episode, visits=250, seed=LIVED_SEED):
-        town = DrawnTown(hospital, knowledge, people, seed=seed)
-        return asyncio.run(simulate(hospital, town, compute, days=60, seed=seed, kinds=kinds, visits=visits, sink=sink))
+    def live(*sinks, compute=drawn_episode, visits=250, seed=LIVED_SEED):
+        town = Town(hospital, knowledge, people, seed=seed)
+        return asyncio.run(
+            simulate(hospital, town, compute, days=60, seed=seed, kinds=kinds, visits=visits, sinks=sinks)
+        )
 
     return live
 
 
 @pytest.fixture(scope="session")
-def live() -> Callable[..., Run]:
+def live() -> Callable[..., SimulatedRun]:
     return make_live()
 
 
@@ -71,7 +80,8 @@ def drawn() -> Compute:
 class Kept(list):
     """A sink that keeps all in memory."""
 
-    add = list.append
+    def add(self, happening, account):
+        self.append(happening)
 
 
 @pytest.fixture(scope="session")
@@ -88,5 +98,5 @@ def lived_run(live, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("lived") / "run-seven"
     with Store.create(folder, {"seed": LIVED_SEED}) as store:
         run = live(store, compute=store.remember(drawn_episode))
-        store.finish({"visits": run.summary.arrived})
+        store.finish({"visits": run.summary.arrived, "log_hash": run.log_hash})
     return folder

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from polyclinic.errors import BadInput, MissingExtra
-from polyclinic.hospital.record.export import Layout, columns, export
+from polyclinic.hospital.record.export import LogLayout, columns, export
 from polyclinic.hospital.record.happenings import Happening, What
 from polyclinic.hospital.record.recorded import RecordedRun
 
@@ -23,7 +23,7 @@ def write(run, path, layout):
 
 
 def test_json_lines_are_the_log_and_their_hash_is_the_run_s(lived, lived_run, tmp_path):
-    n, summary = write(lived_run, tmp_path / "log.jsonl", Layout.JSONL)
+    n, summary = write(lived_run, tmp_path / "log.jsonl", LogLayout.JSONL)
     whole = (tmp_path / "log.jsonl").read_bytes()
     assert n == len(lived)
     assert [msgspec.json.decode(line, type=Happening) for line in whole.splitlines()] == lived
@@ -38,7 +38,7 @@ def as_written(happening):
 
 def test_parquet_has_a_column_for_every_field(lived, lived_run, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
-    n, _ = write(lived_run, tmp_path / "log.parquet", Layout.PARQUET)
+    n, _ = write(lived_run, tmp_path / "log.parquet", LogLayout.PARQUET)
     table = pq.read_table(tmp_path / "log.parquet")
     assert table.num_rows == n == len(lived)
     assert table.column_names == list(columns())
@@ -51,7 +51,7 @@ def test_parquet_has_a_column_for_every_field(lived, lived_run, tmp_path):
 
 
 def test_csv_has_the_same_columns(lived, lived_run, tmp_path):
-    write(lived_run, tmp_path / "log.csv", Layout.CSV)
+    write(lived_run, tmp_path / "log.csv", LogLayout.CSV)
     with (tmp_path / "log.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(lived)
@@ -74,10 +74,10 @@ def test_no_two_fields_share_a_column_with_another_type():
 def test_without_pyarrow_the_line_says_what_to_do(lived_run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with RecordedRun(lived_run) as recorded, pytest.raises(MissingExtra, match=r"pip install 'polyclinic\[parquet\]'"):
-        export(recorded, tmp_path / "log.parquet", Layout.PARQUET)
+        export(recorded, tmp_path / "log.parquet", LogLayout.PARQUET)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_written_is_named(lived_run, tmp_path):
     with RecordedRun(lived_run) as recorded, pytest.raises(BadInput, match="there is no folder"):
-        export(recorded, tmp_path / "nowhere" / "log.csv", Layout.CSV)
+        export(recorded, tmp_path / "nowhere" / "log.csv", LogLayout.CSV)

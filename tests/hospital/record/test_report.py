@@ -10,15 +10,16 @@ import msgspec
 import pytest
 
 from polyclinic.errors import MissingExtra
+from polyclinic.hospital.record.account import Account, account_of
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
-    Called,
+    CalledIn,
     Diagnosed,
     FollowedUp,
+    FollowUpOutcome,
     Happening,
     LeftUnseen,
-    Outcome,
     Prescribed,
     Queued,
     Registered,
@@ -29,7 +30,6 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.hospital.record.series import Tally
 from polyclinic.hospital.record.store import Store
 
 
@@ -45,10 +45,7 @@ def html(found):
 
 
 def tally(*events):
-    counted = Tally()
-    for seq, (t, who, what) in enumerate(events):
-        counted.add(Happening(seq=seq, t=t, who=who, what=what))
-    return counted.series()
+    return account_of(Happening(seq=seq, t=t, who=who, what=what) for seq, (t, who, what) in enumerate(events)).series()
 
 
 def test_the_series_agree_with_the_log(lived, found):
@@ -83,11 +80,15 @@ def test_people_are_counted_at_the_full_hour_and_not_on_their_way_from_home():
         (
             2 * hour + 1,
             "early",
-            Called(queue="triage", staff="n", area="triage", waited=1),
+            CalledIn(queue="triage", staff="n", area="triage", waited=1),
         ),  # with the nurse at 3 and 4
         (4 * hour + 1, "early", LeftUnseen(reason="closed")),
         (4 * hour + 1, "early", way("triage", "homes", begin=4 * hour + 1)),
-        (3 * DAY, "late", FollowedUp(outcome=Outcome.BETTER)),  # days on which nobody was there do not thin the mean
+        (
+            3 * DAY,
+            "late",
+            FollowedUp(outcome=FollowUpOutcome.BETTER),
+        ),  # days on which nobody was there do not thin the mean
     )
     shown = {h.hour: (h.waiting, h.served, h.other, h.most) for h in series.hours if h.most}
     assert shown == {2: (1, 0, 0, 1), 3: (0, 1, 0, 1), 4: (0, 1, 0, 1)}
@@ -102,11 +103,11 @@ def test_an_outcome_is_that_of_the_first_follow_up_by_treatment():
         (1, "a", prescribed(True)),
         (2, "b", prescribed(False)),
         (3, "c", LeftUnseen(reason="closed")),
-        (4, "a", FollowedUp(outcome=Outcome.BETTER)),
-        (5, "b", FollowedUp(outcome=Outcome.WORSE)),
-        (6, "c", FollowedUp(outcome=Outcome.RECOVERED)),
-        (7, "a", FollowedUp(outcome=Outcome.RECOVERED)),  # told again: no second outcome
-        (8, "b", FollowedUp(outcome=Outcome.BETTER)),  # the illness went on at home, untreated
+        (4, "a", FollowedUp(outcome=FollowUpOutcome.BETTER)),
+        (5, "b", FollowedUp(outcome=FollowUpOutcome.WORSE)),
+        (6, "c", FollowedUp(outcome=FollowUpOutcome.RECOVERED)),
+        (7, "a", FollowedUp(outcome=FollowUpOutcome.RECOVERED)),  # told again: no second outcome
+        (8, "b", FollowedUp(outcome=FollowUpOutcome.BETTER)),  # the illness went on at home, untreated
     )
     assert series.outcomes == {
         "right plan": {"recovered": 0, "better": 1, "worse": 0},
@@ -207,8 +208,10 @@ def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived
             html = page(figures(recorded))
             assert "Nobody has come" in html
             assert "<svg" not in html
+        account = Account()
         for happening in lived[:3000]:
-            store.add(happening)
+            account.add(happening)
+            store.add(happening, account)
         store.flush()
         with RecordedRun(tmp_path / "run") as recorded:
             early = figures(recorded)
@@ -218,10 +221,11 @@ def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived
 
 def test_any_beginning_of_a_run_can_be_shown(lived, tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
-        done = 0
+        done, account = 0, Account()
         for n in (1, 40, 200, 900):
             for happening in lived[done:n]:
-                store.add(happening)
+                account.add(happening)
+                store.add(happening, account)
             done = n
             store.flush()
             with RecordedRun(tmp_path / "run") as recorded:

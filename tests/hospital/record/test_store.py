@@ -14,13 +14,16 @@ import msgspec
 import pytest
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.hospital.care.episodes import Episode, Seen
+from polyclinic.hospital.record.account import Account, account_of
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import Happening, ShiftBegan, WentHome
-from polyclinic.hospital.record.log import log_hash
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import CannotResume, DiskFull, NotStored
 from polyclinic.hospital.record.store import SNAPSHOT_EVERY, Store
 from polyclinic.models.journal import Journal
+
+ACCOUNT = Account()
+"""Of a log that nobody reads."""
 
 CHILD = f"""
 import importlib.util, os, sys
@@ -37,11 +40,11 @@ async def compute(request):
     return await lived.drawn_episode(request)
 with Store.open(folder) if folder.exists() else Store.create(folder, {{"seed": 11}}) as store:
     class Loud:
-        def add(self, happening):
-            store.add(happening)
+        def add(self, happening, account):
+            store.add(happening, account)
             os.write(1, b".")
     run = live(Loud(), compute=store.remember(compute))
-    store.finish({{"visits": run.summary.arrived}})
+    store.finish({{"visits": run.summary.arrived, "log_hash": run.log_hash}})
 """
 
 
@@ -65,7 +68,7 @@ def test_a_run_comes_back_as_it_was_written(lived, lived_run):
         assert list(recorded.happenings()) == lived
         assert list(recorded.happenings(begin=1500, end=3700)) == lived[1500:3700]
         assert recorded.configuration == {"seed": 11}
-        assert recorded.summary["log_hash"] == log_hash(lived)
+        assert recorded.summary["log_hash"] == account_of(lived).log_hash
         assert recorded.summary["happenings"] == len(lived)
         assert msgspec.json.decode((lived_run / "summary.json").read_bytes()) == recorded.summary
         episodes = list(recorded.episodes())
@@ -108,13 +111,13 @@ def test_nothing_is_computed_twice_and_a_finished_run_comes_out_the_same(live, d
     with Store.open(folder) as store:
         assert store.summary["visits"] >= 250
         live(store, compute=store.remember(counted))
-        store.finish({"visits": store.summary["visits"]})
+        store.finish({name: store.summary[name] for name in ("visits", "log_hash")})
     assert not calls
     assert rows(folder) == rows(lived_run)
 
 
 def test_an_episode_is_known_at_once_and_after_the_run_is_taken_up(tmp_path):
-    seen = Seen(department="heart", turns=3, trace='{"kind":"said"}\n' * 500)
+    seen = ConsultationHeld(department="heart", turns=3, trace='{"kind":"said"}\n' * 500)
     kept = Episode(key="r1/1", department="heart", seen=(seen,))
     with Store.create(tmp_path / "run", {}) as store:
         assert store.episode("r1/1") is None
@@ -149,20 +152,20 @@ def test_another_history_is_refused_by_name(live, lived_run, tmp_path):
 
 def test_only_the_next_happening_is_taken(tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
-        store.add(began(0, 50))
+        store.add(began(0, 50), ACCOUNT)
         for wrong in (began(0), began(2, 60), began(1, 49)):
             with pytest.raises(ValueError, match="not the next one"):
-                store.add(wrong)
-        store.add(began(1, 50))
+                store.add(wrong, ACCOUNT)
+        store.add(began(1, 50), ACCOUNT)
 
 
 def test_a_run_that_goes_on_can_be_read(tmp_path):
     with Store.create(tmp_path / "run", {"seed": 3}) as store:
-        store.add(began(0))
+        store.add(began(0), ACCOUNT)
         store.flush()
         with RecordedRun(tmp_path / "run") as recorded:
             assert (len(recorded), recorded.summary, list(recorded.seek(0).duty)) == (1, None, ["dr"])
-            store.add(began(1, who="nurse"))
+            store.add(began(1, who="nurse"), ACCOUNT)
             store.flush()
             assert (len(recorded), list(recorded.seek(1).duty)) == (2, ["dr", "nurse"])
 
@@ -245,7 +248,7 @@ def test_another_format_is_named(tmp_path):
 
 def test_a_damaged_row_is_named(tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
-        store.add(began(0))
+        store.add(began(0), ACCOUNT)
     connection = sqlite3.connect(tmp_path / "run" / "run.sqlite")
     connection.execute("UPDATE happenings SET what = X'78'")
     connection.execute("INSERT INTO snapshots VALUES (3, 90, X'78')")
@@ -265,7 +268,7 @@ def test_a_damaged_row_is_named(tmp_path):
 def test_the_file_holds_neither_paths_nor_keys(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     with Store.create(tmp_path / "a-private-place", {"api_key_env": "OPENAI_API_KEY"}) as store:
-        store.add(began(0))
+        store.add(began(0), ACCOUNT)
         store.finish({})
     for name in ("run.sqlite", "summary.json"):
         whole = (tmp_path / "a-private-place" / name).read_bytes()
@@ -277,7 +280,7 @@ def test_the_file_holds_neither_paths_nor_keys(monkeypatch, tmp_path):
 def fill(folder, n=200_000):
     with Store.create(folder, {}) as store:
         for seq in range(n):
-            store.add(Happening(seq=seq, t=seq, who="r1", what=WentHome()))
+            store.add(Happening(seq=seq, t=seq, who="r1", what=WentHome()), ACCOUNT)
         store.finish({})
 
 
@@ -287,7 +290,7 @@ def taken_up(folder):
         kept = len(recorded)
     with Store.open(folder) as store:
         for seq in range(kept + 10):
-            store.add(Happening(seq=seq, t=seq, who="r1", what=WentHome()))
+            store.add(Happening(seq=seq, t=seq, who="r1", what=WentHome()), ACCOUNT)
         store.finish({})
     with RecordedRun(folder) as recorded:
         assert len(recorded) == kept + 10
@@ -318,10 +321,11 @@ def test_a_file_that_may_not_grow_ends_the_run_by_name_and_it_goes_on_afterwards
         "from pathlib import Path\nfrom polyclinic.errors import PolyclinicError\n"
         "from polyclinic.hospital.record.happenings import Happening, WentHome\n"
         "from polyclinic.hospital.record.store import Store\n"
+        "from polyclinic.hospital.record.account import Account\naccount = Account()\n"
         "try:\n"
         "    with Store.create(Path(sys.argv[1]), {}) as store:\n"
         "        for seq in range(200_000):\n"
-        "            store.add(Happening(seq=seq, t=seq, who='r1', what=WentHome()))\n"
+        "            store.add(Happening(seq=seq, t=seq, who='r1', what=WentHome()), account)\n"
         "        store.finish({})\n"
         "except PolyclinicError as error:\n    print(type(error).__name__, error)\n"
     )

@@ -2,13 +2,12 @@
 
 import bisect
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyclinic.hospital.record.happenings import (
     Acuity,
-    Called,
+    CalledIn,
     Consulted,
     Diagnosed,
     Happening,
@@ -23,14 +22,19 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
 )
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.world import Counts, Doing, World, apply, decode
+from polyclinic.hospital.record.world import Counts, Doing, World, decode
 
 
 def play(*events, world=None):
     world = world or World()
     for t, who, what in events:
-        apply(world, Happening(seq=world.seq + 1, t=t, who=who, what=what))
+        world.apply(Happening(seq=world.seq + 1, t=t, who=who, what=what))
     return world
+
+
+def position(world, who):
+    """Somebody's place in its queue, from 1."""
+    return next(number for number, place in enumerate(world.queues[world.people[who].queue], 1) if place[-1] == who)
 
 
 def walked(t, *path):
@@ -41,7 +45,7 @@ COMES = (
     (0, "dr", ShiftBegan(area="room")),
     (1000, "r1", walked(1000, "homes", "entrance", "triage")),
     (1200, "r1", Queued(queue="triage")),
-    (1210, "r1", Called(queue="triage", staff="nurse", area="triage", waited=10)),
+    (1210, "r1", CalledIn(queue="triage", staff="nurse", area="triage", waited=10)),
     (
         1300,
         "r1",
@@ -58,7 +62,7 @@ COMES = (
     (1400, "r1", Queued(queue="heart", acuity=Acuity.URGENT)),
 )
 TALKS = (
-    (1500, "r1", Called(queue="heart", staff="dr", area="room", waited=100)),
+    (1500, "r1", CalledIn(queue="heart", staff="dr", area="room", waited=100)),
     (1500, "r1", walked(1500, "hall", "room")),
 )
 GOES = (
@@ -79,9 +83,9 @@ def test_a_visit_step_by_step():
     play(*COMES[3:4], world=world)
     assert r1.doing(1250) is Doing.SERVED
     play(*COMES[4:], world=world)
-    assert (r1.doing(1450), r1.since, world.position("r1")) == (Doing.WAITING, 1400, 1)
+    assert (r1.doing(1450), r1.since, position(world, "r1")) == (Doing.WAITING, 1400, 1)
     play(*TALKS, world=world)
-    assert world.position("r1") is None
+    assert r1.queue == ""
     assert world.queues == {}
     assert (r1.doing(1550), r1.doing(1700)) == (Doing.WALKING, Doing.CONSULTED)
     assert world.duty["dr"].serves == ["r1"]
@@ -106,16 +110,16 @@ def test_a_queue_is_in_the_order_of_calling():
         waits("calm-too", Acuity.ROUTINE), waits("back", Acuity.ROUTINE, again=True),
     )  # fmt: skip
     assert [place[-1] for place in world.queues["heart"]] == ["back", "dire", "calm", "calm-too", "unknown"]
-    assert world.position("calm-too") == 4
+    assert position(world, "calm-too") == 4
     play((6, "dire", LeftUnseen(reason="closed")), world=world)
-    assert world.position("calm-too") == 3
+    assert position(world, "calm-too") == 3
     assert "dire" not in world.people  # where it came from is not known, so no way home is waited for
 
 
 def test_after_a_lived_run_nobody_is_left_and_every_visit_is_counted(lived):
     world, most = World(), 0
     for happening in lived:
-        apply(world, happening)
+        world.apply(happening)
         most = max(most, len(world.people))
     world.advance(lived[-1].t + 3600)
     assert most > 5
@@ -130,7 +134,7 @@ def test_after_a_lived_run_nobody_is_left_and_every_visit_is_counted(lived):
 def test_a_snapshot_is_the_world_and_grows_with_the_hospital_alone(lived):
     world, longest = World(), 0
     for number, happening in enumerate(lived):
-        apply(world, happening)
+        world.apply(happening)
         if number % 97 == 0:
             snapshot = world.encode()
             assert decode(snapshot) == world
@@ -146,7 +150,7 @@ def test_seeking_is_applying_all_until_then(lived, lived_run, data):
     t = data.draw(exactly | st.integers(0, times[-1] + 10_000))
     world = World()
     for happening in lived[: bisect.bisect_right(times, t)]:
-        apply(world, happening)
+        world.apply(happening)
     world.advance(t)
     with RecordedRun(lived_run) as recorded:
         assert recorded.seek(t) == world
@@ -160,9 +164,3 @@ def test_seeking_starts_at_a_snapshot(lived, lived_run, monkeypatch):
         recorded.seek(lived[-1].t)
         assert len(lived) > 4_000
         assert 0 < len(read) <= 2_000
-
-
-def test_somebody_who_does_not_wait_has_no_place():
-    assert World().position("nobody") is None
-    with pytest.raises(KeyError):
-        World().end_wait("nobody")

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.errors import BadInput, Refused
-from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.town.profiles import write_abouts, write_profiles
-from polyclinic.hospital.town.residents import BANDS, SEXES, Residents, about_member, read_templates, residents
+from polyclinic.hospital.town.profiles import write_profiles
+from polyclinic.hospital.town.residents import BANDS, SEXES, Residents, read_templates
 from polyclinic.knowledge.knowledge import AGE_BANDS, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.folding import fold_term, stands_in
@@ -22,18 +21,17 @@ LANGUAGES = ("en", "zh")
 @given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 300), st.data())
 def test_a_resident_depends_on_seed_and_number_alone(seed, few, many, data):
     number = data.draw(st.integers(0, min(few, many) - 1))
-    one, other = residents(few, seed), residents(many, seed)
+    one, other = Residents(few, seed), Residents(many, seed)
     expected = one[number]
     list(other)
     assert other[number] == expected
-    assert one.number(expected.id) == number
     assert (int(one.ages[number]), SEXES[one.sexes[number]]) == (expected.age, expected.sex)
     assert expected.age in range(AGE_BANDS[BANDS[one.bands[number]]][0], AGE_BANDS[BANDS[one.bands[number]]][1] + 1)
 
 
 def test_seeds_differ_and_languages_share_ages():
-    assert residents(50, 1)[:] != residents(50, 2)[:]
-    english, chinese = residents(50, 1)[:], residents(50, 1, language="zh")[:]
+    assert Residents(50, 1)[:] != Residents(50, 2)[:]
+    english, chinese = Residents(50, 1)[:], Residents(50, 1, language="zh")[:]
     assert [(r.id, r.age, r.sex, r.avoid) for r in english][:5] != []
     assert [(r.id, r.age, r.sex) for r in english] == [(r.id, r.age, r.sex) for r in chinese]
     assert all(r.person.about == f"{r.name}，{r.occupation}" for r in chinese)
@@ -41,7 +39,7 @@ def test_seeds_differ_and_languages_share_ages():
 
 def test_the_town_is_as_old_as_its_templates_say():
     town, n = read_templates().town, 20_000
-    everybody = residents(n, 5)
+    everybody = Residents(n, 5)
     assert sum(town.age.values()) == pytest.approx(1)
     assert town.shares().sum() == pytest.approx(1)
     for place, band in enumerate(BANDS):
@@ -57,7 +55,7 @@ def test_the_town_is_as_old_as_its_templates_say():
 
 
 def test_what_is_not_tolerated_and_taken_stands_in_the_history_too():
-    everybody = residents(4000, 3)[:]
+    everybody = Residents(4000, 3)[:]
     avoiding = [r for r in everybody if r.avoid]
     assert 0.07 < len(avoiding) / len(everybody) < 0.14
     assert all(bool(r.avoid) == bool(r.history.allergies) for r in everybody)
@@ -74,7 +72,7 @@ def test_templates_name_no_disease_and_nothing_that_an_illness_brings(language):
     said = [text for table in (templates.households, templates.habits) for texts in table.values() for text in texts]
     said += [condition.text for condition in templates.conditions]
     said += [condition.drug for condition in templates.conditions if condition.drug is not None]
-    said += [*templates.intolerances, *(text for texts in templates.staff.values() for text in texts)]
+    said += templates.intolerances
     for text in said:
         assert not lexicon.mentions(text.get(language)), text
         assert stands_in(text.get(language), names) is None, text
@@ -90,21 +88,7 @@ def test_every_band_has_templates_in_the_people_and_the_profiles():
 @pytest.mark.parametrize("number", [-31, 30])
 def test_numbers_beyond_the_town(number):
     with pytest.raises(IndexError):
-        residents(30, 1)[number]
-
-
-@pytest.mark.parametrize("name", ["", "r", "r0", "r00000", "r00031", "x00001", "r-1"])
-def test_ids_of_nobody(name):
-    with pytest.raises(KeyError):
-        residents(30, 1).number(name)
-
-
-def test_staff_without_a_line_are_given_one():
-    staff = read_hospital(None, read_knowledge()).staff
-    assert about_member(staff["d01"], "en", seed=1) == staff["d01"].about["en"]
-    drawn = {about_member(staff["n01"], "en", seed=seed) for seed in range(20)}
-    assert drawn == {text.en for text in read_templates().staff["nurse"]}
-    assert about_member(staff["n01"], "zh", seed=3) == about_member(staff["n01"], "zh", seed=3)
+        Residents(30, 1)[number]
 
 
 def draft(**changes):
@@ -119,7 +103,7 @@ def draft(**changes):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_model_writes_residents_and_what_it_may_not_say_is_counted(language):
-    town = residents(5, 9, language=language)
+    town = Residents(5, 9, language=language)
     answers = [
         draft(past="Built ships."),
         Refused("no people"),
@@ -153,27 +137,10 @@ async def test_a_wrong_key_ends_the_writing():
         raise BadInput("another key")
 
     with pytest.raises(BadInput):
-        await write_profiles(residents(3, 1)[:], Scripted(answer), read_knowledge())
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_a_model_writes_staff(language):
-    knowledge = read_knowledge()
-    hospital = read_hospital(None, knowledge)
-
-    def answer(said):
-        if hospital.staff["d02"].name[language] in said[-1][1]:
-            return Refused("no")
-        return {"about": "Hums." if hospital.staff["d03"].name[language] not in said[-1][1] else "Loves COVID-19."}
-
-    written, failures = await write_abouts(hospital, Scripted(answer), knowledge, language=language)
-    assert failures == Counter(Refused=1, NamesDisease=1)
-    assert set(written) == set(hospital.staff) - {"d02", "d03"}
-    assert set(written.values()) == {"Hums."}
+        await write_profiles(Residents(3, 1)[:], Scripted(answer), read_knowledge())
 
 
 def test_many_residents_cost_little_until_they_are_asked_for():
     everybody = Residents(1_000_000, 1)
     assert everybody.ages.nbytes + everybody.bands.nbytes + everybody.sexes.nbytes == 3_000_000
     assert everybody[999_999].id == "r1000000"
-    assert everybody.number("r1000000") == 999_999

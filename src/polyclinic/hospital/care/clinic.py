@@ -25,8 +25,8 @@ from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Failed, Role
-from polyclinic.hospital.care.episodes import Episode, Request, Seen
 from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Drug, Knowledge
 from polyclinic.language.language import Language
@@ -50,7 +50,7 @@ _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Request).decode
+_decode = msgspec.msgpack.Decoder(EpisodeRequest).decode
 
 
 class _Stopped(Exception):
@@ -94,7 +94,7 @@ class Clinic:
             for name in (examination.name.en, examination.name.zh)
         }
 
-    async def compute(self, request: Request) -> Episode:
+    async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode.
 
         Raises:
@@ -119,7 +119,7 @@ class Clinic:
 class _Episode:
     """One episode as it is being computed."""
 
-    def __init__(self, clinic: Clinic, request: Request, minds: Minds) -> None:
+    def __init__(self, clinic: Clinic, request: EpisodeRequest, minds: Minds) -> None:
         self._clinic, self._request, self._minds = clinic, request, minds
         self._knowledge = clinic._knowledge
         self._case: Case = request.case
@@ -211,12 +211,12 @@ class _Episode:
         self._done.update(dict.fromkeys(finding.examination for event in examined for finding in event.findings))
         return attended
 
-    def _seen(self, attended: Attended, department: str, refer_to: str) -> Seen:
+    def _seen(self, attended: Attended, department: str, refer_to: str) -> ConsultationHeld:
         visit = attended.visit
         examined = (event for event in visit.trace if isinstance(event, Examined))
         names = dict.fromkeys(finding.examination for event in examined for finding in event.findings)
         diagnoses = visit.report.diagnoses if visit.report is not None else ()
-        return Seen(
+        return ConsultationHeld(
             department=department,
             turns=visit.turns,
             examinations=tuple(dict.fromkeys(self._clinic._examinations.get(n.casefold(), n) for n in names)),

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.hospital.care.clinic import MAX_REFERRALS, Clinic
 from polyclinic.knowledge.knowledge import DATA, read_knowledge
-from polyclinic.models.journal import Journal
-from polyclinic.models.ledger import Ledger
-from polyclinic.models.limits import Limit
 from polyclinic.models.model import Price
-from polyclinic.models.open import open_model
-from polyclinic.players.minds import Minds, model_of
+from polyclinic.models.session import WHOLE, ModelOptions, Share
+from polyclinic.players.minds import model_of
+from polyclinic.players.opening import Cast, open_minds
 from polyclinic.visits.consultation import MAX_TURNS
-
-_MOST_AT_ONCE = 1024
-"""Questions at a time to an endpoint that is adapted to, over all workers."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,21 +68,32 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     price: Price | None = None
 
-    def models(self) -> tuple[str, ...]:
-        """Returns the names of the language models that are needed, each once."""
-        named = (model_of(mind) for mind in (self.doctor, self.patient, self.nurse, self.examiner, self.pharmacist))
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+    @property
+    def cast(self) -> Cast:
+        """Who plays beside the doctor."""
+        return Cast(patient=self.patient, nurse=self.nurse, examiner=self.examiner, pharmacist=self.pharmacist)
 
+    @property
+    def asks_models(self) -> bool:
+        """Whether a language model plays."""
+        return any(model_of(mind) is not None for mind in (self.doctor, *self.cast.names))
 
-class Share(NamedTuple):
-    """One of so many equal parts of what a run may use: `number` from 0 of `of` workers."""
-
-    number: int = 0
-    of: int = 1
+    @property
+    def options(self) -> ModelOptions:
+        """How models are asked."""
+        return ModelOptions(
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            concurrency=self.concurrency,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            max_cost=self.max_cost,
+            price=None if self.price is None else f"{self.price.tokens_in},{self.price.tokens_out}",
+        )
 
 
 @asynccontextmanager
-async def open_clinic(setup: Setup, share: Share = Share()) -> AsyncIterator[Clinic]:  # noqa: B008
+async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clinic]:
     """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
 
     Args:
@@ -99,45 +104,18 @@ async def open_clinic(setup: Setup, share: Share = Share()) -> AsyncIterator[Cli
         UserError: a name, a file or a department cannot be used.
     """
     knowledge = read_knowledge(Path(setup.knowledge) if setup.knowledge else DATA).select(setup.diseases)
-    ledger = Ledger(
-        max_cost=None if setup.max_cost is None else setup.max_cost / share.of,
-        max_tokens=None if setup.max_tokens is None else max(1, setup.max_tokens // share.of),
-    )
-    async with AsyncExitStack() as stack:
-        models = {
-            name: await stack.enter_async_context(
-                open_model(
-                    name,
-                    base_url=setup.base_url,
-                    api_key_env=setup.api_key_env,
-                    concurrency=_limit(name, setup.concurrency, share),
-                    price=setup.price,
-                    seed=setup.seed,
-                )
-            )
-            for name in setup.models()
-        }
-        journal = None
-        if setup.journal:
-            path = Path(setup.journal)
-            if share.of > 1:
-                path = path.with_name(f"{path.stem}.{share.number + 1}-of-{share.of}{path.suffix}")
-            journal = await stack.enter_async_context(Journal(path, run=setup.run))
-        minds = Minds(
-            doctor=setup.doctor,
-            patient=setup.patient,
-            nurse=setup.nurse,
-            examiner=setup.examiner,
-            pharmacist=setup.pharmacist,
-            knowledge=knowledge,
-            seed=setup.seed,
-            models=models,
-            journal=journal,
-            ledger=ledger,
-            temperature=setup.temperature,
-        )
+    async with open_minds(
+        [setup.doctor],
+        setup.cast,
+        setup.options,
+        knowledge=knowledge,
+        seed=setup.seed,
+        journal=Path(setup.journal) if setup.journal else None,
+        run=setup.run,
+        share=share,
+    ) as opened:
         yield Clinic(
-            minds,
+            opened.minds[setup.doctor],
             knowledge,
             max_turns=setup.max_turns,
             max_referrals=setup.max_referrals,
@@ -145,11 +123,3 @@ async def open_clinic(setup: Setup, share: Share = Share()) -> AsyncIterator[Cli
             traces=setup.traces,
             departments=setup.departments,
         )
-
-
-def _limit(name: str, concurrency: int | None, share: Share) -> Limit | int | None:
-    if concurrency is None:
-        direct = name.partition("/")[0] == "direct"
-        return Limit(max(1, _MOST_AT_ONCE // share.of), adaptive=True) if direct else None
-    whole, rest = divmod(concurrency, share.of)
-    return max(1, whole + (share.number < rest))

@@ -1,6 +1,6 @@
 """Computes episodes in other processes.
 
-    async with Pool(2, setup) as pool:
+    async with WorkerPool(2, setup) as pool:
         episode = await pool.compute(request)
 
 A worker is this module run as a program: it reads requests from its standard input and writes episodes to its standard
@@ -28,8 +28,9 @@ import msgspec
 
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic
-from polyclinic.hospital.care.compute import Setup, Share, open_clinic
-from polyclinic.hospital.care.episodes import Episode, Request
+from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
+from polyclinic.models.session import Share
 
 _HEAD = 4
 """Bytes that hold a frame's length."""
@@ -54,13 +55,13 @@ class _Hello(msgspec.Struct, frozen=True, tag="hello"):
     of: int
 
 
-class _Ready(msgspec.Struct, frozen=True, tag="ready"):
+class _ClinicOpen(msgspec.Struct, frozen=True, tag="ready"):
     """The clinic is open."""
 
 
 class _Task(msgspec.Struct, frozen=True, tag="task"):
     number: int
-    request: Request
+    request: EpisodeRequest
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):
@@ -68,7 +69,7 @@ class _Done(msgspec.Struct, frozen=True, tag="done"):
     episode: Episode
 
 
-class _Ended(msgspec.Struct, frozen=True, tag="ended"):
+class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
     """What ends the run: `kind` names one of `_ENDINGS`, or says that it is a mistake of ours."""
 
     kind: str
@@ -79,10 +80,10 @@ _ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpe
 
 _encode = msgspec.msgpack.Encoder().encode
 _to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task])
-_from_worker = msgspec.msgpack.Decoder(list[_Ready | _Done | _Ended])
+_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _RunOver])
 
 
-class Pool:
+class WorkerPool:
     """So many processes that compute episodes. Use it with `async with`.
 
     Args:
@@ -119,7 +120,7 @@ class Pool:
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*(worker.stop() for worker in self._workers))
 
-    async def compute(self, request: Request) -> Episode:
+    async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode, in the worker that has the least to do.
 
         Raises:
@@ -174,7 +175,7 @@ class _Worker:
         self._reading = asyncio.create_task(self._read(opening))
         await opening
 
-    async def compute(self, request: Request) -> Episode:
+    async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
         if self._ended is not None:
             raise self._ended
@@ -222,13 +223,13 @@ class _Worker:
                 frame = await self._process.stdout.readexactly(int.from_bytes(head))
                 for message in _from_worker.decode(frame):
                     match message:
-                        case _Ready():
+                        case _ClinicOpen():
                             opening.set_result(None)
                         case _Done():
                             coming = self._waiting.pop(message.number)
                             if not coming.done():
                                 coming.set_result(message.episode)
-                        case _Ended():
+                        case _RunOver():
                             kind = _ENDINGS.get(message.kind, WorkerDied)
                             self._end(kind(message.problem), opening)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -289,8 +290,8 @@ async def _work(out: BinaryIO) -> None:
         async with open_clinic(hello.setup, Share(hello.number, hello.of)) as clinic:
             # What is there now stays to the end: it need not be looked through for garbage.
             gc.freeze()
-            answers.send(_Ready())
-            await _serve(clinic, reader, answers, at_once=_AT_ONCE if hello.setup.models() else 1)
+            answers.send(_ClinicOpen())
+            await _serve(clinic, reader, answers, at_once=_AT_ONCE if hello.setup.asks_models else 1)
     except PolyclinicError as error:
         answers.send(_ended(error))
 
@@ -334,9 +335,9 @@ async def _received(reader: asyncio.StreamReader) -> list[_Hello | _Task]:
         return []
 
 
-def _ended(error: Exception) -> _Ended:
+def _ended(error: Exception) -> _RunOver:
     kind = next((name for name, ending in _ENDINGS.items() if isinstance(error, ending)), "")
-    return _Ended(kind, str(error) if kind else f"{type(error).__name__}: {error}")
+    return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
 class _Answers:
@@ -345,7 +346,7 @@ class _Answers:
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
 
-    def send(self, message: _Ready | _Done | _Ended) -> None:
+    def send(self, message: _ClinicOpen | _Done | _RunOver) -> None:
         """Writes a message; waits where the parent is slow to read."""
         frame = memoryview(_frame([message]))
         while frame:

@@ -20,20 +20,20 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import groupby
 
-from polyclinic.hospital.care.episodes import Episode, Seen
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.queues import Floor, Gone, Server
+from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job
-from polyclinic.hospital.plan.rota import WEEK, Rota
 from polyclinic.hospital.plan.ways import Ways
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
-    Called,
+    CalledIn,
     Consulted,
     Diagnosed,
     Dispensed,
-    Examined,
+    ExaminationDone,
     LeftUnseen,
     Prescribed,
     Queued,
@@ -51,7 +51,7 @@ RIGHT_ACUITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acu
 """How soon somebody must be seen, by how ill it is."""
 
 
-class Ended(Enum):
+class VisitEnd(Enum):
     """How a visit ended."""
 
     SEEN = "seen"
@@ -60,7 +60,7 @@ class Ended(Enum):
     FAILED = "failed"
 
 
-class Visit:
+class Encounter:
     """One coming to the hospital.
 
     Args:
@@ -100,10 +100,10 @@ class House:
 
     def __init__(self, hospital: Hospital, clock: Clock, log: Log, *, kinds: Mapping[str, str]) -> None:
         self._hospital, self._clock, self._log, self._kinds = hospital, clock, log, kinds
-        self.rota = Rota(hospital)
+        self.hours = OpeningHours(hospital)
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
-        self.floor = Floor(clock, log, places=places, weekday=self.rota.weekday(0))
+        self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0))
         self.inside = 0
         self._entrance = self._first(AreaKind.ENTRANCE)
         self._home = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.HOME), self._entrance)
@@ -153,7 +153,7 @@ class House:
         """The shifts of a member of the staff, week by week; one that begins as another ends goes on with it."""
         shifts = self._hospital.staff[server.id].shifts
         spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in shifts for day in s.days)
-        monday = -self.rota.weekday(0) * DAY
+        monday = -self.hours.weekday(0) * DAY
         while spans:
             for number, (begin, end) in enumerate(spans):
                 if monday + end <= self._clock.now:
@@ -168,7 +168,7 @@ class House:
 
     # --- a visit
 
-    def visit(self, visit: Visit, decided: Signal) -> Steps:
+    def visit(self, visit: Encounter, decided: Signal) -> Steps:
         """Lets somebody come, be seen and go home.
 
         Args:
@@ -176,7 +176,7 @@ class House:
             decided: has the episode as its value; happens when triage is over at the earliest.
 
         Returns:
-            How it ended (`Ended`) and the episode, which is None where nobody came to know it.
+            How it ended (`VisitEnd`) and the episode, which is None where nobody came to know it.
         """
         self.inside += 1
         visit.at = self._home
@@ -184,12 +184,12 @@ class House:
         if visit.care:
             self.floor.discharge(visit.care)
         yield from self._walk(visit, self._home)
-        if ended is Ended.SEEN:
+        if ended is VisitEnd.SEEN:
             self._note(visit, WentHome())
         self.inside -= 1
         return ended, episode
 
-    def _inside(self, visit: Visit, decided: Signal) -> Steps:
+    def _inside(self, visit: Encounter, decided: Signal) -> Steps:
         yield from self._walk(visit, self._triage)
         nurse = yield from self._wait(visit, self._triage)
         if isinstance(nurse, Gone):
@@ -220,7 +220,7 @@ class House:
         self.floor.release(clerk)
         return (yield from self._doctors(visit, episode)), episode
 
-    def _doctors(self, visit: Visit, episode: Episode) -> Steps:
+    def _doctors(self, visit: Encounter, episode: Episode) -> Steps:
         department = episode.department
         for number, seen in enumerate(episode.seen):
             doctor = yield from self._consult(visit, department, seen)
@@ -230,7 +230,7 @@ class House:
                 ended = self._conclude(visit, episode, doctor, seen)
                 self.floor.release(doctor)
                 self.floor.refer(visit.care, "")
-                if ended is Ended.SEEN and (episode.dispensed or episode.withheld):
+                if ended is VisitEnd.SEEN and (episode.dispensed or episode.withheld):
                     ended = yield from self._collect(visit, episode)
                 return ended
             self._note(visit, Referred(staff=doctor.id, from_department=department, to_department=seen.refer_to))
@@ -247,7 +247,7 @@ class House:
         self.floor.release(doctor)
         return ended
 
-    def _conclude(self, visit: Visit, episode: Episode, doctor: Server, seen: Seen) -> Ended:
+    def _conclude(self, visit: Encounter, episode: Episode, doctor: Server, seen: ConsultationHeld) -> VisitEnd:
         if episode.failed:
             return self._fail(visit, episode)
         diagnosed = Diagnosed(
@@ -261,9 +261,9 @@ class House:
             staff=doctor.id, plan=episode.plan, treatment=episode.treatment, right=episode.right_treatment
         )
         self._note(visit, prescribed)
-        return Ended.SEEN
+        return VisitEnd.SEEN
 
-    def _collect(self, visit: Visit, episode: Episode) -> Steps:
+    def _collect(self, visit: Encounter, episode: Episode) -> Steps:
         """The pharmacy."""
         yield from self._walk(visit, self._pharmacy)
         pharmacist = yield from self._wait(visit, self._pharmacy)
@@ -272,9 +272,9 @@ class House:
         yield self._clock.wait(visit.dispensing)
         self._note(visit, Dispensed(staff=pharmacist.id, drugs=episode.dispensed, withheld=episode.withheld))
         self.floor.release(pharmacist)
-        return Ended.SEEN
+        return VisitEnd.SEEN
 
-    def _consult(self, visit: Visit, department: str, seen: Seen) -> Steps:
+    def _consult(self, visit: Encounter, department: str, seen: ConsultationHeld) -> Steps:
         """A consultation with its examinations, up to the last talk; returns the doctor, who is still with the patient.
 
         A `Gone` in place of the doctor says why the patient left before.
@@ -310,7 +310,7 @@ class House:
             yield self._clock.wait(visit.turn)
         return doctor
 
-    def _see_doctor(self, visit: Visit, department: str, *, back_to: Server | None = None) -> Steps:
+    def _see_doctor(self, visit: Encounter, department: str, *, back_to: Server | None = None) -> Steps:
         hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
         if hall is not None:
             yield from self._walk(visit, hall)
@@ -332,16 +332,16 @@ class House:
         there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
         return min(there, key=lambda id: self.ways.find(room, id).seconds, default=room)
 
-    def _examine(self, visit: Visit, staff: Server, examination: str) -> Steps:
+    def _examine(self, visit: Encounter, staff: Server, examination: str) -> Steps:
         kind = self._kinds.get(examination)
         duration = None if kind is None else self._hospital.durations.examination.get(kind)
         if duration is not None:
             yield self._clock.wait(duration.draw(visit.rng))
-        self._note(visit, Examined(examination=examination, area=staff.area, staff=staff.id))
+        self._note(visit, ExaminationDone(examination=examination, area=staff.area, staff=staff.id))
 
     # --- the pieces
 
-    def _wait(self, visit: Visit, queue: str, *, back_to: Server | None = None) -> Steps:
+    def _wait(self, visit: Encounter, queue: str, *, back_to: Server | None = None) -> Steps:
         """Waits for somebody; returns who calls, or why the patient has left."""
         again = bool(visit.care)
         self._note(visit, Queued(queue=queue, acuity=visit.acuity, again=again))
@@ -354,10 +354,10 @@ class House:
         if isinstance(came, Gone):
             self._note(visit, LeftUnseen(reason=came.value, waited=waited))
         else:
-            self._note(visit, Called(queue=queue, staff=came.id, area=came.area, waited=waited))
+            self._note(visit, CalledIn(queue=queue, staff=came.id, area=came.area, waited=waited))
         return came
 
-    def _walk(self, visit: Visit, to: str) -> Steps:
+    def _walk(self, visit: Encounter, to: str) -> Steps:
         if visit.at == to:
             return
         way = self.ways.find(visit.at, to)
@@ -366,13 +366,13 @@ class House:
         visit.at = to
         yield self._clock.wait(way.seconds)
 
-    def _fail(self, visit: Visit, episode: Episode) -> Ended:
+    def _fail(self, visit: Encounter, episode: Episode) -> VisitEnd:
         self._note(visit, VisitFailed(who=episode.failed, error=episode.error, problem=episode.problem))
-        return Ended.FAILED
+        return VisitEnd.FAILED
 
-    def _note(self, visit: Visit, what: What) -> None:
+    def _note(self, visit: Encounter, what: What) -> None:
         self._log.add(self._clock.now, visit.who, what)
 
 
-def _ended(why: Gone) -> Ended:
-    return Ended.IMPATIENT if why is Gone.PATIENCE else Ended.TURNED_AWAY
+def _ended(why: Gone) -> VisitEnd:
+    return VisitEnd.IMPATIENT if why is Gone.PATIENCE else VisitEnd.TURNED_AWAY

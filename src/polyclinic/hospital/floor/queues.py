@@ -15,7 +15,7 @@ from enum import StrEnum
 from heapq import heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
-from polyclinic.hospital.plan.rota import WEEK
+from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.record.happenings import DAY, Acuity, ShiftBegan, ShiftEnded
 from polyclinic.hospital.record.log import Log
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polyclinic.errors import MissingExtra
-from polyclinic.hospital.record.happenings import Acuity, Outcome
-from polyclinic.hospital.record.results import Share, Waits, Work
-from polyclinic.hospital.record.series import Day, Hour, Treated, share_of
+from polyclinic.hospital.record.figures import Day, Hour, Proportion, Treated, Waits, Work, proportion
+from polyclinic.hospital.record.happenings import Acuity, FollowUpOutcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +119,7 @@ class Charts:
 
         return self._svg(draw, _height(len(names)))
 
-    def shares(self, shares: Mapping[str, Share]) -> str:
+    def shares(self, shares: Mapping[str, Proportion]) -> str:
         """Draws shares with their intervals, one a row."""
         names = sorted((n for n in shares if shares[n].percent is not None), key=lambda name: shares[name].percent or 0)
 
@@ -135,7 +134,7 @@ class Charts:
 
         return self._svg(draw, _height(len(names)))
 
-    def by_day(self, days: Sequence[tuple[float, Share]], *, each: str) -> str:
+    def by_day(self, days: Sequence[tuple[float, Proportion]], *, each: str) -> str:
         """Draws a share over time, with its intervals.
 
         Args:
@@ -161,8 +160,10 @@ class Charts:
         def draw(axes: Axes) -> None:
             left = [0.0] * len(names)
             for outcome, colour, hatch in (
-                (Outcome.RECOVERED, GREEN, ""), (Outcome.BETTER, SKY, "\\\\\\"), (Outcome.WORSE, RED, "///"),
-            ):  # fmt: skip
+                (FollowUpOutcome.RECOVERED, GREEN, ""),
+                (FollowUpOutcome.BETTER, SKY, "\\\\\\"),
+                (FollowUpOutcome.WORSE, RED, "///"),
+            ):
                 widths = [100 * outcomes[n][outcome.value] / sum(outcomes[n].values()) for n in names]
                 axes.barh(
                     range(len(names)), widths, 0.62, left=left, label=outcome.value, color=colour, hatch=hatch,
@@ -243,12 +244,12 @@ class Charts:
         return re.sub(r'(url\(|href=")#', rf"\1#{prefix}", svg)
 
 
-def by_time(days: Sequence[Day]) -> tuple[list[tuple[float, Share]], str]:
+def by_time(days: Sequence[Day]) -> tuple[list[tuple[float, Proportion]], str]:
     """Returns right diagnoses over time, by day, or by week where there are many days; and which it is."""
     if len(days) <= _MANY_DAYS:
         return [(float(day.day), day.diagnosis) for day in days], "each day"
     weeks = _weeks(days)
-    pooled = [share_of(sum(d.diagnosis.right for d in week), sum(d.diagnosis.n for d in week)) for week in weeks]
+    pooled = [proportion(sum(d.diagnosis.right for d in week), sum(d.diagnosis.n for d in week)) for week in weeks]
     return [(week[0].day + (len(week) - 1) / 2, s) for week, s in zip(weeks, pooled, strict=True)], "each week"
 
 
@@ -256,7 +257,7 @@ def _weeks(days: Sequence[Day]) -> list[Sequence[Day]]:
     return [days[start : start + 7] for start in range(0, len(days), 7)]
 
 
-def _errors(shares: Sequence[Share]) -> list[list[float]]:
+def _errors(shares: Sequence[Proportion]) -> list[list[float]]:
     low = [(s.percent or 0.0) - (s.low or 0.0) for s in shares]
     high = [(s.high or 0.0) - (s.percent or 0.0) for s in shares]
     return [[max(0.0, e) for e in low], [max(0.0, e) for e in high]]

@@ -20,16 +20,15 @@ import msgspec
 
 from polyclinic.errors import BadInput, MissingExtra
 from polyclinic.files import check_writable
+from polyclinic.hospital.record.account import encode
 from polyclinic.hospital.record.happenings import What
 from polyclinic.hospital.record.recorded import RecordedRun
 
 _ENVELOPE = ("seq", "t", "who", "what")
 _AT_ONCE = 10_000  # rows of a group in Parquet
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
-
-class Layout(StrEnum):
+class LogLayout(StrEnum):
     """How an exported log is laid out."""
 
     JSONL = "jsonl"
@@ -37,7 +36,7 @@ class Layout(StrEnum):
     CSV = "csv"
 
 
-def export(run: RecordedRun, path: Path, layout: Layout) -> int:
+def export(run: RecordedRun, path: Path, layout: LogLayout) -> int:
     """Writes the log of a run to a file, whole or not at all.
 
     Args:
@@ -53,7 +52,7 @@ def export(run: RecordedRun, path: Path, layout: Layout) -> int:
         MissingExtra: Parquet is wanted, and what writes it is not installed.
     """
     check_writable(path)
-    write = {Layout.JSONL: _write_lines, Layout.PARQUET: _write_parquet, Layout.CSV: _write_csv}[layout]
+    write = {LogLayout.JSONL: _write_lines, LogLayout.PARQUET: _write_parquet, LogLayout.CSV: _write_csv}[layout]
     with _whole(path) as temporary:
         return write(run, temporary)
 
@@ -94,7 +93,7 @@ def _write_lines(run: RecordedRun, path: Path) -> int:
     n = 0
     with path.open("wb") as file:
         for n, happening in enumerate(run.happenings(), 1):  # noqa: B007
-            file.write(_encode(happening) + b"\n")
+            file.write(encode(happening) + b"\n")
     return n
 
 
@@ -104,7 +103,7 @@ def _write_csv(run: RecordedRun, path: Path) -> int:
         writer = csv.DictWriter(file, list(columns()), restval="", lineterminator="\n")
         writer.writeheader()
         for n, row in enumerate(_rows(run), 1):  # noqa: B007
-            writer.writerow({k: _encode(v).decode() if isinstance(v, tuple) else v for k, v in row.items()})
+            writer.writerow({k: encode(v).decode() if isinstance(v, tuple) else v for k, v in row.items()})
     return n
 
 

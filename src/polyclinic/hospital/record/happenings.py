@@ -15,8 +15,8 @@ from polyclinic.cases.truth import Severity
 DAY = 24 * 60 * 60
 """Seconds a day."""
 
-MINUTE = 60
-"""Seconds a minute."""
+HOUR = 60 * 60
+"""Seconds an hour."""
 
 
 class Acuity(StrEnum):
@@ -27,7 +27,7 @@ class Acuity(StrEnum):
     ROUTINE = "routine"
 
 
-class Outcome(StrEnum):
+class FollowUpOutcome(StrEnum):
     """How a patient is at the follow-up."""
 
     RECOVERED = "recovered"
@@ -83,7 +83,7 @@ class Queued(_What, frozen=True, kw_only=True, tag="queued"):
     again: bool = False
 
 
-class Called(_What, frozen=True, kw_only=True, tag="called"):
+class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
     """A patient is called out of a queue, to somebody and a room. `waited` in seconds."""
 
     queue: str
@@ -101,7 +101,7 @@ class Consulted(_What, frozen=True, kw_only=True, tag="consulted"):
     ordered: tuple[str, ...] = ()
 
 
-class Examined(_What, frozen=True, kw_only=True, tag="examined"):
+class ExaminationDone(_What, frozen=True, kw_only=True, tag="examined"):
     """An examination is done."""
 
     examination: str
@@ -168,7 +168,7 @@ class VisitFailed(_What, frozen=True, kw_only=True, tag="visit failed"):
 class FollowedUp(_What, frozen=True, kw_only=True, tag="followed up"):
     """How a patient is some time after the visit."""
 
-    outcome: Outcome
+    outcome: FollowUpOutcome
     severity: Severity | None = None
 
 
@@ -195,9 +195,9 @@ What = (
     | Triaged
     | Registered
     | Queued
-    | Called
+    | CalledIn
     | Consulted
-    | Examined
+    | ExaminationDone
     | Referred
     | Diagnosed
     | Prescribed

@@ -11,10 +11,10 @@ from typing import Any, Self
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.hospital.care.episodes import Episode
+from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
 from polyclinic.hospital.record.run_file import RUN, take
-from polyclinic.hospital.record.world import World, apply, decode
+from polyclinic.hospital.record.world import World, decode
 
 _WHAT = msgspec.json.Decoder(What)
 _EPISODE = msgspec.json.Decoder(Episode)
@@ -90,7 +90,7 @@ class RecordedRun:
         except msgspec.DecodeError as error:
             raise BadInput(f"a snapshot is damaged ({error})", path=self.folder / RUN) from None
         for row in self._rows(world.seq + 1, None, until=t):
-            apply(world, self._happening(*row))
+            world.apply(self._happening(*row))
         world.advance(t)
         return world
 

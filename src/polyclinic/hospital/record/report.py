@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic import __version__
+from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.charts import Charts, by_time
-from polyclinic.hospital.record.log import Hash
+from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, Waits
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.results import Results, Share, Summary, Waits
-from polyclinic.hospital.record.series import Series, Tally
 
 _PAGE = Path(__file__).with_name("report.html")
 T = TypeVar("T")
@@ -53,11 +52,11 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool
     happenings: int
     log_hash: str
-    summary: Summary
+    summary: RunSummary
     series: Series
 
 
-class _Names(msgspec.Struct, frozen=True):
+class _HospitalNames(msgspec.Struct, frozen=True):
     """What a hospital's file calls its departments, areas and staff, in English; ids where it is not known."""
 
     departments: Mapping[str, str]
@@ -75,22 +74,18 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
     Raises:
         BadInput: the run is damaged.
     """
-    results, tally, hashed, n = Results(), Tally(), Hash(), 0
     finished = run.summary is not None
-    for n, happening in enumerate(run.happenings(), 1):  # noqa: B007
-        results.add(happening)
-        tally.add(happening)
-        hashed.add(happening)
+    account = account_of(run.happenings())
     seed = run.configuration.get("seed")
     return Figures(
         run=name or run.folder.resolve().name,
         seed=seed if isinstance(seed, int) else None,
         package=run.package,
         finished=finished,
-        happenings=n,
-        log_hash=hashed.hex(),
-        summary=results.summary(),
-        series=tally.series(),
+        happenings=len(account),
+        log_hash=account.log_hash,
+        summary=account.summary(),
+        series=account.series(),
     )
 
 
@@ -128,7 +123,7 @@ def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) ->
     )
 
 
-def _sections(figures: Figures, names: _Names, source: str) -> list[str]:
+def _sections(figures: Figures, names: _HospitalNames, source: str) -> list[str]:
     charts, summary, series = Charts(), figures.summary, figures.series
     departments = {id: names.departments.get(id, id) for id in {*summary.waits, *series.diagnosis}}
     diagnosis = _renamed(series.diagnosis, departments)
@@ -186,7 +181,7 @@ def _sections(figures: Figures, names: _Names, source: str) -> list[str]:
     return parts
 
 
-def _ends(summary: Summary) -> list[tuple[str, int]]:
+def _ends(summary: RunSummary) -> list[tuple[str, int]]:
     rows = [("came to the hospital", summary.arrived), ("treated and gone home", summary.seen)]
     rows += [(f"left: {reason}", n) for reason, n in summary.left.items()]
     rows += [(f"failed: {error}", n) for error, n in summary.failed.items()]
@@ -194,7 +189,7 @@ def _ends(summary: Summary) -> list[tuple[str, int]]:
     return [*rows, ("sent on to another department", summary.referred), ("residents who fell ill", summary.fell_ill)]
 
 
-def _shares_table(shares: Mapping[str, Share]) -> str:
+def _shares_table(shares: Mapping[str, Proportion]) -> str:
     def percent(value: float | None) -> str:
         return "–" if value is None else f"{value:.1f}"
 
@@ -231,7 +226,7 @@ def _renamed(values: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
     }
 
 
-def _names(configuration: Mapping[str, Any]) -> _Names:
+def _names(configuration: Mapping[str, Any]) -> _HospitalNames:
     hospital = configuration.get("hospital")
     hospital = hospital if isinstance(hospital, dict) else {}
 
@@ -244,4 +239,4 @@ def _names(configuration: Mapping[str, Any]) -> _Names:
         all_named = {id: english(t if key is None else t.get(key)) for id, t in found.items() if isinstance(t, dict)}
         return {id: name for id, name in all_named.items() if name}
 
-    return _Names(named("departments", None), named("areas", "name"), named("staff", "name"))
+    return _HospitalNames(named("departments", None), named("areas", "name"), named("staff", "name"))

@@ -3,10 +3,6 @@
 A run that is taken up again happens again from its start: episodes that are stored are not computed twice, what models
 said comes from their journal, and every happening is compared with the one that is stored, until the log goes on where
 it had ended. A difference ends the run.
-
-    with Store.create(folder, configuration) as store:
-        simulate(..., sinks=[store], compute=store.remember(compute))
-        store.finish(summary)
 """
 
 from __future__ import annotations
@@ -24,9 +20,9 @@ import msgspec
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.files import make_folder, write_text
-from polyclinic.hospital.care.episodes import Compute, Episode, Request
+from polyclinic.hospital.record.account import Account, encode
+from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Happening
-from polyclinic.hospital.record.log import Hash
 from polyclinic.hospital.record.recorded import RecordedRun, pack
 from polyclinic.hospital.record.run_file import (
     CALLS,
@@ -40,7 +36,6 @@ from polyclinic.hospital.record.run_file import (
     not_stored,
     take,
 )
-from polyclinic.hospital.record.world import World, apply
 from polyclinic.sqlite_file import GroupWriter
 
 SNAPSHOT_EVERY = 2_000
@@ -53,17 +48,14 @@ _KEEP = "INSERT OR REPLACE INTO episodes VALUES (?, ?)"
 _ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?)"
 _GATHER = 0.05  # seconds in which rows come together before they are committed
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
-
 
 class Store:
     """A run that is being written. Made by `create` or `open`; a sink of happenings; use it with `with`."""
 
     def __init__(self, folder: Path, held: sqlite3.Connection, connection: sqlite3.Connection) -> None:
         self.folder = folder
-        self.world = World()
         self._held = held
-        self._hash = Hash()
+        self._happenings = 0
         self._last = -math.inf
         self._read = RecordedRun(folder)
         self._stored = len(self._read)
@@ -139,29 +131,23 @@ class Store:
         """The file for the journal of model calls (`polyclinic.models.journal.Journal`)."""
         return self.folder / CALLS
 
-    @property
-    def log_hash(self) -> str:
-        """The hash of all happenings so far."""
-        return self._hash.hex()
-
-    def add(self, happening: Happening) -> None:
+    def add(self, happening: Happening, account: Account) -> None:
         """Stores the next happening, or compares it where the run had come that far before.
 
         Raises:
             CannotResume: another one is stored.
             NotStored: an earlier one could not be written.
         """
-        if happening.seq != self.world.seq + 1 or happening.t < self._last:
+        if happening.seq != self._happenings or happening.t < self._last:
             raise ValueError(f"happening {happening.seq} at {happening.t} s is not the next one")
         self._last = happening.t
-        self._hash.add(happening)
-        apply(self.world, happening)
+        self._happenings += 1
         if happening.seq < self._stored:
             self._compare(happening)
         else:
-            self._writer.put(_ADD, (happening.seq, happening.t, happening.who, _encode(happening.what)))
-        if (happening.seq + 1) % SNAPSHOT_EVERY == 0:
-            self._writer.put(_SNAPSHOT, (happening.seq, happening.t, self.world.encode()))
+            self._writer.put(_ADD, (happening.seq, happening.t, happening.who, encode(happening.what)))
+        if self._happenings % SNAPSHOT_EVERY == 0:
+            self._writer.put(_SNAPSHOT, (happening.seq, happening.t, account.world.encode()))
 
     def episode(self, key: str) -> Episode | None:
         """Returns the medical part of a visit as it was computed before; None where it was not."""
@@ -183,7 +169,7 @@ class Store:
     def remember(self, compute: Compute) -> Compute:
         """Returns the same computation of episodes, which takes from the run what is stored and stores the rest."""
 
-        async def remembered(request: Request) -> Episode:
+        async def remembered(request: EpisodeRequest) -> Episode:
             episode = self.episode(request.key)
             if episode is None:
                 episode = await compute(request)
@@ -201,16 +187,16 @@ class Store:
         self._writer.flush()
 
     def finish(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        """Ends the run: stores its summary, also as `summary.json`, with the log's hash and length.
+        """Ends the run: stores its summary, also as `summary.json`, with the log's length.
 
         Raises:
             CannotResume: the run had come further before.
             NotStored: it could not be written.
         """
-        here = self.world.seq + 1
-        if here < self._stored:
-            raise CannotResume(self._differs(f"it ends after {here} happenings, and {self._stored} are stored"))
-        whole = {**summary, "happenings": here, "log_hash": self.log_hash}
+        if self._happenings < self._stored:
+            how = f"it ends after {self._happenings} happenings, and {self._stored} are stored"
+            raise CannotResume(self._differs(how))
+        whole = {**summary, "happenings": self._happenings}
         text = msgspec.json.encode(whole)
         self.flush()
         try:

@@ -4,28 +4,25 @@ Only those who are out of their homes are held, so that it grows with the hospit
 
     world = World()
     for happening in run.happenings():
-        apply(world, happening)
+        world.apply(happening)
     world.people["r00042"].doing(world.t)   # Doing.WAITING
-    world.position("r00042")                # 3
+    world.queues["cardiology"]              # who waits there, in the order of calling
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
 from enum import StrEnum
 from heapq import heappop, heappush
-from typing import Any
 
 import msgspec
 
 from polyclinic.hospital.record.happenings import (
     Acuity,
-    Called,
-    Consulted,
+    CalledIn,
     Diagnosed,
     Dispensed,
-    Examined,
+    ExaminationDone,
     FellIll,
     FollowedUp,
     FollowUpFailed,
@@ -41,6 +38,7 @@ from polyclinic.hospital.record.happenings import (
     VisitFailed,
     Walked,
     WentHome,
+    What,
 )
 
 _RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
@@ -61,7 +59,7 @@ class Doing(StrEnum):
     THERE = "there"
 
 
-class Person(msgspec.Struct, kw_only=True, omit_defaults=True):
+class Visitor(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A resident out of its home.
 
     Attributes:
@@ -141,7 +139,7 @@ class World(msgspec.Struct, kw_only=True):
 
     t: int = 0
     seq: int = -1
-    people: dict[str, Person] = {}
+    people: dict[str, Visitor] = {}
     duty: dict[str, Duty] = {}
     queues: dict[str, list[Place]] = {}
     counts: Counts = msgspec.field(default_factory=Counts)
@@ -181,16 +179,109 @@ class World(msgspec.Struct, kw_only=True):
             duty.serves.remove(who)
         person.staff = person.served = ""
 
-    def position(self, who: str) -> int | None:
-        """Returns somebody's place in its queue, from 1; None where it does not wait."""
+    def staff_with(self, who: str) -> str:
+        """Returns who serves somebody; "" for nobody, and for a counter without staff."""
         person = self.people.get(who)
-        if person is None or not person.queue:
-            return None
-        return next(number for number, place in enumerate(self.queues[person.queue], 1) if place[-1] == who)
+        return person.staff if person is not None else ""
 
     def encode(self) -> bytes:
         """Returns it as MessagePack."""
         return _encode(self)
+
+    def apply(self, happening: Happening) -> None:
+        """Takes the next happening of the log."""
+        self.advance(happening.t)
+        self.seq = happening.seq
+        who, what, counts = happening.who, happening.what, self.counts
+        match what:
+            case ShiftBegan():
+                self.duty[who] = Duty(area=what.area, since=self.t)
+            case ShiftEnded():
+                self.duty.pop(who, None)
+            case FellIll():
+                counts.fell_ill += 1
+            case FollowedUp():
+                outcome = what.outcome.value
+                setattr(counts, outcome, getattr(counts, outcome) + 1)
+            case FollowUpFailed():
+                counts.follow_ups_failed += 1
+            case Walked():
+                self._walk(who, what)
+            case _:
+                self._visit(who, what)
+
+    def _visit(self, who: str, what: What) -> None:
+        person = self._person(who)
+        match what:
+            case Queued():
+                self._queue(who, person, what)
+            case CalledIn():
+                self._call(who, person, what)
+            case Triaged():
+                self.counts.triaged += 1
+                self.end_service(who)
+                person.department, person.acuity = what.department, what.acuity
+            case Registered():
+                self.end_service(who)
+                person.department = what.department
+            case Referred():
+                self.counts.referred += 1
+                self.end_service(who)
+            # Neither a talk, nor an examination, nor a diagnosis lets the staff go: what follows it does.
+            case ExaminationDone():
+                self.counts.examined += 1
+            case Diagnosed():
+                self.counts.diagnosed += 1
+                self.counts.diagnosed_right += what.right
+            case Prescribed() | Dispensed():
+                self.end_service(who)
+            case LeftUnseen():
+                self.counts.left_unseen += 1
+                self._go(who, person)
+            case VisitFailed():
+                self.counts.failed += 1
+                self._go(who, person)
+            case WentHome():
+                self.counts.went_home += 1
+                self.leave(who)
+
+    def _person(self, who: str) -> Visitor:
+        person = self.people.get(who)
+        if person is None:
+            person = self.people[who] = Visitor()
+        return person
+
+    def _walk(self, who: str, what: Walked) -> None:
+        if who not in self.people:
+            self.counts.came += 1
+            self.people[who] = Visitor(home=what.path[0])
+        person = self.people[who]
+        self.end_wait(who)
+        if person.served and person.area != what.path[-1]:
+            self.end_service(who)
+        person.path, person.times, person.began, person.area = what.path, what.times, self.t, what.path[-1]
+        if what.path[-1] == person.home:
+            heappush(self.homecoming, (what.times[-1], who))
+
+    def _queue(self, who: str, person: Visitor, what: Queued) -> None:
+        self.end_wait(who)
+        self.end_service(who)
+        person.queue, person.since = what.queue, self.t
+        insort(self.queues.setdefault(what.queue, []), (not what.again, _RANK[what.acuity], self.seq, who))
+
+    def _call(self, who: str, person: Visitor, what: CalledIn) -> None:
+        self.end_wait(who)
+        self.end_service(who)
+        person.staff, person.served, person.since, person.area = what.staff, what.queue, self.t, what.area
+        if what.staff in self.duty:
+            self.duty[what.staff].serves.append(who)
+
+    def _go(self, who: str, person: Visitor) -> None:
+        """Ends a visit; one whose home is not known is not waited for to reach it."""
+        self.end_wait(who)
+        self.end_service(who)
+        if not person.home:
+            self.leave(who)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -200,158 +291,3 @@ _DECODER = msgspec.msgpack.Decoder(World)
 def decode(snapshot: bytes) -> World:
     """Returns the world that `World.encode` wrote."""
     return _DECODER.decode(snapshot)
-
-
-def apply(world: World, happening: Happening) -> None:
-    """Lets a happening, the next of the log, change the world."""
-    world.advance(happening.t)
-    world.seq = happening.seq
-    _CHANGES[type(happening.what)](world, happening.who, happening.what)
-
-
-def _person(world: World, who: str) -> Person:
-    person = world.people.get(who)
-    if person is None:
-        person = world.people[who] = Person()
-    return person
-
-
-def _walked(world: World, who: str, what: Walked) -> None:
-    if who in world.duty:
-        world.duty[who].area = what.path[-1]
-        return
-    if who not in world.people:
-        world.counts.came += 1
-        world.people[who] = Person(home=what.path[0])
-    person = world.people[who]
-    if person.queue:
-        world.end_wait(who)
-    if person.served and person.area != what.path[-1]:
-        world.end_service(who)
-    person.path, person.times, person.began, person.area = what.path, what.times, world.t, what.path[-1]
-    if what.path[-1] == person.home:
-        heappush(world.homecoming, (what.times[-1], who))
-
-
-def _queued(world: World, who: str, what: Queued) -> None:
-    person = _person(world, who)
-    world.end_wait(who)
-    world.end_service(who)
-    person.queue, person.since = what.queue, world.t
-    insort(world.queues.setdefault(what.queue, []), (not what.again, _RANK[what.acuity], world.seq, who))
-
-
-def _called(world: World, who: str, what: Called) -> None:
-    person = _person(world, who)
-    world.end_wait(who)
-    world.end_service(who)
-    person.staff, person.served, person.since, person.area = what.staff, what.queue, world.t, what.area
-    if what.staff in world.duty:
-        world.duty[what.staff].serves.append(who)
-
-
-def _triaged(world: World, who: str, what: Triaged) -> None:
-    person = _person(world, who)
-    world.end_service(who)
-    person.department, person.acuity = what.department, what.acuity
-    world.counts.triaged += 1
-
-
-def _registered(world: World, who: str, what: Registered) -> None:
-    _person(world, who).department = what.department
-    world.end_service(who)
-
-
-def _referred(world: World, who: str, _: Referred) -> None:
-    _person(world, who)
-    world.end_service(who)
-    world.counts.referred += 1
-
-
-def _served(world: World, who: str, _: Prescribed | Dispensed) -> None:
-    _person(world, who)
-    world.end_service(who)
-
-
-# Neither a talk, nor an examination, nor a diagnosis lets the staff go: what follows it does.
-
-
-def _consulted(_: World, __: str, ___: Consulted) -> None:
-    pass
-
-
-def _examined(world: World, _: str, __: Examined) -> None:
-    world.counts.examined += 1
-
-
-def _diagnosed(world: World, _: str, what: Diagnosed) -> None:
-    world.counts.diagnosed += 1
-    world.counts.diagnosed_right += what.right
-
-
-def _ended(world: World, who: str) -> None:
-    person = _person(world, who)
-    world.end_wait(who)
-    world.end_service(who)
-    if not person.home:
-        world.leave(who)
-
-
-def _left_unseen(world: World, who: str, _: LeftUnseen) -> None:
-    world.counts.left_unseen += 1
-    _ended(world, who)
-
-
-def _failed(world: World, who: str, _: VisitFailed) -> None:
-    world.counts.failed += 1
-    _ended(world, who)
-
-
-def _went_home(world: World, who: str, _: WentHome) -> None:
-    world.counts.went_home += 1
-    world.leave(who)
-
-
-def _fell_ill(world: World, _: str, __: FellIll) -> None:
-    world.counts.fell_ill += 1
-
-
-def _followed_up(world: World, _: str, what: FollowedUp) -> None:
-    name = what.outcome.name.lower()
-    setattr(world.counts, name, getattr(world.counts, name) + 1)
-
-
-def _follow_up_failed(world: World, _: str, __: FollowUpFailed) -> None:
-    """Changes nothing: the illness goes on, and the follow-up is another happening."""
-    world.counts.follow_ups_failed += 1
-
-
-def _began(world: World, who: str, what: ShiftBegan) -> None:
-    world.duty[who] = Duty(area=what.area, since=world.t)
-
-
-def _ended_shift(world: World, who: str, _: ShiftEnded) -> None:
-    world.duty.pop(who, None)
-
-
-_CHANGES: dict[type, Callable[[World, str, Any], None]] = {
-    FellIll: _fell_ill,
-    Walked: _walked,
-    Triaged: _triaged,
-    Registered: _registered,
-    Queued: _queued,
-    Called: _called,
-    Consulted: _consulted,
-    Examined: _examined,
-    Referred: _referred,
-    Diagnosed: _diagnosed,
-    Prescribed: _served,
-    Dispensed: _served,
-    WentHome: _went_home,
-    LeftUnseen: _left_unseen,
-    VisitFailed: _failed,
-    FollowedUp: _followed_up,
-    FollowUpFailed: _follow_up_failed,
-    ShiftBegan: _began,
-    ShiftEnded: _ended_shift,
-}

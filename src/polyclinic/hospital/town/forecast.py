@@ -14,8 +14,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.errors import PlayFailure
-from polyclinic.hospital.record.happenings import Outcome
-from polyclinic.hospital.town.illness import Course, next_severity, recovering, severity_of
+from polyclinic.hospital.record.happenings import FollowUpOutcome
+from polyclinic.hospital.town.illness import IllnessCourse, Treatment, next_severity, recovering, severity_of
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 
@@ -47,22 +47,20 @@ class NoCourse(msgspec.Struct, frozen=True, kw_only=True):
 
 async def course_by_model(
     case: Case,
-    model: Model,
-    *,
     visit: int,
-    diagnosis: str,
-    treatment: Sequence[str],
+    treatment: Treatment,
+    *,
+    model: Model,
     follow_up_days: int,
     temperature: float | None = None,
-) -> Course | NoCourse:
+) -> IllnessCourse | NoCourse:
     """Asks a model how an illness goes on; its answer has the meaning of `polyclinic.hospital.town.illness.course`.
 
     Args:
         case: the illness at this visit.
-        model: any door.
         visit: from 1 within the illness.
-        diagnosis: what the doctor took it for; "" where it committed to none.
-        treatment: what was prescribed and handed out; empty where nothing was done.
+        treatment: what was done about it.
+        model: any door.
         follow_up_days: days from the visit to the follow-up.
         temperature: as `Model.ask`.
 
@@ -80,8 +78,8 @@ async def course_by_model(
         disease=case.truth.diagnoses[0].name,
         severity=prompts(severity),
         plan=_lines(case.truth.treatment, prompts("none")),
-        diagnosis=diagnosis or prompts("none"),
-        treatment=_lines(treatment, prompts("none")),
+        diagnosis=treatment.diagnosis or prompts("none"),
+        treatment=_lines(treatment.items, prompts("none")),
     )
     try:
         reply = await model.ask(
@@ -94,7 +92,7 @@ async def course_by_model(
         return NoCourse(error=type(failure).__name__, problem=str(failure))
     forecast: Forecast = reply.value
     if forecast.course == "worsens":
-        return Course(outcome=Outcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
+        return IllnessCourse(outcome=FollowUpOutcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
     return recovering(forecast.days, severity, follow_up_days=follow_up_days)
 
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from polyclinic.cases.case import Case
 from polyclinic.generation.draw import draw_for
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.record.happenings import Outcome
-from polyclinic.hospital.town.residents import BANDS, Resident, Residents, Town, uniforms
+from polyclinic.hospital.record.happenings import FollowUpOutcome
+from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
 from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Knowledge, Severity
 from polyclinic.seeds import derive
 
@@ -45,7 +45,7 @@ class Onset(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity
 
 
-class Course(msgspec.Struct, frozen=True, kw_only=True):
+class IllnessCourse(msgspec.Struct, frozen=True, kw_only=True):
     """How an illness goes on after a visit.
 
     Attributes:
@@ -54,9 +54,25 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         severity: of the illness from now on: one up where it gets worse.
     """
 
-    outcome: Outcome
+    outcome: FollowUpOutcome
     recovers_after_days: int | None
     severity: Severity
+
+
+class Treatment(msgspec.Struct, frozen=True, kw_only=True):
+    """What a visit did for a patient.
+
+    Attributes:
+        treated: anything at all.
+        right: the plan of the disease at its severity.
+        diagnosis: what the doctor took it for; "" where it committed to none.
+        items: what was prescribed and handed out.
+    """
+
+    treated: bool = False
+    right: bool = False
+    diagnosis: str = ""
+    items: tuple[str, ...] = ()
 
 
 class Incidence:
@@ -96,15 +112,6 @@ class Incidence:
         ill = np.flatnonzero(drawn < self.chances(day))
         return tuple(self._onset(int(number), day) for number in ill)
 
-    def onset(self, resident: int, day: int) -> Onset | None:
-        """Returns what one resident, by its number, falls ill with on a day; None where it does not.
-
-        A whole day costs no more: prefer `onsets` where more than one is asked for.
-        """
-        drawn = uniforms(self._seed, "onsets", day, n=resident + 1)[-1]
-        chance = self._chances[self.season(day)][self._classes[resident]]
-        return self._onset(resident, day) if drawn < chance else None
-
     def _onset(self, number: int, day: int) -> Onset:
         rng = derive(self._seed, "onset", day, number)
         cumulative = self._cumulative[:, self.season(day), self._classes[number]]
@@ -113,7 +120,9 @@ class Incidence:
         return Onset(resident=number, day=day, disease=self._diseases[disease].id, severity=severity)
 
 
-def _relative_risks(diseases: tuple[Disease, ...], weights: dict[str, float], town: Town) -> npt.NDArray[np.float64]:
+def _relative_risks(
+    diseases: tuple[Disease, ...], weights: dict[str, float], town: Demography
+) -> npt.NDArray[np.float64]:
     """Returns risks relative to the mean of year and town, (diseases, seasons, bands, sexes); their mean sums to 1."""
     own = np.array([weights.get(d.id, weights.get(d.department, 1.0)) for d in diseases])
     total = own.sum()
@@ -208,34 +217,32 @@ def course(
     knowledge: Knowledge,
     *,
     visit: int,
-    treated: bool,
-    right_treatment: bool,
+    treatment: Treatment,
     follow_up_days: int,
     seed: int,
-) -> Course:
+) -> IllnessCourse:
     """Draws how an illness goes on, by its disease's courses.
 
     Args:
         case: the illness at this visit.
         knowledge: that the case was drawn from.
         visit: from 1 within the illness.
-        treated: anything was done about it.
-        right_treatment: it was the plan of the disease at its severity.
+        treatment: what was done about it.
         follow_up_days: days from the visit to the follow-up.
         seed: the run's seed; it gives the same course for the same case and visit.
     """
     courses, severity = disease_of(case, knowledge).course, severity_of(case)
-    way = (courses.treated if right_treatment else courses.wrongly) if treated else courses.untreated
+    way = (courses.treated if treatment.right else courses.wrongly) if treatment.treated else courses.untreated
     rng = derive(seed, "course", case.id, visit)
     # Both are drawn whatever comes of the first: a treatment whose course is better is so for each patient.
     chance, share = rng.random(), rng.random()
     first, last = way.days
     if chance < way.worsening[SEVERITIES.index(severity)]:
-        return Course(outcome=Outcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
+        return IllnessCourse(outcome=FollowUpOutcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
     return recovering(first + int(share * (last - first + 1)), severity, follow_up_days=follow_up_days)
 
 
-def recovering(days: int, severity: Severity, *, follow_up_days: int) -> Course:
+def recovering(days: int, severity: Severity, *, follow_up_days: int) -> IllnessCourse:
     """Returns the course of somebody who is healthy `days` after a visit."""
-    outcome = Outcome.RECOVERED if days <= follow_up_days else Outcome.BETTER
-    return Course(outcome=outcome, recovers_after_days=days, severity=severity)
+    outcome = FollowUpOutcome.RECOVERED if days <= follow_up_days else FollowUpOutcome.BETTER
+    return IllnessCourse(outcome=outcome, recovers_after_days=days, severity=severity)

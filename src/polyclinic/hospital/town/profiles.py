@@ -1,4 +1,4 @@
-"""Lets a model put residents and staff into words (agent-hospital §3.2), in place of the templates.
+"""Lets a model put residents into words (agent-hospital §3.2), in place of the templates.
 
 A model is told who somebody is and writes the life around it; what matters to a pharmacist (drugs taken, drugs not
 tolerated) stays the templates'. No illness is known when it writes, so none can be given away; but a history that names
@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 
 from polyclinic.errors import PlayFailure, UnreadableReply
-from polyclinic.hospital.plan.plan import Hospital, Member
 from polyclinic.hospital.town.residents import Profile, Resident
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.folding import Folded, fold_term
-from polyclinic.language.language import Language
 from polyclinic.models.model import Model
 from polyclinic.prompts import read_prompts
 
@@ -31,38 +29,18 @@ _AT_ONCE = 256
 
 Sentence = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
-Who = TypeVar("Who", Resident, Member)
-Written = TypeVar("Written")
-
 
 class NamesDisease(UnreadableReply):
     """A model was to write somebody's life, and named a disease in it that may turn out to be the diagnosis."""
 
 
-class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ProfileDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A resident as a model answers it."""
 
     household: Sentence
     habits: Annotated[tuple[Sentence, ...], msgspec.Meta(min_length=1, max_length=4)]
     past: Annotated[str, msgspec.Meta(max_length=400)]
     about: Sentence
-
-
-class StaffDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A member of the staff as a model answers it."""
-
-    about: Sentence
-
-
-class DiseaseNames:
-    """Finds names of the knowledge's diseases in texts, of either language."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._terms = sorted({fold_term(name) for disease in knowledge.diseases.values() for name in disease.names()})
-
-    def first_in(self, *texts: str) -> str | None:
-        """Returns a name that stands in one of the texts, or None."""
-        return next((term for text in map(Folded, texts) for term in self._terms if text.find(term) >= 0), None)
 
 
 async def write_profiles(
@@ -84,7 +62,7 @@ async def write_profiles(
         WrongKey: the endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    names = DiseaseNames(knowledge)
+    terms = sorted({fold_term(name) for disease in knowledge.diseases.values() for name in disease.names()})
 
     async def write(resident: Resident) -> Profile:
         prompts = read_prompts(PROMPTS)[resident.language]
@@ -100,79 +78,30 @@ async def write_profiles(
         )
         reply = await model.ask(
             [("system", prompts("resident")), ("user", who)],
-            answer=Draft,
+            answer=ProfileDraft,
             temperature=temperature,
             purpose=f"profile {resident.id}",
         )
-        draft: Draft = reply.value
-        _refuse_disease(names, draft.about, draft.household, *draft.habits, draft.past)
+        draft: ProfileDraft = reply.value
+        texts = (draft.about, draft.household, *draft.habits, draft.past)
+        named = next((term for text in map(Folded, texts) for term in terms if text.find(term) >= 0), None)
+        if named is not None:
+            raise NamesDisease(f"it names a disease, {named!r}", text="\n".join(texts))
         return Profile(about=draft.about, household=draft.household, habits=draft.habits, past=draft.past)
 
-    return await _write_all(chosen, write)
-
-
-async def write_abouts(
-    hospital: Hospital, model: Model, knowledge: Knowledge, *, language: Language, temperature: float | None = None
-) -> tuple[dict[str, str], Counter[str]]:
-    """Lets a model write one line on each member of the staff.
-
-    Args:
-        hospital: whose staff.
-        model: any door.
-        knowledge: the diseases that may not be named: a doctor who is known for one would be asked for by it.
-        language: of the lines.
-        temperature: as `Model.ask`.
-
-    Returns:
-        Lines by the members' ids, and the failures by name, for which there is no line.
-
-    Raises:
-        WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
-    names, prompts = DiseaseNames(knowledge), read_prompts(PROMPTS)[language]
-
-    async def write(member: Member) -> str:
-        departments = ", ".join(hospital.departments[d][language] for d in member.departments)
-        facts = prompts(
-            "staff facts", name=member.name[language], job=prompts(member.job), departments=departments or "-"
-        )
-        reply = await model.ask(
-            [("system", prompts("staff")), ("user", facts)],
-            answer=StaffDraft,
-            temperature=temperature,
-            purpose=f"about {member.id}",
-        )
-        draft: StaffDraft = reply.value
-        _refuse_disease(names, draft.about)
-        return draft.about
-
-    return await _write_all(tuple(hospital.staff.values()), write)
-
-
-def _refuse_disease(names: DiseaseNames, *texts: str) -> None:
-    named = names.first_in(*texts)
-    if named is not None:
-        raise NamesDisease(f"it names a disease, {named!r}", text="\n".join(texts))
-
-
-async def _write_all(
-    chosen: Sequence[Who], write: Callable[[Who], Awaitable[Written]]
-) -> tuple[dict[str, Written], Counter[str]]:
-    written: dict[str, Written] = {}
-    failures: Counter[str] = Counter()
-
-    async def write_one(who: Who) -> Written | PlayFailure:
+    async def write_or_fail(resident: Resident) -> Profile | PlayFailure:
         try:
-            return await write(who)
+            return await write(resident)
         except PlayFailure as failure:
             return failure
 
+    written: dict[str, Profile] = {}
+    failures: Counter[str] = Counter()
     for begin in range(0, len(chosen), _AT_ONCE):
         some = chosen[begin : begin + _AT_ONCE]
-        for who, result in zip(some, await asyncio.gather(*map(write_one, some)), strict=True):
+        for resident, result in zip(some, await asyncio.gather(*map(write_or_fail, some)), strict=True):
             if isinstance(result, PlayFailure):
                 failures[type(result).__name__] += 1
             else:
-                written[who.id] = result
+                written[resident.id] = result
     return written, failures

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
 from polyclinic.generation.draw import Person, read_people
-from polyclinic.hospital.plan.plan import Job, Member
-from polyclinic.knowledge.knowledge import AGE_BANDS
+from polyclinic.knowledge.knowledge import AGE_BANDS, Name
 from polyclinic.language.language import Language
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
@@ -31,31 +30,23 @@ SEXES: tuple[Sex, ...] = ("female", "male")
 _HABITS = 2
 
 
-class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    en: str
-    zh: str
-
-    def get(self, language: Language) -> str:
-        return self.en if language == "en" else self.zh
-
-
-class _Drug(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Medication(Name, frozen=True, kw_only=True):
     atc: str
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    text: _Said
+    text: Name
     share: dict[str, float]
     sex: Sex | None = None
-    drug: _Drug | None = None
+    drug: _Medication | None = None
 
 
-class _Intolerance(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Intolerance(Name, frozen=True, kw_only=True):
     share: float
     atc: tuple[str, ...]
 
 
-class Town(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Demography(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How old people are: the share of each age band, and of women in it."""
 
     age: dict[str, float]
@@ -68,21 +59,20 @@ class Town(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.stack([age * female, age * (1 - female)], axis=1)
 
 
-class Templates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What residents are put together from, and what is said about staff."""
+class ProfileTemplates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What residents are put together from."""
 
-    town: Town
-    households: dict[str, tuple[_Said, ...]]
-    habits: dict[str, tuple[_Said, ...]]
+    town: Demography
+    households: dict[str, tuple[Name, ...]]
+    habits: dict[str, tuple[Name, ...]]
     conditions: tuple[_Condition, ...]
     intolerances: tuple[_Intolerance, ...]
-    staff: dict[Job, tuple[_Said, ...]]
 
 
 @functools.cache
-def read_templates(path: Path = TEMPLATES) -> Templates:
+def read_templates(path: Path = TEMPLATES) -> ProfileTemplates:
     """Reads what residents are put together from; the same object for the same path."""
-    return read_yaml(path, Templates)
+    return read_yaml(path, ProfileTemplates)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +149,12 @@ class Resident(msgspec.Struct, frozen=True, kw_only=True):
 class Residents(Sequence[Resident]):
     """All residents; each is made anew whenever it is asked for, always the same.
 
+    Args:
+        n: how many; resident i is the same whatever `n`.
+        seed: the same seed gives the same residents.
+        language: in which they speak.
+        profiles: some in other words, by their ids.
+
     Attributes:
         ages: in years, one a resident.
         bands: the age band, as its place in `BANDS`.
@@ -211,17 +207,6 @@ class Residents(Sequence[Resident]):
         """Returns the same residents, some in other words, by their ids."""
         return Residents(self._n, self._seed, language=self._language, profiles={**self._profiles, **profiles})
 
-    def number(self, resident: str) -> int:
-        """Returns the number of the resident with an id, from 0.
-
-        Raises:
-            KeyError: there is none.
-        """
-        number = int(resident[1:]) - 1 if resident[:1] == "r" and resident[1:].isdecimal() else -1
-        if not 0 <= number < self._n:
-            raise KeyError(resident)
-        return number
-
     def _make(self, number: int) -> Resident:
         rng, language, templates = derive(self._seed, "resident", number), self._language, self._templates
         band, sex = BANDS[self.bands[number]], SEXES[self.sexes[number]]
@@ -251,24 +236,6 @@ class Residents(Sequence[Resident]):
             takes=tuple(drug.atc for drug in drugs),
             avoid=tuple(atc for kind in intolerances for atc in kind.atc),
         )
-
-
-def residents(n: int, seed: int, *, language: Language = "en") -> Residents:
-    """Returns the residents of a town.
-
-    Args:
-        n: how many; resident i is the same whatever `n`.
-        seed: the same seed gives the same residents.
-        language: in which they speak.
-    """
-    return Residents(n, seed, language=language)
-
-
-def about_member(member: Member, language: Language, *, seed: int) -> str:
-    """Returns one line on a member of the staff: the hospital file's, else one that is drawn."""
-    if language in member.about:
-        return member.about[language]
-    return derive(seed, "about", member.id).choice(read_templates().staff[member.job]).get(language)
 
 
 def uniforms(seed: int, *purpose: str | int, n: int) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an episode is computed from.
 
     Attributes:
@@ -36,7 +36,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.case.id}/{self.visit}"
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One consultation of an episode.
 
     Attributes:
@@ -82,7 +82,7 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str
     department: str = ""
     acuity: Acuity = Acuity.ROUTINE
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[ConsultationHeld, ...] = ()
     plan: Severity | None = None
     treatment: tuple[str, ...] = ()
     dispensed: tuple[str, ...] = ()
@@ -98,5 +98,5 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
 
 
-Compute = Callable[[Request], Awaitable[Episode]]
+Compute = Callable[[EpisodeRequest], Awaitable[Episode]]
 """Computes episodes: in this process, in others, or from what a run has stored."""

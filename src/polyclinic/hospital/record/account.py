@@ -1,0 +1,316 @@
+"""Reads a log once, happening by happening: the state of the hospital, the hash, and every figure that is made of them.
+
+What is kept grows with those who are ill or in the hospital, with departments, staff and days, and not with the length
+of the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from polyclinic.hospital.record.figures import (
+    Day,
+    Hour,
+    RunSummary,
+    Series,
+    Treated,
+    Work,
+    proportion,
+    proportion_of,
+    waits_of,
+)
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    Acuity,
+    CalledIn,
+    Diagnosed,
+    FollowedUp,
+    FollowUpFailed,
+    FollowUpOutcome,
+    Happening,
+    LeftUnseen,
+    Prescribed,
+    Queued,
+    Registered,
+    ShiftEnded,
+    Triaged,
+    VisitFailed,
+    WentHome,
+)
+from polyclinic.hospital.record.world import Doing, World
+
+_RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
+_HASH = 16  # bytes
+_CENSUS = {
+    Doing.WAITING: "waiting",
+    Doing.CONSULTED: "served",
+    Doing.SERVED: "served",
+    Doing.WALKING: "other",
+    Doing.THERE: "other",
+}
+
+encode = msgspec.json.Encoder(order="deterministic").encode
+"""Writes a happening, or a part of one, as JSON with its keys in a fixed order."""
+
+
+class _Workload:
+    """Of a member of the staff: seconds at work in shifts that have ended, seconds with somebody, and calls."""
+
+    def __init__(self) -> None:
+        self.at_work = self.busy = self.called = self.serves = self.since = 0
+
+    def take(self, t: int) -> None:
+        self.serves += 1
+        if self.serves == 1:
+            self.since = t
+
+    def let_go(self, t: int) -> None:
+        self.serves -= 1
+        if not self.serves:
+            self.busy += t - self.since
+
+
+class Account:
+    """What a log says so far.
+
+    Attributes:
+        world: the hospital after the last happening.
+    """
+
+    def __init__(self) -> None:
+        self.world = World()
+        self._hash = hashlib.blake2b(digest_size=_HASH)
+        self._arrived = 0
+        self._inside: set[str] = set()
+        self._unseen: set[str] = set()  # registered for a department, and not called by it yet
+        self._left: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._follow_up_failures: Counter[str] = Counter()
+        self._right: dict[str, Counter[bool]] = defaultdict(Counter)
+        self._waits: dict[str, Counter[int]] = defaultdict(Counter)
+        self._area_waits: dict[str, Counter[int]] = defaultdict(Counter)
+        self._work: dict[str, _Workload] = defaultdict(_Workload)
+        self._days: dict[int, Counter[str]] = defaultdict(Counter)
+        self._departments: dict[str, Counter[bool]] = defaultdict(Counter)
+        self._acuity: Counter[tuple[Acuity, Acuity]] = Counter()
+        self._treated: dict[str, Treated] = {}
+        self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
+        self._census = _Census()
+
+    def __len__(self) -> int:
+        return self.world.seq + 1
+
+    @property
+    def log_hash(self) -> str:
+        """Equal for two runs with the same history: of each happening as JSON, and a line feed."""
+        return self._hash.hexdigest()
+
+    def add(self, happening: Happening) -> None:
+        """Takes the next line of the log."""
+        t, who, world = happening.t, happening.who, self.world
+        self._hash.update(encode(happening))
+        self._hash.update(b"\n")
+        self._census.until(t, world)
+        if isinstance(happening.what, ShiftEnded) and who in world.duty:
+            self._work[who].at_work += t - world.duty[who].since
+        before = world.staff_with(who)
+        world.apply(happening)
+        after = world.staff_with(who)
+        if before != after:
+            if before:
+                self._work[before].let_go(t)
+            if after:
+                self._work[after].take(t)
+        self._count(happening, self._days[max(0, t) // DAY])
+
+    def _count(self, happening: Happening, day: Counter[str]) -> None:
+        who, what = happening.who, happening.what
+        match what:
+            case Queued():
+                if who not in self._inside:
+                    self._inside.add(who)
+                    self._arrived += 1
+                    day["arrived"] += 1
+            case CalledIn():
+                self._call(who, what)
+            case Registered():
+                self._unseen.add(who)
+            case Triaged():
+                self._triage(what)
+            case Diagnosed():
+                self._diagnose(who, what, day)
+            case Prescribed():
+                self._right["treatment"][what.right] += 1
+                self._treated[who] = Treated.RIGHT if what.right else Treated.WRONG
+            case WentHome():
+                day["seen"] += 1
+                self._leave(who)
+            case LeftUnseen():
+                day["left"] += 1
+                self._left[what.reason] += 1
+                self._leave(who, Treated.NOT)
+            case VisitFailed():
+                day["failed"] += 1
+                self._failed[what.error] += 1
+                self._leave(who, Treated.NOT)
+            case FollowedUp():
+                self._follow_up(who, what.outcome)
+            case FollowUpFailed():
+                self._follow_up_failures[f"failed: {what.error}"] += 1
+
+    def _call(self, who: str, what: CalledIn) -> None:
+        if what.staff:
+            self._work[what.staff].called += 1
+        if what.queue != self.world.people[who].department:
+            self._area_waits[what.queue][what.waited] += 1
+        elif who in self._unseen:
+            self._unseen.discard(who)
+            self._waits[what.queue][what.waited] += 1
+
+    def _triage(self, what: Triaged) -> None:
+        given, right = _RANK[what.acuity], _RANK[what.right_acuity]
+        self._right["triage"][what.department == what.right_department] += 1
+        self._right["acuity"][given == right] += 1
+        self._right["over_triage"][given < right] += 1
+        self._right["under_triage"][given > right] += 1
+        self._acuity[what.right_acuity, what.acuity] += 1
+
+    def _diagnose(self, who: str, what: Diagnosed, day: Counter[str]) -> None:
+        self._right["examination"][what.right_examination] += 1
+        self._right["diagnosis"][what.right] += 1
+        self._departments[self.world.people[who].department][what.right] += 1
+        day["diagnosed"] += 1
+        day["right"] += what.right
+
+    def _leave(self, who: str, treated: Treated | None = None) -> None:
+        self._inside.discard(who)
+        self._unseen.discard(who)
+        if treated is not None:
+            self._treated[who] = treated
+
+    def _follow_up(self, who: str, outcome: FollowUpOutcome) -> None:
+        treated = self._treated.pop(who, None)
+        # Somebody who was better is told of again when recovered; that is no second outcome.
+        if treated is not None:
+            self._outcomes[treated, outcome] += 1
+        if outcome is FollowUpOutcome.WORSE:
+            self._treated[who] = Treated.NOT
+
+    def summary(self) -> RunSummary:
+        """Returns what the log says so far, over all of it."""
+        counts = self.world.counts
+        return RunSummary(
+            fell_ill=counts.fell_ill,
+            arrived=self._arrived,
+            seen=counts.went_home,
+            left=dict(sorted(self._left.items())),
+            failed=dict(sorted(self._failed.items())),
+            inside=self._arrived - counts.went_home - self._left.total() - self._failed.total(),
+            referred=counts.referred,
+            follow_ups={
+                **{outcome.value: getattr(counts, outcome.value) for outcome in FollowUpOutcome},
+                **self._follow_up_failures,
+            },
+            waits={queue: waits_of(waited) for queue, waited in sorted(self._waits.items())},
+            area_waits={area: waits_of(waited) for area, waited in sorted(self._area_waits.items())},
+            work={who: self._work_of(who) for who in sorted({*self._work, *self.world.duty})},
+            triage=proportion_of(self._right["triage"]),
+            acuity=proportion_of(self._right["acuity"]),
+            over_triage=proportion_of(self._right["over_triage"]),
+            under_triage=proportion_of(self._right["under_triage"]),
+            examination=proportion_of(self._right["examination"]),
+            diagnosis=proportion_of(self._right["diagnosis"]),
+            treatment=proportion_of(self._right["treatment"]),
+        )
+
+    def _work_of(self, who: str) -> Work:
+        work, duty, now = self._work[who], self.world.duty.get(who), self.world.t
+        return Work(
+            at_work=work.at_work + (0 if duty is None else now - duty.since),
+            busy=work.busy + (now - work.since if work.serves else 0),
+            called=work.called,
+        )
+
+    def series(self) -> Series:
+        """Returns what the log says so far, by day, hour and department."""
+        last = max((day for day, counts in self._days.items() if counts), default=-1)
+        return Series(
+            days=tuple(self._day(day, self._days[day]) for day in range(last + 1)),
+            hours=self._census.hours(),
+            diagnosis={name: proportion_of(counts) for name, counts in sorted(self._departments.items())},
+            acuity={right.value: {given.value: self._acuity[right, given] for given in Acuity} for right in Acuity},
+            outcomes={
+                treated.value: {outcome.value: self._outcomes[treated, outcome] for outcome in FollowUpOutcome}
+                for treated in Treated
+            },
+        )
+
+    def _day(self, day: int, counts: Counter[str]) -> Day:
+        ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed")}
+        return Day(day=day, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
+
+
+class _Census:
+    """Who is in the hospital at each full hour, counted by what they do."""
+
+    def __init__(self) -> None:
+        self._next = 0  # the next full hour
+        self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
+        self._most = [0] * 24
+        self._today: list[tuple[int, Counter[str]]] = []
+        self._visited = 0  # days on which somebody was there
+
+    def until(self, t: int, world: World) -> None:
+        """Counts at every full hour up to a time; nothing happens in the world before it."""
+        while self._next <= t:
+            world.advance(self._next)
+            self._take(world)
+            self._next += HOUR
+
+    def hours(self) -> tuple[Hour, ...]:
+        """Returns the mean day."""
+        self._end_day()
+        n = max(1, self._visited)
+        return tuple(
+            Hour(
+                hour=hour,
+                waiting=counts["waiting"] / n,
+                served=counts["served"] / n,
+                other=counts["other"] / n,
+                most=self._most[hour],
+            )
+            for hour, counts in enumerate(self._hours)
+        )
+
+    def _take(self, world: World) -> None:
+        counts: Counter[str] = Counter()
+        for person in world.people.values():
+            doing = person.doing(world.t)
+            if doing is Doing.WALKING and person.home in (person.path[0], person.path[-1]):
+                continue
+            counts[_CENSUS[doing]] += 1
+        hour = world.t // HOUR % 24
+        if not hour:
+            self._end_day()
+        self._today.append((hour, counts))
+
+    def _end_day(self) -> None:
+        if any(counts for _, counts in self._today):
+            self._visited += 1
+            for hour, counts in self._today:
+                self._hours[hour].update(counts)
+                self._most[hour] = max(self._most[hour], counts.total())
+        self._today = []
+
+
+def account_of(happenings: Iterable[Happening]) -> Account:
+    """Reads a whole log."""
+    account = Account()
+    for happening in happenings:
+        account.add(happening)
+    return account
