@@ -121,7 +121,7 @@ async def test_two_visits_and_their_scores(file, tmp_path):
 
 
 async def test_the_messages_are_the_visit_and_hold_no_truth(file, tmp_path):
-    from polyclinic.evals.solvers import TRACE, trace_of
+    from polyclinic.evals.visits import TRACE, trace_of
 
     prompts = []
 
@@ -176,9 +176,9 @@ async def test_an_endpoint_that_fails_is_an_error_outside_the_mean(file, tmp_pat
         choosing = any("key of the one option" in message["content"] for message in body["messages"])
         return second_answer if choosing else GOODBYE
 
-    from polyclinic.evals.datasets import cases_of
+    from polyclinic.evals.case_files import cases_of
 
-    (second_answer,) = cases_of(str(file))[second.id].truth.answers
+    (second_answer,) = cases_of(str(file), options=0)[second.id].truth.answers
     async with Endpoint(answers=answer, plan=["503"]) as endpoint:
         log = await run(
             "polyclinic/aie",
@@ -278,7 +278,7 @@ async def test_mcqe_reads_everything_and_says_nothing(file, tmp_path):
 )
 def test_wrong_arguments_are_told(arguments, told):
     from polyclinic.errors import UserError
-    from polyclinic.evals.tasks import aie
+    from polyclinic.evals.aie import aie
 
     with pytest.raises(UserError, match=told):
         aie(**arguments)
@@ -286,11 +286,11 @@ def test_wrong_arguments_are_told(arguments, told):
 
 def test_ids_must_differ(file):
     from polyclinic.errors import BadInput
-    from polyclinic.evals.datasets import dataset
+    from polyclinic.evals.case_files import cases_of
 
     file.write_text(file.read_text("utf-8") * 2, "utf-8")
     with pytest.raises(BadInput, match="2 ids stand there more than once"):
-        dataset(str(file))
+        cases_of(str(file), options=0)
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from polyclinic.benchmarks.mvme.evaluation import Entrant, evaluate
+from polyclinic.benchmarks.mvme.evaluation import mvme
+from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.errors import UserError
@@ -116,15 +117,15 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
         log = await run(tmp_path, endpoint, file, task_args=task_args)
         async with Direct("test", base_url=endpoint.url) as model:
             minds = Minds(doctor="direct/test", knowledge=knowledge, seed=4, models={"direct/test": model})
-            evaluation = await evaluate(
+            benchmark = mvme(
                 cases,
-                [Entrant("test", (minds,), one_step)],
                 judge=RulesJudge(knowledge),
                 knowledge=knowledge,
                 linkers={"en": Titles(english_entries()).link_all},
                 missing="normal",
             )
-    (row,) = evaluation.rows
+            evaluation = await benchmark.hold({"test": Entrant("test", (minds,), one_step)})
+    (row,) = evaluation.entrants
     expected = {a.upper(): m for a, m in row.verdicts.metrics.items() if m.n}
     expected |= {f"ICD_{name}".upper(): row.icd["en"].per_case[name] for name in ("precision", "recall", "f1")}
     if not one_step:
@@ -142,7 +143,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
 
 
 async def test_the_log_shows_the_visit_and_the_report_and_no_truth(file, tmp_path):
-    from polyclinic.evals.solvers import TRACE, trace_of
+    from polyclinic.evals.visits import TRACE, trace_of
     from polyclinic.visits.visit import revisit
 
     report = {**REPORT, "diagnoses": [{"name": "Gout", "icd10": None, "probability": None}], "rationale": []}
@@ -339,7 +340,7 @@ def test_wrong_arguments_are_told(arguments, problem):
 
 
 def test_cases_must_be_told_apart_and_have_a_diagnosis(file):
-    from polyclinic.evals.interns import patients_of
+    from polyclinic.evals.case_files import cases_of
 
     lines = file.read_text("utf-8").splitlines()
     case = json.loads(lines[0])
@@ -350,4 +351,4 @@ def test_cases_must_be_told_apart_and_have_a_diagnosis(file):
     ):
         file.write_text(text + "\n", "utf-8")
         with pytest.raises(UserError, match=problem):
-            patients_of(str(file), None)
+            cases_of(str(file))

@@ -22,9 +22,8 @@ INTERRUPTED = 130
 
 
 LEGACY = (
-    *("eval aie", "eval patient-simulator", "eval mvme", "eval reliability"),
     *("eval medqa", "eval medmcqa", "eval pubmedqa", "eval mmlu", "eval exam"),
-    *("score aie", "score director", "score icd", "study ablation", "study experts", "study errors"),
+    *("score director", "score icd", "study ablation", "study experts", "study errors"),
 )
 """Not yet on the new command line."""
 

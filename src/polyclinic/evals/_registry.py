@@ -1,14 +1,10 @@
 """What Inspect finds by the entry point group `inspect_ai`: our provider, tasks and scorers, and a solver a method."""
 
-from polyclinic.evals.director import director, grader_is_there
+from polyclinic.evals.aie import aie, aie_mcqe, choice, consultation, conversation
 from polyclinic.evals.exams import answers, exam, medmcqa, medqa, mmlu, pubmedqa
-from polyclinic.evals.interns import intern
 from polyclinic.evals.methods import SOLVERS
-from polyclinic.evals.mvme import mvme
+from polyclinic.evals.mvme import director, grader_is_there, intern, mvme
 from polyclinic.evals.patient_simulator import patient, patient_simulator, states_and_replies
-from polyclinic.evals.scorers import choice, conversation
-from polyclinic.evals.solvers import consultation
-from polyclinic.evals.tasks import aie, aie_mcqe
 from polyclinic.models.inspect_provider import DirectAPI
 
 __all__ = [

@@ -22,10 +22,10 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.evals.adapter import FAILURES
 from polyclinic.evals.hub import HUB, read_hub
 from polyclinic.evals.methods import OUTCOME, SOLVERS, outcome_of
 from polyclinic.evals.questions import as_sample
-from polyclinic.evals.tasks import FAILURES
 from polyclinic.methods.table import METHODS, PRESETS
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam

@@ -23,7 +23,7 @@ from inspect_ai.util import LimitExceededError
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.errors import BadInput, EndpointError, UserError
 from polyclinic.evals.questions import question_of
-from polyclinic.evals.solvers import Tested
+from polyclinic.evals.tested import Tested
 from polyclinic.methods.table import METHODS, Answering, Chosen, answering, choose
 from polyclinic.questions.examples import read_examples
 

@@ -13,15 +13,22 @@ from pathlib import Path
 
 import msgspec
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, ModelOutput, get_model
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+from inspect_ai.model import Model as InspectModel
+from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.solver import Solver, TaskState, solver
 
-from polyclinic.benchmarks.patient_simulator.evaluation import LabelledCase, Row, read_labelled, replies, simulate
-from polyclinic.errors import EndpointError, UserError
-from polyclinic.evals.solvers import Tested
-from polyclinic.evals.tasks import FAILURES, VERSION
+from polyclinic.benchmarks.patient_simulator.evaluation import (
+    LabelledCase,
+    LabelledReply,
+    put_questions,
+    read_labelled,
+    replies,
+)
+from polyclinic.errors import UserError
+from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
+from polyclinic.evals.tested import Tested
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.players.language_model.mind import describe
@@ -55,19 +62,19 @@ def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
     Raises:
         UserError: the file or the tracker cannot be used.
     """
-    known, knowledge = _questions(cases), read_knowledge()
+    knowledge = read_knowledge()
     if tracker not in _MINDS:
         raise UserError(f"tracker={tracker}; allowed: {', '.join(_MINDS)}")
 
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        del generate
-        asked = known[str(state.sample_id)]
-        model = Tested(get_model())
-        name = f"{_MINDS[tracker]}:{model.name}"
-        minds = Minds(patient=name, knowledge=knowledge, seed=seed, models={model.name: model})
-        (row,) = await simulate([asked], minds)
+    def player(model: InspectModel) -> Minds:
+        tested = Tested(model)
+        name = f"{_MINDS[tracker]}:{tested.name}"
+        return Minds(patient=name, knowledge=knowledge, seed=seed, models={tested.name: tested})
+
+    async def play(asked: LabelledCase, minds: Minds, state: TaskState) -> Told:
+        (row,) = await put_questions(asked, minds)
         if row.failed:
-            raise EndpointError(f"the patient: {row.error}")
+            return Told("", f"the patient: {row.error}")
         told = f"[{row.state}] {row.reply}" if row.state is not None else f"The patient failed: {row.error}"
         state.messages = [
             ChatMessageSystem(content=f"Case {asked.id}. The patient: {describe(asked.record.presentation)}"),
@@ -75,21 +82,20 @@ def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
             ChatMessageAssistant(content=told),
         ]
         state.store.set(ROW, msgspec.to_builtins(row))
-        state.output = ModelOutput.from_content(model.name, row.reply)
-        return state
+        return Told(row.reply)
 
-    return solve
+    return solving(_questions(cases), player, play)
 
 
-@scorer(metrics={name: [mean(), stderr()] for name in (STATE, *PATIENT_METRICS)})
+@scorer(metrics=averaged((STATE, *PATIENT_METRICS)))
 def states_and_replies() -> Scorer:
     """Scores whether the state is the label, in percent, and those of the six metrics that speak of the reply.
 
     A model that answered, and whose answer cannot be used, has a wrong state.
     """
 
-    async def score(state: TaskState, target: Target) -> Score:
-        row = msgspec.convert(state.store.get(ROW), Row)
+    async def score(id: str, row: LabelledReply, target: Target) -> Score:
+        del id
         values = dict.fromkeys((STATE, *PATIENT_METRICS), math.nan)
         values[STATE] = 100.0 * (row.state == target.text)
         for reply in replies([row]):
@@ -97,7 +103,7 @@ def states_and_replies() -> Scorer:
         told = f"labelled {target.text}, taken for {row.state or 'nothing'}{f': {row.error}' if row.error else ''}"
         return Score(value=values, answer=row.state, explanation=told)
 
-    return score
+    return scoring(lambda state: msgspec.convert(state.store.get(ROW), LabelledReply), score)
 
 
 @task
@@ -118,11 +124,4 @@ def patient_simulator(*, cases: str, tracker: str = "staged", seed: int = 0) -> 
         )
         for id, case in _questions(cases).items()
     ]
-    return Task(
-        dataset=MemoryDataset(samples, name=Path(cases).stem, location=cases),
-        solver=patient(cases=cases, tracker=tracker, seed=seed),
-        scorer=states_and_replies(),
-        fail_on_error=FAILURES,
-        continue_on_fail=True,
-        version=VERSION,
-    )
+    return task_of(samples, cases, solver=patient(cases=cases, tracker=tracker, seed=seed), scorer=states_and_replies())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from polyclinic.metrics.conversation import METRICS, ConversationSummary
+from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.statistics.uncertainty import RESAMPLES, Difference, holm, mcnemar, paired_difference
 
 
@@ -16,7 +16,7 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         first: the one doctor.
         second: the other.
-        metric: one of the ten; of AVG_LEN, the means of the cases are compared.
+        metric: its name; of AVG_LEN, the means of the cases are compared.
         difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else the paired bootstrap's.
         p_holm: p, corrected for everything that was compared at once; None where there is no p.
     """
@@ -47,7 +47,7 @@ def compare(
     found = []
     for place, first in enumerate(names):
         for second in names[place + 1 :]:
-            for metric in METRICS:
+            for metric in summaries[first].metrics:
                 one, other = _by_case(summaries[first], metric), _by_case(summaries[second], metric)
                 shared = [id for id in one if id in other]
                 if shared:

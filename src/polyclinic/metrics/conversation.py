@@ -74,7 +74,7 @@ class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's scores over many dialogues.
 
     Attributes:
-        metrics: the ten.
+        metrics: the ten, or those that are wanted.
         second: the same as the paper's formulas have them.
         scores: dialogue by dialogue, in file order.
         left_out: what is not scored, and why.
@@ -133,12 +133,17 @@ def score(dialogue: Dialogue) -> Score:
     )
 
 
-def unusable(id: str | int, problem: str) -> Score:
+def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Score:
     """Returns the score of a doctor whose answer could not be used: a diagnosis that is wrong, and nothing else.
 
     A model must not gain by being unreadable, so its case stays in the mean of DIAGNOSIS.
+
+    Args:
+        id: the case's.
+        problem: what was wrong with the answer.
+        names: of all metrics that are wanted.
     """
-    others = tuple(name for name in METRICS if name != "DIAGNOSIS")
+    others = tuple(name for name in names if name != "DIAGNOSIS")
     return Score(
         id=id,
         values={"DIAGNOSIS": 0.0},
@@ -160,7 +165,12 @@ def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
 
 
 def summarise(
-    scores: Sequence[Score], *, left_out: Sequence[LeftOut] = (), resamples: int = RESAMPLES, seed: int = 0
+    scores: Sequence[Score],
+    *,
+    names: Sequence[str] = METRICS,
+    left_out: Sequence[LeftOut] = (),
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> ConversationSummary:
     """Returns the means over dialogues with their errors and intervals.
 
@@ -169,35 +179,31 @@ def summarise(
 
     Args:
         scores: of the dialogues.
+        names: of the metrics that are wanted.
         left_out: records that could not be scored at all.
         resamples: of the bootstrap.
         seed: of the bootstrap.
     """
-    metrics = {name: _estimate(scores, name, resamples, seed) for name in METRICS}
-    lengths = [length for score in scores for length in score.lengths]
-    pooled = ratio(
-        [sum(score.lengths) for score in scores],
-        [len(score.lengths) for score in scores],
-        clusters=[score.id for score in scores],
-        resamples=resamples,
-        seed=seed,
-    )
-    metrics["AVG_LEN"] = msgspec.structs.replace(pooled, stderr=standard_error(lengths), n=len(lengths))
-    second = {SECOND[0]: _estimate(scores, SECOND[0], resamples, seed)}
+
+    def pooled(parts: list[float], wholes: list[int]) -> Estimate:
+        return ratio(parts, wholes, clusters=[score.id for score in scores], resamples=resamples, seed=seed)
+
+    metrics = {name: _estimate(scores, name, resamples, seed) for name in names}
+    if "AVG_LEN" in metrics:
+        lengths = [length for score in scores for length in score.lengths]
+        mean = pooled([sum(score.lengths) for score in scores], [len(score.lengths) for score in scores])
+        metrics["AVG_LEN"] = msgspec.structs.replace(mean, stderr=standard_error(lengths), n=len(lengths))
+    second = {SECOND[0]: _estimate(scores, SECOND[0], resamples, seed)} if "COVERAGE" in metrics else {}
     for name, pooled_name in zip(_SHARES, SECOND[1:], strict=True):
-        second[pooled_name] = ratio(
-            [100 * score.counts[name][0] for score in scores],
-            [score.counts[name][1] for score in scores],
-            clusters=[score.id for score in scores],
-            resamples=resamples,
-            seed=seed,
-        )
-    everything_left_out = (*left_out, *(problem for score in scores for problem in score.left_out))
+        if name in metrics:
+            shares = [score.counts[name] for score in scores]
+            second[pooled_name] = pooled([100 * part for part, _ in shares], [whole for _, whole in shares])
+    problems = (problem for score in scores for problem in score.left_out if set(problem.metrics) & set(names))
     return ConversationSummary(
         metrics=metrics,
         second=second,
         scores=tuple(scores),
-        left_out=everything_left_out,
+        left_out=(*left_out, *problems),
         unreadable=sum(score.unreadable for score in scores),
         failed=sum(problem.failed for problem in left_out),
     )

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.statistics.uncertainty import Difference, Estimate
 from polyclinic.terminal.screen import plain
 
 NOTHING = "–"
@@ -65,3 +65,8 @@ def p_value(value: float | None) -> str:
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
     return NOTHING if value is None else f"{value:{form}}{unit}"
+
+
+def signed_interval(difference: Difference, form: str = "+.2f") -> str:
+    """Returns `low to high`, the ends of a difference's 95 % interval."""
+    return NOTHING if difference.low is None else f"{difference.low:{form}} to {difference.high:{form}}"

@@ -15,21 +15,22 @@ from itertools import combinations
 
 import msgspec
 
-from polyclinic.benchmarks.aie.evaluation import Doctor
+from polyclinic.benchmarks.aie.results import MCQE, DoctorResult
 from polyclinic.errors import BadInput
 from polyclinic.judges.pair_judgements import CRITERIA, Judgements
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.statistics.correlation import spearman
 
+JUDGED = frozenset(f"{view}.{criterion}" for view, criteria in CRITERIA.items() for criterion in criteria)
+"""A judge's indicators."""
+
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
-
-MCQE = "MCQE"
 
 Column = Sequence[float | None]
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     """Every indicator against every other.
 
     Attributes:
@@ -58,13 +59,13 @@ class Correlations(msgspec.Struct, frozen=True, kw_only=True):
         groups: over the pairs within a group, by its name, and between two, by "one - other" (Figures 5c to 5e).
     """
 
-    doctors: Table
-    pairs: Table
-    groups: dict[str, Table]
+    doctors: Matrix
+    pairs: Matrix
+    groups: dict[str, Matrix]
 
 
 def correlate(
-    doctors: Sequence[Doctor], judgements: Judgements | None = None, *, groups: Mapping[str, str] | None = None
+    doctors: Sequence[DoctorResult], judgements: Judgements | None = None, *, groups: Mapping[str, str] | None = None
 ) -> Correlations:
     """Correlates all indicators of an evaluation.
 
@@ -99,8 +100,9 @@ def correlate(
     )
 
 
-def _across(doctors: Sequence[Doctor], judgements: Judgements | None) -> dict[str, Column]:
-    columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in METRICS}
+def _across(doctors: Sequence[DoctorResult], judgements: Judgements | None) -> dict[str, Column]:
+    metrics = doctors[0].summary.metrics if doctors else METRICS
+    columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
     columns[MCQE] = [one.mcqe.mean for one in doctors]
     if judgements is not None:
         for view, judged in judgements.views.items():
@@ -110,11 +112,11 @@ def _across(doctors: Sequence[Doctor], judgements: Judgements | None) -> dict[st
     return columns
 
 
-Compared = dict[tuple[str, str, str], dict[str, float]]
+Differences = dict[tuple[str, str, str], dict[str, float]]
 """By two doctors and a case: how much the one is above the other, by indicator."""
 
 
-def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compared:
+def _compared(doctors: Sequence[DoctorResult], judgements: Judgements | None) -> Differences:
     by_case = {one.name: _by_case(one) for one in doctors}
     compared = {
         (a, b, case): {
@@ -140,17 +142,17 @@ def _compared(doctors: Sequence[Doctor], judgements: Judgements | None) -> Compa
     return compared
 
 
-def _by_case(doctor: Doctor) -> dict[str, dict[str, float]]:
+def _by_case(doctor: DoctorResult) -> dict[str, dict[str, float]]:
     """Returns a doctor's metrics by case, the mean where there are several visits to one."""
     values: dict[str, dict[str, list[float]]] = {}
     for one in doctor.summary.scores:
-        for metric in METRICS:
+        for metric in doctor.summary.metrics:
             if metric in one.values:
                 values.setdefault(str(one.id), {}).setdefault(metric, []).append(one.values[metric])
     return {case: {name: sum(x) / len(x) for name, x in of_case.items()} for case, of_case in values.items()}
 
 
-def _over_pairs(over: str, compared: Compared, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Table:
+def _over_pairs(over: str, compared: Differences, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Matrix:
     wanted = set(pairs)
     rows = [values for (a, b, _), values in compared.items() if (a, b) in wanted]
     columns: dict[str, Column] = {}
@@ -160,7 +162,7 @@ def _over_pairs(over: str, compared: Compared, pairs: Sequence[tuple[str, str]],
     return _table(over, columns, each=2)
 
 
-def _table(over: str, columns: dict[str, Column], *, each: int = 1) -> Table:
+def _table(over: str, columns: dict[str, Column], *, each: int = 1) -> Matrix:
     """Makes a table; every thing stands `each` times in the columns."""
     names, rows = tuple(columns), list(columns.values())
     n = [[sum(x is not None and y is not None for x, y in zip(a, b, strict=True)) // each for b in rows] for a in rows]
@@ -168,12 +170,12 @@ def _table(over: str, columns: dict[str, Column], *, each: int = 1) -> Table:
         tuple(value if count >= FEWEST else None for value, count in zip(*line, strict=True))
         for line in zip(spearman(rows), n, strict=True)
     )
-    judges = [i for i, name in enumerate(names) if "." in name]
+    judges = [i for i, name in enumerate(names) if name in JUDGED]
     with_judge = {}
     for i, name in enumerate(names):
         theirs = [value for j in judges if j != i and (value := matrix[i][j]) is not None]
         with_judge[name] = sum(theirs) / len(theirs) if theirs else None
-    return Table(
+    return Matrix(
         over=over,
         indicators=names,
         matrix=matrix,

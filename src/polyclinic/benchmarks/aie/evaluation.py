@@ -12,74 +12,75 @@ Defaults are the paper's: at most 10 turns in Chinese (HospitalCases) and 15 in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.benchmarks.aie.studies import ByLength, BySource, actions_by_turn, by_length, by_source
+from polyclinic.benchmarks.aie.correlation import Correlations, correlate
+from polyclinic.benchmarks.aie.results import MCQE, DoctorResult, doctor_result
+from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
-from polyclinic.events import End, State
+from polyclinic.events import End, Event
+from polyclinic.judges.pair_judgements import Judgements
+from polyclinic.judges.pairs import judge_pairs
 from polyclinic.metrics.comparison import MetricDifference, compare
-from polyclinic.metrics.conversation import ConversationSummary, Score, score, summarise, unusable
+from polyclinic.metrics.conversation import Score, unusable
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
+from polyclinic.metrics.own_metrics import TEN, Wanted, measure
+from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
-from polyclinic.statistics.uncertainty import Estimate, estimate
-from polyclinic.tasks import run_all
 from polyclinic.visits.visit import Visit, see
 
 TURNS = {"zh": 10, "en": 15}
 """The doctor's turns, as in the paper: HospitalCases are Chinese, MedicalExam is English."""
 
 
-class Doctor(msgspec.Struct, frozen=True, kw_only=True):
-    """How one doctor did.
+class Encounter(NamedTuple):
+    """A case with a question: the patient is questioned, or the whole record is read in one step."""
+
+    case: Case
+    one_step: bool = False
+
+
+class AieResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All doctors, and every two of them on the cases that both have seen.
 
     Attributes:
-        name: the doctor's mind.
-        summary: the ten metrics, dialogue by dialogue and their means.
-        mcqe: right answers, in percent, of the doctor who reads everything.
-        mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
-        by_length: DIAGNOSIS and COVERAGE by the number of the doctor's turns (Figure 6d).
-        by_turn: for each turn, the shares of the states, in percent (Figure 6c).
-        by_source: DIAGNOSIS and MCQE for each source of the cases (Figure 6b).
-        visits: the visits with dialogue, in the order of the cases.
+        doctors: one after the other.
+        comparisons: metric by metric.
+        judgements: what a judge says of every two dialogues on a case; None without a judge.
+        correlations: which indicators go together; None for one doctor.
     """
 
-    name: str
-    summary: ConversationSummary
-    mcqe: Estimate
-    mcqe_failed: int
-    by_length: dict[int, ByLength]
-    by_turn: dict[int, dict[State, float]]
-    by_source: dict[str, BySource]
-    visits: tuple[Visit, ...]
-
-
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and every two of them on the cases that both have seen."""
-
-    doctors: tuple[Doctor, ...]
+    doctors: tuple[DoctorResult, ...]
     comparisons: tuple[MetricDifference, ...]
+    judgements: Judgements | None = None
+    correlations: Correlations | None = None
 
 
-async def evaluate(
+Plays = Mapping[str, Sequence[Play[Encounter, Minds, Visit, Score | LeftOut]]]
+
+
+def aie(
     cases: Sequence[Case],
-    doctors: dict[str, Minds],
     *,
     max_turns: int | None = None,
+    metrics: Wanted = TEN,
+    judge: Model | None = None,
+    groups: Mapping[str, str] | None = None,
     seed: int = 0,
-    advance: Callable[[], None] = lambda: None,
-) -> Evaluation:
-    """Runs the evaluation.
+) -> Benchmark[Encounter, Minds, Visit, Score | LeftOut, AieResult]:
+    """Returns the evaluation; its players are the minds of each doctor.
 
     Args:
         cases: each with a question.
-        doctors: for each doctor by name, who plays its visits.
         max_turns: the doctor's turns; the paper's by default.
+        metrics: that are wanted.
+        judge: a model that compares every two doctors' dialogues on a case.
+        groups: each doctor's group, for the correlations within and between groups.
         seed: of the bootstrap.
-        advance: called after each visit; there are two a doctor and case.
 
     Raises:
         BadInput: a case has no question.
@@ -88,50 +89,73 @@ async def evaluate(
     if without:
         raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
 
-    async def visit(case: Case, minds: Minds, *, one_step: bool) -> Visit:
-        turns = max_turns or TURNS[case.presentation.language]
-        visit = await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True)
-        advance()
-        return visit
+    async def play(encounter: Encounter, minds: Minds) -> Visit:
+        return await see_patient(encounter, minds, max_turns=max_turns)
 
-    seen = await run_all(
-        partial(visit, case, minds, one_step=one_step)
-        for minds in doctors.values()
-        for one_step in (False, True)
-        for case in cases
-    )
-    n = len(cases)
-    results = tuple(
-        _doctor(name, cases, seen[2 * n * i : 2 * n * i + n], seen[2 * n * i + n : 2 * n * (i + 1)], seed)
-        for i, name in enumerate(doctors)
-    )
-    compared = compare({doctor.name: doctor.summary for doctor in results}, seed=seed)
-    return Evaluation(doctors=results, comparisons=tuple(compared))
+    async def score(encounter: Encounter, minds: Minds, visit: Visit) -> Score | LeftOut:
+        del minds
+        return score_choice(visit) if encounter.one_step else await score_dialogue(encounter.case, visit, metrics)
+
+    async def summarise(plays: Plays) -> AieResult:
+        doctors = tuple(
+            doctor_result(name, cases, theirs, names=metrics.names, seed=seed) for name, theirs in plays.items()
+        )
+        judgements = None
+        if judge is not None:
+            judgements = await judge_pairs({one.name: one.visits for one in doctors}, judge, cases=cases, seed=seed)
+        return AieResult(
+            doctors=doctors,
+            comparisons=tuple(compare({one.name: one.summary for one in doctors}, seed=seed)),
+            judgements=judgements,
+            correlations=correlate(doctors, judgements, groups=groups) if len(doctors) > 1 else None,
+        )
+
+    encounters = [Encounter(case, one_step) for one_step in (False, True) for case in cases]
+    return Benchmark(items=encounters, play=play, score=score, summarise=summarise)
 
 
-def _doctor(
-    name: str, cases: Sequence[Case], with_dialogue: Sequence[Visit], at_once: Sequence[Visit], seed: int
-) -> Doctor:
-    scores: list[Score] = []
-    left_out: list[LeftOut] = []
-    for case, visit in zip(cases, with_dialogue, strict=True):
-        problem = unusable_answer(visit.trace)
-        if problem is not None:
-            scores.append(unusable(case.id, problem))
-            continue
-        try:
-            scores.append(score(from_trace(visit.trace, case, chosen=visit.answer)))
-        except Unscorable as unscorable:
-            left_out.append(LeftOut(case.id, str(unscorable), failed=visit.end is End.FAILED))
-    answered = [visit for visit in at_once if visit.end is not End.FAILED or unusable_answer(visit.trace)]
-    turns = {visit.case: visit.turns for visit in with_dialogue}
-    return Doctor(
-        name=name,
-        summary=summarise(scores, left_out=left_out, seed=seed),
-        mcqe=estimate([100.0 * (visit.answer in visit.truth.answers) for visit in answered], seed=seed),
-        mcqe_failed=len(at_once) - len(answered),
-        by_length=by_length(scores, turns, seed=seed),
-        by_turn=actions_by_turn(with_dialogue),
-        by_source=by_source(cases, scores, at_once, seed=seed),
-        visits=tuple(with_dialogue),
-    )
+async def see_patient(
+    encounter: Encounter, minds: Minds, *, max_turns: int | None = None, watch: Callable[[Event], None] | None = None
+) -> Visit:
+    """Lets a doctor see the patient of a case, or read its record, and then puts the case's question.
+
+    Args:
+        encounter: which case, and how.
+        minds: who plays.
+        max_turns: the doctor's turns; the paper's by default.
+        watch: called with each event as it happens.
+    """
+    case, one_step = encounter
+    turns = TURNS[case.presentation.language] if max_turns is None else max_turns
+    return await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True, watch=watch)
+
+
+async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
+    """Scores a visit with a dialogue by the metrics.
+
+    Args:
+        case: whose patient was seen.
+        visit: what came of it.
+        metrics: that are wanted.
+
+    Returns:
+        The score, a wrong diagnosis where the doctor's answer could not be used; or why there is none.
+
+    Raises:
+        UserError: a user's metric returned something that is no number.
+    """
+    problem = unusable_answer(visit.trace)
+    if problem is not None:
+        return unusable(case.id, problem, metrics.names)
+    try:
+        return await measure(from_trace(visit.trace, case, chosen=visit.answer), metrics)
+    except Unscorable as unscorable:
+        return LeftOut(case.id, str(unscorable), failed=visit.end is End.FAILED)
+
+
+def score_choice(visit: Visit) -> Score | LeftOut:
+    """Scores what was chosen in one step: MCQE, 0 where the doctor's answer could not be used."""
+    if visit.end is End.FAILED and unusable_answer(visit.trace) is None:
+        return LeftOut(visit.case, "the visit failed", failed=True)
+    right = visit.answer in visit.truth.answers
+    return Score(id=visit.case, values={MCQE: 100.0 * right}, counts={}, lengths=())

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from polyclinic.benchmarks.aie.correlation import Correlations
-    from polyclinic.benchmarks.aie.correlation import Table as Matrix
-    from polyclinic.judges.pair_judgements import Judgements
+from polyclinic.benchmarks.aie.correlation import Correlations, Matrix
+from polyclinic.judges.pair_judgements import CriterionResult, Judgements
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import number, table
 
 _STRONG, _SOME = 0.6, 0.3
 
 
 def show_judgements(screen: Console, judgements: Judgements) -> None:
     """Prints win rates and strengths by view and criterion, and how far the order alone decided."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
     for view, criteria in judgements.views.items():
-        title = plain(f"judged by {judgements.judge} as a {view}: win rate without ties, strength [95 %]")
-        table = Table(show_edge=False, pad_edge=False, title=Text(title), title_justify="left")
-        table.add_column("doctor")
-        for criterion in criteria:
-            table.add_column(criterion, justify="right")
+        title = f"judged by {judgements.judge} as a {view}: win rate without ties, strength [95 %]"
+        shown = table(title, ("doctor", *criteria))
         for doctor in next(iter(criteria.values())).win_rates:
-            cells = []
-            for judged in criteria.values():
-                rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
-                wins = "–" if rate is None else f"{rate:.0f} %"
-                cells.append(f"{wins}, {strength.strength:+.2f} [{strength.low:+.2f}, {strength.high:+.2f}]")
-            table.add_row(Text(plain(doctor)), *cells)
-        table.add_section()
-        table.add_row("comparisons", *(str(judged.n) for judged in criteria.values()), style="dim")
-        table.add_row("ties", *(str(judged.ties) for judged in criteria.values()), style="dim")
-        table.add_row("orders disagree", *(str(judged.disagreements) for judged in criteria.values()), style="dim")
-        first = ("–" if j.first_wins is None else f"{j.first_wins:.0f} %" for j in criteria.values())
-        table.add_row("the first shown wins", *first, style="dim")
-        screen.print(table)
+            shown.add_row(Text(plain(doctor)), *(_won(judged, doctor) for judged in criteria.values()))
+        shown.add_section()
+        all_judged = criteria.values()
+        shown.add_row("comparisons", *(str(judged.n) for judged in all_judged), style="dim")
+        shown.add_row("ties", *(str(judged.ties) for judged in all_judged), style="dim")
+        shown.add_row("orders disagree", *(str(judged.disagreements) for judged in all_judged), style="dim")
+        first_wins = (number(judged.first_wins, ".0f", " %") for judged in all_judged)
+        shown.add_row("the first shown wins", *first_wins, style="dim")
+        screen.print(shown)
         screen.print()
     failures = [f"{n} {name}" for name, n in {**judgements.unreadable, **judgements.failed}.items()]
     lost = f"; answers that failed: {', '.join(failures)}" if failures else ""
@@ -50,6 +38,12 @@ def show_judgements(screen: Console, judgements: Judgements) -> None:
     )
 
 
+def _won(judged: CriterionResult, doctor: str) -> str:
+    rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
+    span = f"[{strength.low:+.2f}, {strength.high:+.2f}]"
+    return f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}"
+
+
 def show_correlations(screen: Console, correlations: Correlations) -> None:
     """Prints Spearman's coefficients over all pairs of doctors, and within and between groups, as heat maps."""
     for name, matrix in {"all pairs": correlations.pairs, **correlations.groups}.items():
@@ -57,18 +51,13 @@ def show_correlations(screen: Console, correlations: Correlations) -> None:
 
 
 def _show_matrix(screen: Console, title: str, matrix: Matrix) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    table = Table(box=None, padding=(0, 1, 0, 0), title=plain(title), title_justify="left")
-    table.add_column("", no_wrap=True)
-    for number in range(1, len(matrix.indicators) + 1):
-        table.add_column(str(number), justify="right", no_wrap=True)
-    for number, (name, row) in enumerate(zip(matrix.indicators, matrix.matrix, strict=True), start=1):
-        table.add_row(f"{number} {name}", *(Text(_coefficient(value), style=_heat(value)) for value in row))
-    screen.print(table)
+    shown = Table(box=None, padding=(0, 1, 0, 0), title=Text(plain(title)), title_justify="left")
+    shown.add_column("", no_wrap=True)
+    for place in range(1, len(matrix.indicators) + 1):
+        shown.add_column(str(place), justify="right", no_wrap=True)
+    for place, (name, row) in enumerate(zip(matrix.indicators, matrix.matrix, strict=True), start=1):
+        shown.add_row(plain(f"{place} {name}"), *(Text(_coefficient(value), style=_heat(value)) for value in row))
+    screen.print(shown)
     if matrix.note:
         screen.print(plain(matrix.note), style="dim")
     screen.print()

@@ -2,87 +2,76 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.text import Text
 
-    from polyclinic.benchmarks.aie.evaluation import Doctor, Evaluation
-    from polyclinic.benchmarks.aie.studies import ByLength, BySource
+from polyclinic.benchmarks.aie.evaluation import AieResult
+from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
+from polyclinic.benchmarks.aie.results import MCQE, ByLength, BySource, DoctorResult
+from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
+from polyclinic.benchmarks.benchmark import Output, file_names
+from polyclinic.events import End
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import mean_and_error, table
 
 _TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
 _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
-def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
-    """Returns what `--json` prints of an evaluation."""
+def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int) -> Output:
+    """Returns what a user gets.
+
+    Args:
+        result: of the evaluation.
+        protocol: by which it was held.
+        patient: the patient's mind.
+        seed: of the run.
+    """
+
+    def show(screen: Console) -> None:
+        show_evaluation(screen, result)
+        screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
+
+    visits = [visit for one in result.doctors for visit in one.visits]
+    names = file_names(one.name for one in result.doctors)
+    return Output(
+        document={
+            "protocol": protocol,
+            "patient": patient,
+            "doctors": [_document(one) for one in result.doctors],
+            "comparisons": result.comparisons,
+            "judgements": result.judgements,
+            "correlations": result.correlations,
+        },
+        show=show,
+        files={f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
+        written="Traces and summary: {}. Score them again with: polyclinic score aie",
+        failed=sum(visit.end is End.FAILED for visit in visits),
+        n=len(visits),
+    )
+
+
+def _document(one: DoctorResult) -> dict[str, Any]:
     return {
-        "doctors": [
-            {
-                "name": one.name,
-                "metrics": one.summary.metrics,
-                "second": one.summary.second,
-                "mcqe": one.mcqe,
-                "mcqe_failed": one.mcqe_failed,
-                "by_length": {str(n): length for n, length in one.by_length.items()},
-                "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
-                "by_source": one.by_source,
-                "unreadable": one.summary.unreadable,
-                "failed": one.summary.failed,
-                "left_out": one.summary.left_out,
-                "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
-            }
-            for one in evaluation.doctors
-        ],
-        "comparisons": evaluation.comparisons,
+        "name": one.name,
+        "metrics": one.summary.metrics,
+        "second": one.summary.second,
+        "mcqe": one.mcqe,
+        "mcqe_failed": one.mcqe_failed,
+        "by_length": {str(n): length for n, length in one.by_length.items()},
+        "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
+        "by_source": one.by_source,
+        "unreadable": one.summary.unreadable,
+        "failed": one.summary.failed,
+        "left_out": one.summary.left_out,
+        "cases": [{"id": score.id, **score.values} for score in one.summary.scores],
     }
 
 
-def write_evaluation(folder: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    """Writes each doctor's traces and the summary into a folder."""
-    import msgspec
-
-    from polyclinic.files import write_text
-
-    for one in evaluation.doctors:
-        # A mind's name may hold strokes and colons; it must stay a file of this folder.
-        name = re.sub(r"[^\w.-]+", "-", one.name).strip(".-")
-        write_text(folder / f"{name}.jsonl", "".join(visit.trace.lines() for visit in one.visits))
-    write_text(folder / "summary.json", msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
-
-
-def show_evaluation(screen: Console, evaluation: Evaluation) -> None:
-    """Prints the metrics side by side, the looks by length, turn and source, and the comparisons."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.benchmarks.aie.dialogue_tables import show_compared, show_left_out
-    from polyclinic.terminal.screen import plain
-    from polyclinic.terminal.tables import mean_and_error
-
-    table = Table(show_edge=False, pad_edge=False, title="AIE, mean ± se", title_justify="left")
-    table.add_column("metric")
-    for one in evaluation.doctors:
-        table.add_column(Text(plain(one.name)), justify="right")
-    for metric in evaluation.doctors[0].summary.metrics:
-        table.add_row(metric, *(mean_and_error(one.summary.metrics[metric]) for one in evaluation.doctors))
-    table.add_section()
-    table.add_row("MCQE", *(mean_and_error(one.mcqe) for one in evaluation.doctors))
-    for name, count in _COUNTS.items():
-        table.add_row(name, *(str(count(one)) for one in evaluation.doctors), style="dim")
-    screen.print(table)
-    screen.print()
-    for one in evaluation.doctors:
-        show_left_out(screen, one.summary.left_out)
-    _show_studies(screen, evaluation)
-    if len(evaluation.doctors) > 1:
-        show_compared(screen, evaluation.comparisons)
-
-
-_COUNTS: dict[str, Callable[[Doctor], int]] = {
+_COUNTS: dict[str, Callable[[DoctorResult], int]] = {
     "dialogues": lambda one: len(one.summary.scores),
     "failed, outside the means": lambda one: one.summary.failed,
     "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
@@ -90,66 +79,64 @@ _COUNTS: dict[str, Callable[[Doctor], int]] = {
 }
 
 
-def _show_studies(screen: Console, evaluation: Evaluation) -> None:
-    lengths = sorted({n for one in evaluation.doctors for n in one.by_length})
-    _show_pairs(
-        screen,
-        "DIAGNOSIS and COVERAGE by the doctor's turns",
-        evaluation,
-        [(str(n), [one.by_length.get(n) for one in evaluation.doctors]) for n in lengths],
-    )
-    for one in evaluation.doctors[:_TURNS_SHOWN]:
+def show_evaluation(screen: Console, result: AieResult) -> None:
+    """Prints the metrics side by side, the looks by length, turn and source, and the comparisons."""
+    doctors = result.doctors
+    shown = table("AIE, mean ± se", ("metric", *(one.name for one in doctors)))
+    for metric in doctors[0].summary.metrics:
+        shown.add_row(plain(metric), *(mean_and_error(one.summary.metrics[metric]) for one in doctors))
+    shown.add_section()
+    shown.add_row(MCQE, *(mean_and_error(one.mcqe) for one in doctors))
+    for name, count in _COUNTS.items():
+        shown.add_row(name, *(str(count(one)) for one in doctors), style="dim")
+    screen.print(shown)
+    screen.print()
+    for one in doctors:
+        show_left_out(screen, one.summary.left_out)
+    _show_studies(screen, doctors)
+    if len(doctors) > 1:
+        show_compared(screen, result.comparisons)
+    if result.judgements is not None:
+        show_judgements(screen, result.judgements)
+    if result.correlations is not None:
+        show_correlations(screen, result.correlations)
+
+
+def _show_studies(screen: Console, doctors: Sequence[DoctorResult]) -> None:
+    lengths = {str(n): n for n in sorted({n for one in doctors for n in one.by_length})}
+    rows = {name: [one.by_length.get(n) for one in doctors] for name, n in lengths.items()}
+    _show_pairs(screen, "DIAGNOSIS and COVERAGE by the doctor's turns", doctors, rows)
+    for one in doctors[:_TURNS_SHOWN]:
         _show_turns(screen, one)
-    sources = dict.fromkeys(source for one in evaluation.doctors for source in one.by_source)
-    if len(sources) > 1 and len(sources) <= _SOURCES_SHOWN:
-        _show_pairs(
-            screen,
-            "DIAGNOSIS and MCQE by source",
-            evaluation,
-            [(source, [one.by_source.get(source) for one in evaluation.doctors]) for source in sources],
-        )
+    sources = dict.fromkeys(source for one in doctors for source in one.by_source)
+    if 1 < len(sources) <= _SOURCES_SHOWN:
+        by_source = {source: [one.by_source.get(source) for one in doctors] for source in sources}
+        _show_pairs(screen, f"DIAGNOSIS and {MCQE} by source", doctors, by_source)
 
 
-def _show_turns(screen: Console, doctor: Doctor) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    states = list(dict.fromkeys(state for shares in doctor.by_turn.values() for state in shares))
-    title = Text(plain(f"{doctor.name}: what its turns were to the patient, in percent"))
-    screen.print(title, style="italic")
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("turn", justify="right")
-    for state in sorted(states):
-        table.add_column(str(state), justify="right")
+def _show_turns(screen: Console, doctor: DoctorResult) -> None:
+    states = sorted({state for shares in doctor.by_turn.values() for state in shares})
+    screen.print(Text(plain(f"{doctor.name}: what its turns were to the patient, in percent")), style="italic")
+    shown = table(None, ("turn", *states), left=0)
     for turn, shares in doctor.by_turn.items():
-        table.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in sorted(states)))
-    screen.print(table)
+        shown.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in states))
+    screen.print(shown)
     screen.print()
 
 
 def _show_pairs(
-    screen: Console, title: str, evaluation: Evaluation, rows: list[tuple[str, list[ByLength | BySource | None]]]
+    screen: Console,
+    title: str,
+    doctors: Sequence[DoctorResult],
+    rows: Mapping[str, Sequence[ByLength | BySource | None]],
 ) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-    from polyclinic.terminal.tables import mean_and_error
-
-    def shown(pair: ByLength | BySource | None) -> str:
+    def told(pair: ByLength | BySource | None) -> str:
         if pair is None:
             return ""
         first, second = (getattr(pair, field) for field in pair.__struct_fields__)
         return f"{mean_and_error(first)}; {mean_and_error(second)} (n = {first.n})"
 
     screen.print(title, style="italic")
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("")
-    for one in evaluation.doctors:
-        table.add_column(Text(plain(one.name)), justify="right")
-    for name, pairs in rows:
-        table.add_row(Text(plain(name)), *map(shown, pairs))
-    screen.print(table)
+    named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())
+    screen.print(table(None, ("", *(one.name for one in doctors)), named))
     screen.print()

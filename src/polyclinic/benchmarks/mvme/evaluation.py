@@ -13,14 +13,13 @@ failed otherwise (an endpoint, the patient, the examiner) is outside every mean,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.benchmarks.mvme.rows import Came, How, Row, Setting, examined, row_of
+from polyclinic.benchmarks.benchmark import Benchmark
+from polyclinic.benchmarks.mvme.results import Entrant, EntrantResult, MvmePlay, entrant_result, examined
 from polyclinic.cases.case import Case
 from polyclinic.events import Failed, Order, Role, Shared
 from polyclinic.judges.director import Judge, without_report
@@ -31,34 +30,11 @@ from polyclinic.metrics.director import Protocol, Ties, ties
 from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.models.model import Model
-from polyclinic.players.minds import Minds
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
-from polyclinic.tasks import run_all
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.visit import TeamVisit, Visit, confer, see
-
-
-class Entrant(NamedTuple):
-    """Who is evaluated: one doctor, or a team.
-
-    Attributes:
-        name: in the tables.
-        minds: who plays the visits of each doctor.
-        one_step: every doctor reads the whole record, without a dialogue.
-    """
-
-    name: str
-    minds: tuple[Minds, ...]
-    one_step: bool = False
-
-    @property
-    def setting(self) -> Setting:
-        """Which part of the tables it belongs to."""
-        if len(self.minds) > 1:
-            return Setting.COLLABORATION
-        return Setting.ONE_STEP if self.one_step else Setting.INTERACTION
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,26 +55,28 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None = None
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class MvmeResult(msgspec.Struct, frozen=True, kw_only=True):
     """All entrants, every two of them compared, and what the judge cannot tell apart.
 
     Attributes:
         judge: its name.
         judge_version: of its questions or rules.
         judge_prompts: hash of its prompts, or of the numbers that its rules were fitted to.
+        entrants: how each did.
+        comparisons: of every two, aspect by aspect.
+        ties: how often every two have one grade.
     """
 
     judge: str
     judge_version: int
     judge_prompts: str
-    rows: tuple[Row, ...]
+    entrants: tuple[EntrantResult, ...]
     comparisons: tuple[Versus, ...]
     ties: tuple[Ties, ...]
 
 
-async def evaluate(
+def mvme(
     cases: Sequence[Case],
-    entrants: Sequence[Entrant],
     *,
     judge: Judge,
     knowledge: Knowledge,
@@ -112,13 +90,11 @@ async def evaluate(
     missing: Missing = "not recorded",
     protocol: Protocol = "readable",
     seed: int = 0,
-    advance: Callable[[], None] = lambda: None,
-) -> Evaluation:
-    """Runs the evaluation.
+) -> Benchmark[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
+    """Returns the evaluation; its players are the entrants.
 
     Args:
         cases: who is ill; their diagnoses, rationale and treatment are the reference.
-        entrants: with different names.
         judge: the director that grades.
         knowledge: for the rules that find reasons.
         linkers: by language, what links names to ICD-10.
@@ -131,67 +107,59 @@ async def evaluate(
         missing: what an examiner says of what is not recorded.
         protocol: `paper` counts a missing grade as 1.
         seed: of the bootstrap.
-        advance: called after each visit.
-
-    Raises:
-        WrongKey: an endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
     """
 
-    async def visit(entrant: Entrant, case: Case) -> Visit | TeamVisit:
-        if len(entrant.minds) > 1:
-            came: Visit | TeamVisit = await confer(
-                case,
-                entrant.minds,
-                max_turns=max_turns,
-                in_one_step=entrant.one_step,
-                order=order,
-                max_rounds=max_rounds,
-                disputes=disputes,
-                missing=missing,
-            )
-        else:
-            came = await see(case, entrant.minds[0], max_turns=max_turns, in_one_step=entrant.one_step, missing=missing)
-        advance()
-        return came
+    async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
+        if len(entrant.minds) == 1:
+            minds = entrant.minds[0]
+            return await see(case, minds, max_turns=max_turns, in_one_step=entrant.one_step, missing=missing)
+        return await confer(
+            case,
+            entrant.minds,
+            max_turns=max_turns,
+            in_one_step=entrant.one_step,
+            order=order,
+            max_rounds=max_rounds,
+            disputes=disputes,
+            missing=missing,
+        )
 
-    seen = await run_all(partial(visit, entrant, case) for entrant in entrants for case in cases)
-    n, how = len(cases), How(linkers or {}, protocol, seed)
-    rows = []
-    for place, entrant in enumerate(entrants):
-        visits = seen[n * place : n * (place + 1)]
-        came = [Came(*one) for one in zip(cases, visits, await _grade(entrant, cases, visits, judge), strict=True)]
-        said = {key: word for key, word in (words or {}).items() if key[1] == entrant.name}
-        misses = _misses(entrant, came)
-        reasons = await find_reasons(misses, judge=reason_judge, knowledge=knowledge, words=said)
-        rows.append(row_of(entrant.name, entrant.setting, came, reasons, how))
-    graded = [judgement for row in rows for judgement in row.judgements]
-    return Evaluation(
-        judge=judge.name,
-        judge_version=judge.version,
-        judge_prompts=judge.prompts,
-        rows=tuple(rows),
-        comparisons=_compared(rows, seed),
-        ties=tuple(ties(graded)),
-    )
+    async def score(case: Case, entrant: Entrant, visit: Visit | TeamVisit) -> Judgement | None:
+        judged = await grade(case, visit, judge, one_step=entrant.one_step)
+        return None if judged is None else msgspec.structs.replace(judged, doctor=entrant.name)
+
+    async def result(name: str, plays: Sequence[MvmePlay]) -> EntrantResult:
+        said = {key: word for key, word in (words or {}).items() if key[1] == name}
+        reasons = await find_reasons(_misses(name, plays), judge=reason_judge, knowledge=knowledge, words=said)
+        return entrant_result(name, plays, reasons, linkers=linkers or {}, protocol=protocol, seed=seed)
+
+    async def summarise(plays: Mapping[str, Sequence[MvmePlay]]) -> MvmeResult:
+        entrants = tuple([await result(name, theirs) for name, theirs in plays.items()])
+        return MvmeResult(
+            judge=judge.name,
+            judge_version=judge.version,
+            judge_prompts=judge.prompts,
+            entrants=entrants,
+            comparisons=_compared(entrants, seed),
+            ties=tuple(ties([judgement for one in entrants for judgement in one.judgements])),
+        )
+
+    return Benchmark(items=cases, play=play, score=score, summarise=summarise)
 
 
-async def _grade(
-    entrant: Entrant, cases: Sequence[Case], visits: Sequence[Visit | TeamVisit], judge: Judge
-) -> list[Judgement | None]:
-    """Returns the judgement on each visit; None where it failed and nobody is to blame for the report."""
+async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:
+    """Returns the director's judgement on a visit; None where it failed and no doctor is to blame for the report.
 
-    async def one(case: Case, visit: Visit | TeamVisit) -> Judgement | None:
-        if visit.report is not None:
-            judged = await judge.grade(case, visit.report, one_step=entrant.one_step)
-            return msgspec.structs.replace(judged, doctor=entrant.name)
-        failure = _to_blame(visit)
-        if failure is None:
-            return None
-        judged = without_report(case, judge, failure.error, one_step=entrant.one_step)
-        return msgspec.structs.replace(judged, doctor=entrant.name)
-
-    return await run_all(partial(one, case, visit) for case, visit in zip(cases, visits, strict=True))
+    Args:
+        case: whose patient was seen.
+        visit: what came of it; where a doctor's answer could not be used, no report was handed in.
+        judge: the director.
+        one_step: the doctor read the whole record.
+    """
+    if visit.report is not None:
+        return await judge.grade(case, visit.report, one_step=one_step)
+    failure = _to_blame(visit)
+    return None if failure is None else without_report(case, judge, failure.error, one_step=one_step)
 
 
 def _to_blame(visit: Visit | TeamVisit) -> Failed | None:
@@ -204,17 +172,22 @@ def _to_blame(visit: Visit | TeamVisit) -> Failed | None:
     return failures[0] if failures and blamed else None
 
 
-def _misses(entrant: Entrant, came: Sequence[Came]) -> list[Missed]:
+def _misses(name: str, plays: Sequence[MvmePlay]) -> list[Missed]:
     return [
-        Missed(case=case, doctor=entrant.name, report=v.report, done=None if entrant.one_step else examined(v))
-        for case, v, judgement in came
-        if judgement is not None and v.report is not None and is_missed(judgement)
+        Missed(
+            case=play.item,
+            doctor=name,
+            report=play.played.report,
+            done=None if play.player.one_step else examined(play.played),
+        )
+        for play in plays
+        if play.scored is not None and play.played.report is not None and is_missed(play.scored)
     ]
 
 
-def _compared(rows: Sequence[Row], seed: int) -> tuple[Versus, ...]:
+def _compared(entrants: Sequence[EntrantResult], seed: int) -> tuple[Versus, ...]:
     found = []
-    for first, second in combinations(rows, 2):
+    for first, second in combinations(entrants, 2):
         theirs = {judgement.case: judgement for judgement in second.judgements}
         for aspect in Aspect:
             both = [

@@ -2,261 +2,233 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+import msgspec
+from rich.console import Console
+from rich.table import Table
 
-    from rich.console import Console
-    from rich.table import Table
+from polyclinic.benchmarks.benchmark import Output, file_names
+from polyclinic.benchmarks.mvme.evaluation import MvmeResult
+from polyclinic.benchmarks.mvme.results import EntrantResult
+from polyclinic.judges.failure_reasons import FailureReason
+from polyclinic.metrics.director import AspectMean
+from polyclinic.metrics.grades import Aspect, judgement_lines
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, mean_and_error, number, p_value, signed_interval, table
 
-    from polyclinic.benchmarks.mvme.evaluation import Evaluation
-    from polyclinic.benchmarks.mvme.rows import Row
-    from polyclinic.metrics.director import AspectMean
-    from polyclinic.statistics.uncertainty import Estimate
 
-_TIES_SHOWN = 6
-
-
-def mvme_document(evaluation: Evaluation, *, about: dict[str, Any]) -> dict[str, Any]:
-    """Returns what `--json` prints of an evaluation.
+def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "") -> Output:
+    """Returns what a user gets.
 
     Args:
-        evaluation: what came.
+        result: of the evaluation.
         about: how it was held.
+        note: stands below the tables.
     """
-    return {
+
+    def show(screen: Console) -> None:
+        show_mvme(screen, result)
+        if note:
+            screen.print(note, style="yellow", soft_wrap=True)
+        told = "; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed"))
+        screen.print(told)
+
+    document = {
         **about,
-        "judge": evaluation.judge,
-        "judge_version": evaluation.judge_version,
-        "judge_prompts": evaluation.judge_prompts,
-        "doctors": [
-            {
-                "name": row.name,
-                "setting": str(row.setting),
-                "metrics": row.verdicts.metrics,
-                "grades": row.verdicts.grades,
-                "length": row.verdicts.length,
-                "judge_failed": row.verdicts.failed,
-                "icd": {
-                    language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
-                    for language, icd in row.icd.items()
-                },
-                "qa": row.qa,
-                "tests": row.tests,
-                "rounds": row.rounds,
-                "departments": {
-                    name: {"n": one.n, "metrics": one.verdicts.metrics, "icd_f1": one.icd_f1}
-                    for name, one in row.departments.items()
-                },
-                "reasons": {"counts": row.reasons.counts, "sources": row.reasons.sources},
-                "no_report": row.no_report,
-                "failed": row.failed,
-                "cases": [
-                    {"id": one.case, "grades": {str(aspect): grade for aspect, grade in one.grades.items()}}
-                    for one in row.judgements
-                ],
-            }
-            for row in evaluation.rows
+        "judge": result.judge,
+        "judge_version": result.judge_version,
+        "judge_prompts": result.judge_prompts,
+        "doctors": [_document(one) for one in result.entrants],
+        "comparisons": result.comparisons,
+        "ties": result.ties,
+    }
+    names = file_names(one.name for one in result.entrants)
+    encode = msgspec.json.Encoder().encode
+    files: dict[str, Iterable[str]] = {
+        f"{names[one.name]}.jsonl": (trace.lines() for visit in one.visits for trace in visit.traces)
+        for one in result.entrants
+    }
+    judgements = (judgement for one in result.entrants for judgement in one.judgements)
+    reasons = (reason for one in result.entrants for reason in one.reasons.reasons)
+    files["judgements.jsonl"] = [judgement_lines(judgements)]
+    files["reasons.jsonl"] = (encode(reason).decode() + "\n" for reason in reasons)
+    return Output(
+        document=document,
+        show=show,
+        files=files,
+        written="Traces, judgements and summary: {}",
+        failed=sum(sum(one.failed.values()) for one in result.entrants),
+        n=sum(len(one.visits) for one in result.entrants),
+    )
+
+
+def _document(one: EntrantResult) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "setting": str(one.setting),
+        "metrics": one.verdicts.metrics,
+        "grades": one.verdicts.grades,
+        "length": one.verdicts.length,
+        "judge_failed": one.verdicts.failed,
+        "icd": {
+            language: {"metrics": icd.metrics, "per_case": icd.per_case, "ties": icd.tied, "n": len(icd.cases)}
+            for language, icd in one.icd.items()
+        },
+        "qa": one.qa,
+        "tests": one.tests,
+        "rounds": one.rounds,
+        "departments": {
+            name: {"n": department.n, "metrics": department.verdicts.metrics, "icd_f1": department.icd_f1}
+            for name, department in one.departments.items()
+        },
+        "reasons": {"counts": one.reasons.counts, "sources": one.reasons.sources},
+        "no_report": one.no_report,
+        "failed": one.failed,
+        "cases": [
+            {"id": judged.case, "grades": {str(aspect): grade for aspect, grade in judged.grades.items()}}
+            for judged in one.judgements
         ],
-        "comparisons": evaluation.comparisons,
-        "ties": evaluation.ties,
     }
 
 
-def write_mvme(folder: Path, evaluation: Evaluation, document: dict[str, Any]) -> None:
-    """Writes each entrant's traces, all judgements and reasons, and the summary into a folder."""
-    import msgspec
-
-    from polyclinic.files import write_text
-    from polyclinic.metrics.grades import judgement_lines
-
-    encode = msgspec.json.Encoder().encode
-    for row in evaluation.rows:
-        # A mind's name may hold strokes and colons; it must stay a file of this folder.
-        name = re.sub(r"[^\w.-]+", "-", row.name).strip(".-")
-        write_text(folder / f"{name}.jsonl", "".join(trace.lines() for v in row.visits for trace in v.traces))
-    judgements = (one for row in evaluation.rows for one in row.judgements)
-    write_text(folder / "judgements.jsonl", judgement_lines(judgements))
-    reasons = (one for row in evaluation.rows for one in row.reasons.reasons)
-    write_text(folder / "reasons.jsonl", "".join(encode(one).decode() + "\n" for one in reasons))
-    write_text(folder / "summary.json", msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
-
-
-def show_mvme(screen: Console, evaluation: Evaluation) -> None:
+def show_mvme(screen: Console, result: MvmeResult) -> None:
     """Prints the tables of the paper, and what its readers would ask next."""
-    _show_grades(screen, evaluation)
-    _show_icd(screen, evaluation)
-    _show_effort(screen, evaluation)
-    _show_departments(screen, evaluation)
-    _show_reasons(screen, evaluation)
-    _show_rounds(screen, evaluation)
-    _show_comparisons(screen, evaluation)
+    _show_grades(screen, result)
+    _show_icd(screen, result.entrants)
+    _show_effort(screen, result.entrants)
+    _show_departments(screen, result.entrants)
+    _show_reasons(screen, result.entrants)
+    _show_rounds(screen, result.entrants)
+    _show_comparisons(screen, result)
 
 
-def _show_grades(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.metrics.grades import Aspect
-
-    judge = f"{evaluation.judge}, version {evaluation.judge_version}"
-    table = _table(f"Graded by {judge}: mean from 1 to 4 ± se (the paper's Table 2)", ("", *Aspect, "n", "no report"))
-    for setting, rows in _by_setting(evaluation):
-        table.add_section()
-        table.add_row(setting, style="italic")
-        for row in rows:
-            graded = row.verdicts.metrics
-            n = max(one.n + one.unreadable for one in graded.values())
-            table.add_row(_text(f"  {row.name}"), *map(_grade, graded.values()), str(n), str(row.no_report))
-    screen.print(table)
-    for row in evaluation.rows:
-        unreadable = {str(a): one.unreadable for a, one in row.verdicts.metrics.items() if one.unreadable}
-        parts = [f"{n} {aspect} unreadable" for aspect, n in unreadable.items()]
-        parts += [f"judge: {n} {error}" for error, n in row.verdicts.failed.items()]
-        parts += [f"{n} visits failed ({cause})" for cause, n in row.failed.items()]
+def _show_grades(screen: Console, result: MvmeResult) -> None:
+    judge = f"{result.judge}, version {result.judge_version}"
+    title = f"Graded by {judge}: mean from 1 to 4 ± se (the paper's Table 2)"
+    shown = table(title, ("", *Aspect, "n", "no report"))
+    for one in _by_setting(shown, result.entrants):
+        graded = one.verdicts.metrics
+        n = max(grades.n + grades.unreadable for grades in graded.values())
+        shown.add_row(plain(f"  {one.name}"), *map(_grade, graded.values()), str(n), str(one.no_report))
+    screen.print(shown)
+    for one in result.entrants:
+        parts = [f"{g.unreadable} {aspect} unreadable" for aspect, g in one.verdicts.metrics.items() if g.unreadable]
+        parts += [f"judge: {n} {error}" for error, n in one.verdicts.failed.items()]
+        parts += [f"{n} visits failed ({cause})" for cause, n in one.failed.items()]
         if parts:
-            screen.print(_text(f"  {row.name}: {', '.join(parts)}; outside the means"), style="yellow")
+            screen.print(plain(f"  {one.name}: {', '.join(parts)}; outside the means"), style="yellow")
     screen.print("no report: the doctor's answer could not be used; graded 1, and counted.", style="dim")
     screen.print()
 
 
-def _show_icd(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.benchmarks.exams.tables import mean_and_error as percent
-
+def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
     columns = ("", "#", "R", "P", "F1", "R category", "P category", "F1 category", "n")
-    table = _table("Diagnoses as ICD-10 codes, in percent ± se (the paper's Table 3)", columns)
     metrics = ("number", "recall", "precision", "f1", "category_recall", "category_precision", "category_f1")
-    for setting, rows in _by_setting(evaluation):
-        table.add_section()
-        table.add_row(setting, style="italic")
-        for row in rows:
-            for language, icd in row.icd.items():
-                told = f"  {row.name}" + (f" ({language})" if len(row.icd) > 1 else "")
-                table.add_row(_text(told), *(percent(icd.metrics[metric]) for metric in metrics), str(len(icd.cases)))
-            if not row.icd:
-                table.add_row(_text(f"  {row.name}"), *("–" for _ in metrics), "0")
-    screen.print(table)
+    shown = table("Diagnoses as ICD-10 codes, in percent ± se (the paper's Table 3)", columns)
+    for one in _by_setting(shown, entrants):
+        for language, icd in one.icd.items():
+            told = f"  {one.name}" + (f" ({language})" if len(one.icd) > 1 else "")
+            cells = (mean_and_error(icd.metrics[metric], ".1f") for metric in metrics)
+            shown.add_row(plain(told), *cells, str(len(icd.cases)))
+        if not one.icd:
+            shown.add_row(plain(f"  {one.name}"), *(NOTHING for _ in metrics), "0")
+    screen.print(shown)
     screen.print("#: disease names a report.", style="dim")
     screen.print()
 
 
-def _show_effort(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.terminal.tables import mean_and_error
+def _show_effort(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    rows = [
+        (plain(one.name), mean_and_error(one.qa), mean_and_error(one.tests), str(one.qa.n))
+        for one in entrants
+        if one.qa.mean
+    ]
+    if rows:
+        title = "What a visit took, mean ± se (of a team, all its doctors together)"
+        screen.print(table(title, ("", "#QA", "#Test", "n"), rows))
+        screen.print()
 
-    rows = [row for row in evaluation.rows if row.qa.mean]
-    if not rows:
-        return
-    table = _table("What a visit took, mean ± se (of a team, all its doctors together)", ("", "#QA", "#Test", "n"))
-    for row in rows:
-        table.add_row(_text(row.name), mean_and_error(row.qa), mean_and_error(row.tests), str(row.qa.n))
-    screen.print(table)
-    screen.print()
 
-
-def _show_departments(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.metrics.grades import Aspect
-
-    names = list(dict.fromkeys(name for row in evaluation.rows for name in row.departments))
+def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    names = list(dict.fromkeys(name for one in entrants for name in one.departments))
     if len(names) < 2:
         return
-    table = _table("By department", ("", "", "n", *Aspect, "F1"))
+    shown = table("By department", ("", "", "n", *Aspect, "F1"), left=2)
     for name in names:
-        table.add_section()
-        for place, row in enumerate(one for one in evaluation.rows if name in one.departments):
-            department = row.departments[name]
-            f1 = "–" if department.icd_f1 is None or department.icd_f1.mean is None else f"{department.icd_f1.mean:.1f}"
+        shown.add_section()
+        for place, one in enumerate(one for one in entrants if name in one.departments):
+            department = one.departments[name]
+            f1 = number(department.icd_f1.mean if department.icd_f1 is not None else None, ".1f")
             grades = map(_grade, department.verdicts.metrics.values())
-            table.add_row(_text("" if place else name), _text(row.name), str(department.n), *grades, f1)
-    screen.print(table)
+            shown.add_row("" if place else plain(name), plain(one.name), str(department.n), *grades, f1)
+    screen.print(shown)
     screen.print()
 
 
-def _show_reasons(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.judges.failure_reasons import FailureReason
-
-    if not any(row.reasons.reasons for row in evaluation.rows):
+def _show_reasons(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    if not any(one.reasons.reasons for one in entrants):
         return
-    columns = ("", *FailureReason, "unreadable", "failed", "said by")
-    table = _table("Why diagnoses graded 1 went wrong (the paper's Table 5)", columns)
-    for row in evaluation.rows:
-        reasons = row.reasons
-        counts = [str(reasons.counts[kind]) for kind in FailureReason]
-        lost = (str(sum(reasons.unreadable.values())), str(sum(reasons.failed.values())))
-        table.add_row(_text(row.name), *counts, *lost, _text(", ".join(reasons.sources)))
-    screen.print(table)
+    figures = (*FailureReason, "unreadable", "failed")
+    shown = table(
+        "Why diagnoses graded 1 went wrong (the paper's Table 5)", ("", *figures, "said by"), right=frozenset(figures)
+    )
+    for one in entrants:
+        counts = [str(one.reasons.counts[kind]) for kind in FailureReason]
+        lost = (str(sum(one.reasons.unreadable.values())), str(sum(one.reasons.failed.values())))
+        shown.add_row(plain(one.name), *counts, *lost, plain(", ".join(one.reasons.sources)))
+    screen.print(shown)
     screen.print()
 
 
-def _show_rounds(screen: Console, evaluation: Evaluation) -> None:
-    teams = [row for row in evaluation.rows if row.rounds is not None]
+def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+    teams = {one.name: one.rounds for one in entrants if one.rounds is not None}
     if not teams:
         return
-    most = max((len(row.rounds.within) for row in teams if row.rounds is not None), default=0)
+    most = max(len(rounds.within) for rounds in teams.values())
     columns = ("", "discussions", *(f"within {n}" for n in range(1, most + 1)), "none reached", "answers lost")
-    table = _table("Consensus within so many rounds, in percent [95 %] (the paper's Figure 4)", columns)
-    for row in teams:
-        if row.rounds is not None:
-            cells = [
-                "–" if one.percent is None else f"{one.percent:.0f} [{one.low:.0f}, {one.high:.0f}]"
-                for one in row.rounds.within.values()
-            ]
-            # Where all had agreed before the last round that any team needed, nothing changes after.
-            cells += [cells[-1] if cells else "–"] * (most - len(cells))
-            lost = (str(row.rounds.without), str(row.rounds.kept))
-            table.add_row(_text(row.name), str(row.rounds.discussions), *cells, *lost)
-    screen.print(table)
+    shown = table("Consensus within so many rounds, in percent [95 %] (the paper's Figure 4)", columns)
+    for name, rounds in teams.items():
+        cells = [
+            NOTHING if one.percent is None else f"{one.percent:.0f} [{one.low:.0f}, {one.high:.0f}]"
+            for one in rounds.within.values()
+        ]
+        # Where all had agreed before the last round that any team needed, nothing changes after.
+        cells += [cells[-1] if cells else NOTHING] * (most - len(cells))
+        shown.add_row(plain(name), str(rounds.discussions), *cells, str(rounds.without), str(rounds.kept))
+    screen.print(shown)
     screen.print()
 
 
-def _show_comparisons(screen: Console, evaluation: Evaluation) -> None:
-    from polyclinic.terminal.tables import p_value
-
-    if not evaluation.comparisons:
+def _show_comparisons(screen: Console, result: MvmeResult) -> None:
+    if not result.comparisons:
         return
     columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "same grade")
-    table = _table("On the cases of both", columns)
-    tied = {(one.first, one.second, one.aspect): one for one in evaluation.ties}
+    shown = table("On the cases of both", columns, left=3)
+    tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
     before = None
-    for one in evaluation.comparisons:
+    for one in result.comparisons:
         d, pair = one.difference, (one.first, one.second)
         if before not in (None, pair):
-            table.add_section()
-        tie = tied.get((*pair, one.aspect))
-        same = "–" if tie is None or tie.percent is None else f"{tie.percent:.0f} %"
-        span = f"{d.low:+.2f} to {d.high:+.2f}" if d.low is not None and d.high is not None else "–"
-        mean = "–" if d.mean is None else f"{d.mean:+.2f}"
-        names = ("", "") if before == pair else pair
-        cells = (str(one.aspect), mean, span, p_value(d.p), p_value(one.p_holm), str(d.n), same)
-        table.add_row(*map(_text, names), *cells)
+            shown.add_section()
+        names = ("", "") if before == pair else (plain(one.first), plain(one.second))
+        same = number(tied.get((*pair, one.aspect)), ".0f", " %")
+        figures = (number(d.mean, "+.2f"), signed_interval(d), p_value(d.p), p_value(one.p_holm), str(d.n), same)
+        shown.add_row(*names, one.aspect, *figures)
         before = pair
-    screen.print(table)
-    screen.print(f"p: paired bootstrap; Holm's correction is over all {len(evaluation.comparisons)} rows.", style="dim")
+    screen.print(shown)
+    told = f"p: paired bootstrap; Holm's correction is over all {len(result.comparisons)} rows."
+    screen.print(told, style="dim")
 
 
-def _by_setting(evaluation: Evaluation) -> Iterable[tuple[str, list[Row]]]:
-    settings = dict.fromkeys(row.setting for row in evaluation.rows)
-    return ((str(setting), [row for row in evaluation.rows if row.setting is setting]) for setting in settings)
+def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:
+    """Goes through the entrants part by part, a heading before each part."""
+    for setting in dict.fromkeys(one.setting for one in entrants):
+        shown.add_section()
+        shown.add_row(setting, style="italic")
+        yield from (one for one in entrants if one.setting is setting)
 
 
-def _table(title: str, columns: Iterable[str]) -> Table:
-    from rich.table import Table
-
-    table = Table(show_edge=False, pad_edge=False, title=title, title_justify="left")
-    for column in columns:
-        left = column in ("", "less", "aspect", "said by")
-        table.add_column(column, justify="left" if left else "right")
-    return table
-
-
-def _text(written: str) -> Any:
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    return Text(plain(written))
-
-
-def _grade(graded: AspectMean | Estimate) -> str:
-    if graded.mean is None:
-        return "–"
-    return f"{graded.mean:.3f} ± {'–' if graded.stderr is None else f'{graded.stderr:.3f}'}"
+def _grade(graded: AspectMean) -> str:
+    return NOTHING if graded.mean is None else f"{graded.mean:.3f} ± {number(graded.stderr, '.3f')}"

@@ -16,11 +16,12 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -28,7 +29,7 @@ from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
 from polyclinic.language.language import Language, language_of
-from polyclinic.metrics.patient_replies import PatientReply
+from polyclinic.metrics.patient_replies import PatientReply, PatientSummary, summarise_replies
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
@@ -45,7 +46,7 @@ EFFECT = ("A-A-", "B-A-")
 """Beginnings of the keys, and of the states, where effective must be told from ineffective."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's turn with its labels.
 
     Attributes:
@@ -74,10 +75,10 @@ class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     record: Record
-    questions: tuple[Question, ...]
+    questions: tuple[LabelledQuestion, ...]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class LabelledReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient made of one question.
 
     Attributes:
@@ -92,7 +93,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     case: str
-    question: Question
+    question: LabelledQuestion
     language: Language
     information: str
     state: State | None = None
@@ -101,7 +102,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How the patient's states agree with the labels.
 
     Attributes:
@@ -117,32 +118,88 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
 
 
-async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[Row]:
-    """Puts every question to the patient that it is meant for, all at once.
+class SimulatorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a patient did.
+
+    Attributes:
+        rows: question by question.
+        all_states: how its states agree with all labels.
+        effect: how they do where effective must be told from ineffective.
+        told: the six metrics of its replies.
+        people: of what people replied to the same questions.
+        recorded: of what the set's own simulator answered.
+    """
+
+    rows: tuple[LabelledReply, ...]
+    all_states: StateAgreement
+    effect: StateAgreement
+    told: PatientSummary
+    people: PatientSummary
+    recorded: PatientSummary
+
+
+def patient_simulator(
+    cases: Sequence[LabelledCase], *, seed: int = 0
+) -> Benchmark[LabelledCase, Minds, list[LabelledReply], None, SimulatorResult]:
+    """Returns the evaluation of one patient, whose minds are its player.
 
     Args:
         cases: from `read_labelled`.
+        seed: of the bootstrap.
+    """
+
+    async def score(case: LabelledCase, minds: Minds, rows: list[LabelledReply]) -> None:
+        """Nothing for itself: what is measured is a reply beside its label, and both stand in the row."""
+
+    async def summarise(
+        plays: Mapping[str, Sequence[Play[LabelledCase, Minds, list[LabelledReply], None]]],
+    ) -> SimulatorResult:
+        rows = tuple(row for theirs in plays.values() for play in theirs for row in play.played)
+        by_people = [
+            msgspec.structs.replace(row, reply=row.question.replied, state=row.question.state)
+            for row in rows
+            if row.question.replied
+        ]
+        return SimulatorResult(
+            rows=rows,
+            all_states=compare(rows),
+            effect=compare(rows, EFFECT),
+            told=summarise_replies(replies(rows), seed=seed),
+            people=summarise_replies(replies(by_people), seed=seed),
+            recorded=summarise_replies(replies(rows, recorded=True), seed=seed),
+        )
+
+    return Benchmark(items=cases, play=put_questions, score=score, summarise=summarise)
+
+
+async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[LabelledReply]:
+    """Puts every question of all cases to its patient; see `put_questions`."""
+    by_case = await asyncio.gather(*(put_questions(case, minds) for case in cases))
+    return [row for rows in by_case for row in rows]
+
+
+async def put_questions(case: LabelledCase, minds: Minds) -> list[LabelledReply]:
+    """Puts every question of a case to the patient that it is meant for, all at once.
+
+    Args:
+        case: from `read_labelled`.
         minds: the patient is taken from them; a model's own limit says how many questions run at a time.
 
     Returns:
         A row a question, in the order of the set. A failure is in its row and is not raised.
     """
-    by_case = await asyncio.gather(*(_simulate_case(case, minds) for case in cases))
-    return [row for rows in by_case for row in rows]
 
-
-async def _simulate_case(case: LabelledCase, minds: Minds) -> list[Row]:
     def patient(part: str) -> Patient:
         return Patient(minds.patient(f"{case.id}/{part}"), case.record, setting="online")
 
-    def row(question: Question, came: PatientTurn | PlayFailure) -> Row:
+    def row(question: LabelledQuestion, came: PatientTurn | PlayFailure) -> LabelledReply:
         language, information = case.record.presentation.language, case.record.history.present
-        row = Row(case=case.id, question=question, language=language, information=information)
+        row = LabelledReply(case=case.id, question=question, language=language, information=information)
         if isinstance(came, PatientTurn):
             return msgspec.structs.replace(row, state=came.state, reply=came.say)
         return msgspec.structs.replace(row, error=type(came).__name__, failed=isinstance(came, EndpointError))
 
-    async def ask(question: Question) -> Row:
+    async def ask(question: LabelledQuestion) -> LabelledReply:
         asked = patient(f"{question.turn}/{question.key}")
         for event in _dialogue(opening, question):
             asked.observe(event)
@@ -159,14 +216,14 @@ async def _simulate_case(case: LabelledCase, minds: Minds) -> list[Row]:
     return await asyncio.gather(*map(ask, case.questions))
 
 
-def _dialogue(opening: PatientTurn, question: Question) -> tuple[Said, Said]:
+def _dialogue(opening: PatientTurn, question: LabelledQuestion) -> tuple[Said, Said]:
     return (
         Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state),
         Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text),
     )
 
 
-def compare(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Comparison:
+def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> StateAgreement:
     """Compares the patient's states with the labels.
 
     Args:
@@ -180,14 +237,14 @@ def compare(rows: Iterable[Row], keys: Sequence[str] = ("",)) -> Comparison:
     effects = Counter(q.state[4:] for q in asked if q.key.startswith(EFFECT) and q.state[:4] == q.key[:4])
     others = sum(q.state == q.key for q in asked if not q.key.startswith(EFFECT))
     guessed = others + max(effects.values(), default=0)
-    return Comparison(
+    return StateAgreement(
         states=agreement([q.state for q in asked], [row.state for row in answered], labels=tuple(State)),
         constant=100 * guessed / len(asked) if asked else math.nan,
         failed=len(wanted) - len(answered),
     )
 
 
-def replies(rows: Iterable[Row], *, recorded: bool = False) -> list[PatientReply]:
+def replies(rows: Iterable[LabelledReply], *, recorded: bool = False) -> list[PatientReply]:
     """Returns what was replied, as the patient metrics take it; rows without a reply are left out.
 
     Args:
@@ -223,7 +280,7 @@ class _Vignette(msgspec.Struct):
     question: str
 
 
-class _Case(msgspec.Struct):
+class _LabelledRecord(msgspec.Struct):
     id: int | str
     raw_data: _Vignette
     patient_test: dict[str, dict[str, _Test]]
@@ -237,7 +294,7 @@ def read_labelled(path: Path) -> list[LabelledCase]:
     """
     check_file(path)
     try:
-        cases = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[_Case])
+        cases = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[_LabelledRecord])
     except msgspec.DecodeError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
@@ -258,10 +315,10 @@ def _record(vignette: str) -> Record:
     return Record(presentation=presentation, history=History(present=vignette))
 
 
-def _questions(case: _Case) -> tuple[Question, ...]:
+def _questions(case: _LabelledRecord) -> tuple[LabelledQuestion, ...]:
     known = {state.value: state for state in State}
     return tuple(
-        Question(
+        LabelledQuestion(
             key=key,
             turn=int(length) if length.isdigit() else 0,
             text=test.question,

@@ -2,120 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from polyclinic.terminal.tables import mean_and_error
+from rich.console import Console
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from polyclinic.benchmarks.patient_simulator.evaluation import Row
-    from polyclinic.metrics.patient_replies import PatientSummary
-    from polyclinic.statistics.agreement import Agreement
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, LabelledReply, SimulatorResult
+from polyclinic.statistics.agreement import Agreement
+from polyclinic.terminal.tables import mean_and_error, number, table
 
 
-def people(rows: Sequence[Row], seed: int) -> PatientSummary:
-    """Returns the scores of what people replied to the same questions."""
-    import msgspec
+def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
+    """Returns what a user gets.
 
-    from polyclinic.benchmarks.patient_simulator.evaluation import replies
-    from polyclinic.metrics.patient_replies import summarise_replies
-
-    answered = [
-        msgspec.structs.replace(row, reply=row.question.replied, state=row.question.state)
-        for row in rows
-        if row.question.replied
-    ]
-    return summarise_replies(replies(answered), seed=seed)
-
-
-def simulator_document(rows: Sequence[Row], patient: str, seed: int) -> dict[str, Any]:
-    """Returns what `--json` prints."""
-    from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, compare, replies
-    from polyclinic.metrics.patient_replies import summarise_replies
-
-    everything, effect = compare(rows), compare(rows, EFFECT)
-    mine, human = summarise_replies(replies(rows), seed=seed), people(rows, seed)
-    return {
+    Args:
+        result: of the evaluation.
+        patient: the patient's mind.
+    """
+    everything, effect = result.all_states, result.effect
+    document = {
         "patient": patient,
-        "questions": len(rows),
+        "questions": len(result.rows),
         "failed": everything.failed,
         "states": everything.states,
         "constant": everything.constant,
         "effect": {"keys": EFFECT, "states": effect.states, "constant": effect.constant},
-        "metrics": mine.metrics,
-        "human": human.metrics,
-        "recorded": summarise_replies(replies(rows, recorded=True), seed=seed).metrics,
-        "second": mine.second,
-        "by_turn": {str(turn): metrics for turn, metrics in mine.by_turn.items()},
-        "rows": [
-            {
-                "case": row.case,
-                "key": row.question.key,
-                "label": row.question.state,
-                "state": row.state,
-                "reply": row.reply,
-                "error": row.error,
-            }
-            for row in rows
-        ],
+        "metrics": result.told.metrics,
+        "human": result.people.metrics,
+        "recorded": result.recorded.metrics,
+        "second": result.told.second,
+        "by_turn": {str(turn): metrics for turn, metrics in result.told.by_turn.items()},
+        "rows": [_row(row) for row in result.rows],
+    }
+    return Output(document=document, show=lambda screen: _show(screen, result, patient))
+
+
+def _row(row: LabelledReply) -> dict[str, Any]:
+    return {
+        "case": row.case,
+        "key": row.question.key,
+        "label": row.question.state,
+        "state": row.state,
+        "reply": row.reply,
+        "error": row.error,
     }
 
 
-def show_simulator(screen: Console, rows: Sequence[Row], patient: str, seed: int) -> None:
+def _show(screen: Console, result: SimulatorResult, patient: str) -> None:
     """Prints agreement, confusion, and the six metrics beside those of people."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, compare, replies
-    from polyclinic.metrics.patient_replies import summarise_replies
-    from polyclinic.terminal.screen import plain
-
-    everything, effect = compare(rows), compare(rows, EFFECT)
-    table = Table(show_edge=False, pad_edge=False, title="states that agree with people's labels")
-    table.title_justify = "left"
-    for name in ("questions", "n", "agree", "95 % interval", "kappa", "a constant guess"):
-        table.add_column(name, justify="left" if name == "questions" else "right")
-    for name, one in (("all", everything), (f"meant as {' or '.join(k + '*' for k in EFFECT)}", effect)):
+    columns = ("questions", "n", "agree", "95 % interval", "kappa", "a constant guess")
+    shown = table("states that agree with people's labels", columns)
+    which = {"all": result.all_states, f"meant as {' or '.join(key + '*' for key in EFFECT)}": result.effect}
+    for name, one in which.items():
         a = one.states
-        kappa = "–" if a.kappa is None else f"{a.kappa:.3f}"
-        table.add_row(name, str(a.n), _percent(a.percent), f"{a.low:.1f}-{a.high:.1f}", kappa, _percent(one.constant))
-    screen.print(table)
-    screen.print(f"{everything.failed} questions failed, outside all figures\n")
-    _show_confusion(screen, everything.states)
-    mine, human = summarise_replies(replies(rows), seed=seed), people(rows, seed)
-    recorded = summarise_replies(replies(rows, recorded=True), seed=seed)
-    metrics = Table(show_edge=False, pad_edge=False, title="\nwhat it tells, mean ± se", title_justify="left")
-    metrics.add_column("metric")
-    metrics.add_column(Text(plain(patient)), justify="right")
-    metrics.add_column("people", justify="right")
-    metrics.add_column("the set's own", justify="right")
-    metrics.add_column("n", justify="right")
-    for name, estimate in mine.metrics.items():
-        metrics.add_row(
-            name,
-            mean_and_error(estimate),
-            mean_and_error(human.metrics[name]),
-            mean_and_error(recorded.metrics[name]),
-            str(estimate.n),
-        )
-    screen.print(metrics)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f} %"
+        figures = (number(a.percent, ".1f", " %"), f"{a.low:.1f}-{a.high:.1f}", number(a.kappa, ".3f"))
+        shown.add_row(name, str(a.n), *figures, number(one.constant, ".1f", " %"))
+    screen.print(shown)
+    screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
+    _show_confusion(screen, result.all_states.states)
+    both = (result.told, result.people, result.recorded)
+    rows = (
+        (name, *(mean_and_error(summary.metrics[name]) for summary in both), str(estimate.n))
+        for name, estimate in result.told.metrics.items()
+    )
+    screen.print(table("\nwhat it tells, mean ± se", ("metric", patient, "people", "the set's own", "n"), rows))
 
 
 def _show_confusion(screen: Console, states: Agreement) -> None:
-    from rich.table import Table
-
     used = [i for i, row in enumerate(states.confusion) if any(row) or any(r[i] for r in states.confusion)]
-    table = Table(show_edge=False, pad_edge=False, title="label by row, patient's state by column")
-    table.title_justify = "left"
-    table.add_column("")
-    for i in used:
-        table.add_column(str(states.labels[i]), justify="right")
-    for i in used:
-        table.add_row(str(states.labels[i]), *(str(states.confusion[i][j] or "·") for j in used))
-    screen.print(table)
+    labels = [str(states.labels[i]) for i in used]
+    rows = ((label, *(str(states.confusion[i][j] or "·") for j in used)) for label, i in zip(labels, used, strict=True))
+    screen.print(table("label by row, patient's state by column", ("", *labels), rows))

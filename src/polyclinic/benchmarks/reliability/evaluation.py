@@ -15,11 +15,12 @@ that cannot be read, or did not come, is counted and counts for neither yes nor 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.benchmarks.reliability.orders import names_examination, orders
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Role, Said, Trace
@@ -29,7 +30,7 @@ from polyclinic.knowledge.names import Names
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate
-from polyclinic.tasks import run_all
+from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see
 
 
@@ -115,7 +116,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     judgements: tuple[RoundJudgement, ...]
 
 
-class Study(msgspec.Struct, frozen=True, kw_only=True):
+class ReliabilityResult(msgspec.Struct, frozen=True, kw_only=True):
     """All doctors.
 
     Attributes:
@@ -133,58 +134,71 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     visits: dict[str, tuple[Visit, ...]]
 
 
-async def study(
+class VisitRounds(NamedTuple):
+    """The rounds of a visit, none where it failed, and what a judge said of each, where there is a judge."""
+
+    rounds: Sequence[Round] = ()
+    judgements: Sequence[RoundJudgement] = ()
+
+
+ReliabilityPlay = Play[Case, Minds, Visit, VisitRounds]
+
+
+def reliability(
     cases: Sequence[Case],
-    doctors: Mapping[str, Minds],
     *,
     judge: Model | None = None,
-    max_turns: int = 10,
+    max_turns: int = MAX_TURNS,
     temperature: float | None = None,
     seed: int = 0,
-    advance: Callable[[], None] = lambda: None,
-) -> Study:
-    """Runs the visits, and has their rounds judged.
+) -> Benchmark[Case, Minds, Visit, VisitRounds, ReliabilityResult]:
+    """Returns the evaluation; its players are the minds of each doctor.
 
     Args:
         cases: the patients.
-        doctors: for each doctor by name, who plays its visits.
         judge: a model, best of another family than the patient; None leaves out what needs one.
         max_turns: the doctor's turns.
         temperature: of the judge.
         seed: of the bootstrap.
-        advance: called after each visit.
-
-    Raises:
-        WrongKey: an endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
     """
-    visits = await _visits(cases, doctors, max_turns=max_turns, advance=advance)
-    by_id = {case.id: case for case in cases}
-    rounds: dict[str, list[Round]] = {}
-    for name, minds in doctors.items():
-        told = [visit for visit in visits[name] if visit.end is not End.FAILED]
-        rounds[name] = [r for visit in told for r in rounds_of(by_id[visit.case], visit.trace, minds.examination_names)]
-    everything = [one for several in rounds.values() for one in several]
-    judged = None if judge is None else await _judge(everything, by_id, judge, temperature=temperature)
-    return Study(
-        doctors=tuple(summarise(name, visits[name], rounds[name], judged, seed=seed) for name in doctors),
-        judge="" if judge is None else judge.name,
-        judge_version=VERSION,
-        prompts=JUDGING.prompts,
-        visits=visits,
-    )
+    memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
+    async def play(case: Case, minds: Minds) -> Visit:
+        return await see(case, minds, max_turns=max_turns)
 
-async def _visits(
-    cases: Sequence[Case], doctors: Mapping[str, Minds], *, max_turns: int, advance: Callable[[], None]
-) -> dict[str, tuple[Visit, ...]]:
-    async def one(case: Case, minds: Minds) -> Visit:
-        visit = await see(case, minds, max_turns=max_turns)
-        advance()
-        return visit
+    async def score(case: Case, minds: Minds, visit: Visit) -> VisitRounds:
+        if visit.end is End.FAILED:
+            return VisitRounds()
+        rounds = rounds_of(case, visit.trace, minds.examination_names)
+        if judge is None:
+            return VisitRounds(rounds)
+        said = [SaidInRound(case, ((Role.DOCTOR, one.doctor), *one.answers)) for one in rounds]
+        rulings = await JUDGING.judge(said, judge, temperature=temperature, memory=memory)
+        return VisitRounds(
+            rounds,
+            [
+                RoundJudgement(
+                    case=case.id,
+                    turn=one.turn,
+                    by=judge.name,
+                    verdict=ruling.value,
+                    error=ruling.error,
+                    failed=ruling.failed,
+                )
+                for one, ruling in zip(rounds, rulings, strict=True)
+            ],
+        )
 
-    seen = await run_all(partial(one, case, minds) for minds in doctors.values() for case in cases)
-    return {name: tuple(seen[i * len(cases) : (i + 1) * len(cases)]) for i, name in enumerate(doctors)}
+    async def summarise(plays: Mapping[str, Sequence[ReliabilityPlay]]) -> ReliabilityResult:
+        return ReliabilityResult(
+            doctors=tuple(_row(name, theirs, judged=judge is not None, seed=seed) for name, theirs in plays.items()),
+            judge="" if judge is None else judge.name,
+            judge_version=VERSION,
+            prompts=JUDGING.prompts,
+            visits={name: tuple(play.played for play in theirs) for name, theirs in plays.items()},
+        )
+
+    return Benchmark(items=cases, play=play, score=score, summarise=summarise)
 
 
 def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
@@ -218,59 +232,29 @@ def rounds_of(case: Case, trace: Trace, names: Names) -> list[Round]:
     return rounds
 
 
-async def _judge(
-    rounds: Sequence[Round], cases: Mapping[str, Case], judge: Model, *, temperature: float | None
-) -> dict[Round, RoundJudgement]:
-    """Judges every different round once; two doctors who said and heard the same share the judgement."""
-    said = [SaidInRound(cases[one.case], ((Role.DOCTOR, one.doctor), *one.answers)) for one in rounds]
-    rulings = await JUDGING.judge(said, judge, temperature=temperature, memory=Memory())
-    return {
-        one: RoundJudgement(
-            case=one.case, turn=one.turn, by=judge.name, verdict=ruling.value, error=ruling.error, failed=ruling.failed
-        )
-        for one, ruling in zip(rounds, rulings, strict=True)
-    }
-
-
-def summarise(
-    doctor: str,
-    visits: Sequence[Visit],
-    rounds: Sequence[Round],
-    judged: Mapping[Round, RoundJudgement] | None,
-    *,
-    seed: int = 0,
-) -> Reliability:
-    """Returns one row of the table.
-
-    Args:
-        doctor: its mind.
-        visits: all of its visits.
-        rounds: those of the visits that did not fail.
-        judged: what was made of the rounds; None where nobody judged.
-        seed: of the bootstrap.
-    """
-    counted = [visit for visit in visits if visit.end is not End.FAILED]
+def _row(doctor: str, plays: Sequence[ReliabilityPlay], *, judged: bool, seed: int) -> Reliability:
+    counted = [play for play in plays if play.played.end is not End.FAILED]
+    rounds = [one for play in counted for one in play.scored.rounds]
+    made = [one for play in counted for one in play.scored.judgements]
     by_case = Counter(one.case for one in rounds)
     tests_by_case = Counter(one.case for one in rounds if one.reached)
     ordered = [one for one in rounds if one.ordered]
-    made = [] if judged is None else [judged[one] for one in rounds]
     unreadable, unanswered = failures(made)
     verdicts = [(one.case, one.verdict) for one in made if one.verdict is not None]
     clusters = [case for case, _ in verdicts]
 
     def yes(values: Sequence[str]) -> Estimate | None:
-        if judged is None:
-            return None
-        return estimate([100.0 * (value == "yes") for value in values], clusters=clusters, seed=seed)
+        shares = [100.0 * (value == "yes") for value in values]
+        return estimate(shares, clusters=clusters, seed=seed) if judged else None
 
     return Reliability(
         doctor=doctor,
         visits=len(counted),
-        failed=len(visits) - len(counted),
+        failed=len(plays) - len(counted),
         qa=len(rounds),
-        qa_per_visit=estimate([float(by_case[visit.case]) for visit in counted], seed=seed),
+        qa_per_visit=estimate([float(by_case[play.item.id]) for play in counted], seed=seed),
         tests=sum(tests_by_case.values()),
-        tests_per_visit=estimate([float(tests_by_case[visit.case]) for visit in counted], seed=seed),
+        tests_per_visit=estimate([float(tests_by_case[play.item.id]) for play in counted], seed=seed),
         relevance=yes([verdict.relevant for _, verdict in verdicts]),
         consistency=yes([verdict.consistent for _, verdict in verdicts]),
         accuracy=estimate([100.0 * one.reached for one in ordered], clusters=[one.case for one in ordered], seed=seed),

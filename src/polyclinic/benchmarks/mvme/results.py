@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from polyclinic.benchmarks.benchmark import Play
 from polyclinic.benchmarks.mvme.rounds import Rounds, rounds_of
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Diagnosis, Report
@@ -19,6 +20,7 @@ from polyclinic.metrics.director import GradeSummary, Protocol, summarise
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names
+from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate
 from polyclinic.visits.visit import TeamVisit, Visit
 
@@ -31,7 +33,32 @@ class Setting(StrEnum):
     ONE_STEP = "one-step"
 
 
-class Department(msgspec.Struct, frozen=True, kw_only=True):
+class Entrant(NamedTuple):
+    """Who is evaluated: one doctor, or a team.
+
+    Attributes:
+        name: in the tables.
+        minds: who plays the visits of each doctor.
+        one_step: every doctor reads the whole record, without a dialogue.
+    """
+
+    name: str
+    minds: tuple[Minds, ...]
+    one_step: bool = False
+
+    @property
+    def setting(self) -> Setting:
+        """Which part of the tables it belongs to."""
+        if len(self.minds) > 1:
+            return Setting.COLLABORATION
+        return Setting.ONE_STEP if self.one_step else Setting.INTERACTION
+
+
+MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
+"""A case as an entrant saw it, and the judgement on the report; None where the visit failed."""
+
+
+class DepartmentResult(msgspec.Struct, frozen=True, kw_only=True):
     """The cases of one department.
 
     Attributes:
@@ -45,7 +72,7 @@ class Department(msgspec.Struct, frozen=True, kw_only=True):
     icd_f1: Estimate | None
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class EntrantResult(msgspec.Struct, frozen=True, kw_only=True):
     """How one entrant did.
 
     Attributes:
@@ -71,7 +98,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     qa: Estimate
     tests: Estimate
     rounds: Rounds | None
-    departments: dict[str, Department]
+    departments: dict[str, DepartmentResult]
     reasons: Reasons
     no_report: int
     failed: dict[str, int]
@@ -79,74 +106,68 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     visits: tuple[Visit | TeamVisit, ...]
 
 
-class Came(NamedTuple):
-    """A case, what came of it, and the judgement on that; None where the visit failed."""
-
-    case: Case
-    visit: Visit | TeamVisit
-    judgement: Judgement | None
-
-
-class How(NamedTuple):
-    """How results are summed up."""
-
-    linkers: Mapping[Language, Linker]
-    protocol: Protocol
-    seed: int
-
-
-def row_of(name: str, setting: Setting, came: Sequence[Came], reasons: Reasons, how: How) -> Row:
+def entrant_result(
+    name: str,
+    plays: Sequence[MvmePlay],
+    reasons: Reasons,
+    *,
+    linkers: Mapping[Language, Linker],
+    protocol: Protocol,
+    seed: int,
+) -> EntrantResult:
     """Sums up the visits of an entrant.
 
     Args:
         name: whose they are.
-        setting: how they were held.
-        came: case by case.
+        plays: case by case.
         reasons: why diagnoses graded 1 went wrong.
-        how: results are summed up.
+        linkers: by language, what links names to ICD-10.
+        protocol: `paper` counts a missing grade as 1.
+        seed: of the bootstrap.
     """
-    failed = Counter(_cause(visit) for _, visit, judgement in came if judgement is None)
-    graded = [one for one in came if one.judgement is not None]
-    departments = Counter(case.department for case, _, _ in graded if case.department)
-    teams = [visit for _, visit, _ in graded if isinstance(visit, TeamVisit)]
-    return Row(
+    graded = [play for play in plays if play.scored is not None]
+    setting = plays[0].player.setting if plays else Setting.INTERACTION
+    teams = [play.played for play in graded if isinstance(play.played, TeamVisit)]
+    departments = Counter(play.item.department for play in graded if play.item.department)
+
+    def verdicts(some: Sequence[MvmePlay]) -> GradeSummary:
+        return summarise([play.scored for play in some if play.scored], protocol=protocol, seed=seed)
+
+    def linked(some: Sequence[MvmePlay]) -> dict[Language, IcdSummary]:
+        return linked_by(linkers, [(play.item, play.played) for play in some], seed=seed)
+
+    def counted(count: Callable[[Visit], int]) -> Estimate:
+        return estimate([float(sum(map(count, consultations_of(play.played)))) for play in graded], seed=seed)
+
+    def department(some: Sequence[MvmePlay]) -> DepartmentResult:
+        of_codes = list(linked(some).values())
+        # Of two languages, the figure would be of two tables.
+        icd_f1 = of_codes[0].metrics["f1"] if len(of_codes) == 1 else None
+        return DepartmentResult(n=len(some), verdicts=verdicts(some), icd_f1=icd_f1)
+
+    return EntrantResult(
         name=name,
         setting=setting,
-        verdicts=_verdicts(graded, how),
-        icd=_linked(graded, how),
-        qa=_counted(graded, answers_in, how),
-        tests=_counted(graded, examinations_in, how),
+        verdicts=verdicts(graded),
+        icd=linked(graded),
+        qa=counted(answers_in),
+        tests=counted(examinations_in),
         rounds=rounds_of(teams) if setting is Setting.COLLABORATION else None,
         departments={
-            place: _department([one for one in graded if one.case.department == place], how)
+            place: department([play for play in graded if play.item.department == place])
             for place, _ in departments.most_common()
         },
         reasons=reasons,
-        no_report=sum(visit.report is None for _, visit, _ in graded),
-        failed=dict(failed),
-        judgements=tuple(one.judgement for one in graded if one.judgement is not None),
-        visits=tuple(one.visit for one in came),
+        no_report=sum(play.played.report is None for play in graded),
+        failed=dict(Counter(_cause(play.played) for play in plays if play.scored is None)),
+        judgements=tuple(play.scored for play in graded if play.scored is not None),
+        visits=tuple(play.played for play in plays),
     )
 
 
 def _cause(visit: Visit | TeamVisit) -> str:
     failure = visit.trace.last(Failed)
     return f"{failure.who}: {failure.error}" if failure is not None else str(visit.end)
-
-
-def _verdicts(graded: Sequence[Came], how: How) -> GradeSummary:
-    judgements = [one.judgement for one in graded if one.judgement is not None]
-    return summarise(judgements, protocol=how.protocol, seed=how.seed)
-
-
-def _department(graded: Sequence[Came], how: How) -> Department:
-    linked = _linked(graded, how)
-    return Department(
-        n=len(graded),
-        verdicts=_verdicts(graded, how),
-        # Of two languages, the figure would be of two tables.
-        icd_f1=next(iter(linked.values())).metrics["f1"] if len(linked) == 1 else None,
-    )
 
 
 def linked_by(
@@ -171,17 +192,8 @@ def linked_by(
     return found
 
 
-def _linked(graded: Sequence[Came], how: How) -> dict[Language, IcdSummary]:
-    return linked_by(how.linkers, [(case, visit) for case, visit, _ in graded], seed=how.seed)
-
-
 def _diagnoses(report: Report | None) -> tuple[Diagnosis, ...]:
     return report.diagnoses if report is not None else ()
-
-
-def _counted(graded: Sequence[Came], count: Callable[[Visit], int], how: How) -> Estimate:
-    sums = [float(sum(map(count, consultations_of(visit)))) for _, visit, _ in graded]
-    return estimate(sums, seed=how.seed)
 
 
 def answers_in(visit: Visit) -> int:

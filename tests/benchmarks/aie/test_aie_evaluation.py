@@ -2,14 +2,13 @@
 
 import pytest
 
-from polyclinic.benchmarks.aie.correlation import correlate
 from polyclinic.benchmarks.aie.distractors import with_questions
-from polyclinic.benchmarks.aie.evaluation import TURNS, evaluate
+from polyclinic.benchmarks.aie.evaluation import TURNS, aie
 from polyclinic.cases.loaders import read_cases
 from polyclinic.errors import BadInput, Refused, TimedOut
 from polyclinic.events import End
 from polyclinic.generation.draw import generate
-from polyclinic.judges.pairs import CRITERIA, judge_pairs
+from polyclinic.judges.pairs import CRITERIA
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.models.scripted import Scripted
@@ -60,10 +59,8 @@ def minds(knowledge, doctor="rules"):
 
 async def test_two_doctors(cases, knowledge, language):
     steps = []
-    came = await evaluate(
-        cases,
+    came = await aie(cases, seed=1).hold(
         {"rules": minds(knowledge), "wrong": minds(knowledge, scripted(cases, right=False, turns=2))},
-        seed=1,
         advance=lambda: steps.append(1),
     )
     assert len(steps) == 2 * 2 * N
@@ -95,7 +92,7 @@ async def test_doctors_are_compared_with_holm(cases, knowledge):
         "wrong": minds(knowledge, scripted(cases, right=False)),
         "rules": minds(knowledge),
     }
-    came = await evaluate(cases, doctors, seed=1)
+    came = await aie(cases, seed=1).hold(doctors)
     assert len(came.comparisons) == 3 * len(METRICS)
     for one in came.comparisons:
         assert one.difference.n == N
@@ -110,7 +107,7 @@ async def test_doctors_are_compared_with_holm(cases, knowledge):
         one for one in came.comparisons if (one.first, one.second, one.metric) == ("right", "wrong", "AVG_LEN")
     ]
     assert (length.difference.mean, length.p_holm) == (0, 1)
-    assert came == await evaluate(cases, doctors, seed=1)
+    assert came == await aie(cases, seed=1).hold(doctors)
 
 
 async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(cases, knowledge):
@@ -120,7 +117,7 @@ async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(case
         cases[2].id: (TimedOut("late"), False),
     }
     doctors = {"right": minds(knowledge, scripted(cases, failing=failing)), "rules": minds(knowledge)}
-    came = await evaluate(cases, doctors, seed=1)
+    came = await aie(cases, seed=1).hold(doctors)
     doctor = came.doctors[0]
     assert [visit.end for visit in doctor.visits[:3]] == [End.FAILED, End.FAILED, End.CONCLUDED]
     assert (doctor.summary.failed, doctor.summary.unreadable) == (1, 1)
@@ -138,19 +135,19 @@ async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(case
 
 
 async def test_the_number_of_turns_can_be_given(cases, knowledge):
-    came = await evaluate(cases[:2], {"talks": minds(knowledge, scripted(cases, turns=99))}, max_turns=3, seed=1)
+    came = await aie(cases[:2], max_turns=3, seed=1).hold({"talks": minds(knowledge, scripted(cases, turns=99))})
     assert {visit.turns for visit in came.doctors[0].visits} == {3}
     assert came.comparisons == ()
 
 
 async def test_no_doctors():
-    assert (await evaluate([], {}, seed=1)).doctors == ()
+    assert (await aie([], seed=1).hold({})).doctors == ()
 
 
-async def test_a_case_without_a_question(knowledge):
+def test_a_case_without_a_question(knowledge):
     (case,) = generate(knowledge, n=1, seed=1)
     with pytest.raises(BadInput, match=f"1 cases have no question with options, such as {case.id}"):
-        await evaluate([case], {"rules": minds(knowledge)})
+        aie([case])
 
 
 @pytest.mark.parametrize(("file", "needs"), [("HospitalCases.json", "rjieba"), ("MedicalExam.json", "nltk")])
@@ -158,7 +155,7 @@ async def test_real_cases_evaluated_judged_and_correlated(shared_data, knowledge
     pytest.importorskip(needs, reason="cuts text into words; of the extra 'evals'")
     cases = list(read_cases(shared_data / "cases" / "aie" / file))[:4]
     doctors = {"rules": minds(knowledge), "right": minds(knowledge, scripted(cases, turns=3))}
-    came = await evaluate(cases, doctors, seed=1)
+    came = await aie(cases, seed=1).hold(doctors)
     for doctor in came.doctors:
         assert len(doctor.summary.scores) + len(doctor.summary.left_out) == len(cases)
         assert sum(one.diagnosis.n for one in doctor.by_length.values()) == len(doctor.summary.scores)
@@ -171,8 +168,8 @@ async def test_real_cases_evaluated_judged_and_correlated(shared_data, knowledge
         better = "first" if first.count("\n") > second.count("\n") else "second"
         return {"analysis": ""} | dict.fromkeys(CRITERIA[view], better)
 
-    visits = {doctor.name: doctor.visits for doctor in came.doctors}
-    judgements = await judge_pairs(visits, Scripted(judge), cases=cases, seed=1)
-    assert judgements.views["doctor"]["total"].n == len(cases)
-    table = correlate(came.doctors, judgements).pairs
-    assert table.n[0][-1] == len(cases)
+    judging = aie(cases, judge=Scripted(judge), groups={"rules": "ours", "right": "theirs"}, seed=1)
+    came = await judging.hold(doctors)
+    assert came.judgements.views["doctor"]["total"].n == len(cases)
+    assert came.correlations.pairs.n[0][-1] == len(cases)
+    assert set(came.correlations.groups) == {"ours - theirs"}

@@ -6,7 +6,7 @@ import re
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.reliability.evaluation import rounds_of, study
+from polyclinic.benchmarks.reliability.evaluation import reliability, rounds_of
 from polyclinic.benchmarks.reliability.orders import orders
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
@@ -90,7 +90,7 @@ def told(case, round):
 
 
 async def one(says, replies, judge=None, cases=(CASE,), **options):
-    came = await study(cases, {"d": minds(doctor(*says), patient(*replies))}, judge=judge, **options)
+    came = await reliability(cases, judge=judge, **options).hold({"d": minds(doctor(*says), patient(*replies))})
     return came.doctors[0]
 
 
@@ -151,7 +151,7 @@ async def test_an_unreadable_verdict_is_neither_yes_nor_no():
 async def test_a_round_that_two_doctors_share_is_judged_once_and_counts_for_both():
     judge = Scripted(lambda _: YES)
     both = {name: minds(doctor("Do you cough?"), patient("Yes.")) for name in ("a", "b")}
-    came = await study([CASE], both, judge=judge)
+    came = await reliability([CASE], judge=judge).hold(both)
     assert judge.asked == 1
     assert [row.relevance.n for row in came.doctors] == [1, 1]
     assert (came.judge, came.judge_version) == ("scripted", 1)
@@ -160,7 +160,7 @@ async def test_a_round_that_two_doctors_share_is_judged_once_and_counts_for_both
 
 async def test_failed_visits_are_outside_and_counted():
     told = {"speak": ["Do you cough?", DoctorTurn("Bye.", conclude=True)], "report": [EMPTY]}
-    came = await study([CASE], {"d": minds(told, {"open": ["I cough."], "reply": []})})
+    came = await reliability([CASE]).hold({"d": minds(told, {"open": ["I cough."], "reply": []})})
     row = came.doctors[0]
     assert (row.visits, row.failed, row.qa, row.accuracy.mean, row.qa_per_visit.n) == (0, 1, 0, None, 0)
 
@@ -197,7 +197,7 @@ async def test_a_spent_budget_ends_the_study():
 @pytest.mark.parametrize("file", SHIPPED)
 async def test_the_judge_sees_the_record_and_the_round_and_no_diagnosis(file):
     cases = list(read_cases(SHIPPED[file]))[:4]
-    came = await study(cases, {"rules": minds()})
+    came = await reliability(cases).hold({"rules": minds()})
     rounds = came.doctors[0].rounds
     assert any(r.reached for r in rounds)
     for r in rounds:

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.mvme.evaluation import Entrant, evaluate
-from polyclinic.benchmarks.mvme.rows import Setting
+from polyclinic.benchmarks.mvme.evaluation import mvme
+from polyclinic.benchmarks.mvme.results import Entrant, Setting
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
@@ -95,8 +95,10 @@ def minds(knowledge, script="rules", **others):
     return Minds(doctor=script, knowledge=knowledge, seed=3, **others)
 
 
-async def evaluated(knowledge, cases, entrants, judge, **options):
-    return await evaluate(cases, entrants, judge=judge, knowledge=knowledge, **options)
+async def evaluated(knowledge, cases, entrants, judge, advance=lambda: None, **options):
+    return await mvme(cases, judge=judge, knowledge=knowledge, **options).hold(
+        {one.name: one for one in entrants}, advance=advance
+    )
 
 
 async def test_grades_are_the_judges_and_no_judge_is_told_whose_report_it_is(knowledge, cases):
@@ -106,7 +108,7 @@ async def test_grades_are_the_judges_and_no_judge_is_told_whose_report_it_is(kno
     came = await evaluated(knowledge, cases, entrants, judge, advance=lambda: steps.append(1))
     assert len(steps) == 2 * N
     assert (came.judge, came.judge_version, came.judge_prompts) == ("judge", 7, "abc")
-    one, two = came.rows
+    one, two = came.entrants
     assert one.setting is two.setting is Setting.INTERACTION
     for row, mean in ((one, 2.0), (two, 4.0)):
         metrics = row.verdicts.metrics
@@ -116,7 +118,7 @@ async def test_grades_are_the_judges_and_no_judge_is_told_whose_report_it_is(kno
         assert [judged.case for judged in row.judgements] == [case.id for case in cases]
         assert {judged.doctor for judged in row.judgements} == {row.name}
     paper = await evaluated(knowledge, cases, entrants[:1], judge, protocol="paper")
-    assert paper.rows[0].verdicts.metrics[Aspect.RATIONALE].mean == pytest.approx((2 * (N - 1) + 1) / N)
+    assert paper.entrants[0].verdicts.metrics[Aspect.RATIONALE].mean == pytest.approx((2 * (N - 1) + 1) / N)
 
 
 async def test_every_two_are_compared_case_by_case(knowledge, cases):
@@ -141,7 +143,7 @@ async def test_a_doctor_without_a_usable_report_is_graded_1_and_names_nothing(kn
     language = cases[0].presentation.language
     judge = Judge({"Gout": Grade.A})
     entrant = Entrant("one", (minds(knowledge, doctor(failing=failing)),))
-    (row,) = (await evaluated(knowledge, cases, [entrant], judge, linkers={language: titles.link_all})).rows
+    (row,) = (await evaluated(knowledge, cases, [entrant], judge, linkers={language: titles.link_all})).entrants
     assert len(judge.asked) == N - 2
     assert row.no_report == 1
     assert row.failed == {"doctor: TimedOut": 1}
@@ -167,7 +169,7 @@ async def test_what_a_visit_took_is_counted_from_its_trace(knowledge, cases):
         ],
         Judge({"Gout": Grade.C, "Sepsis": Grade.A}),
     )
-    alone, team = came.rows
+    alone, team = came.entrants
     for visit in alone.visits:
         said = [e for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT and e.turn]
         assert len(said) == 2  # the doctor's last words are the conclusion, and nobody answers them
@@ -183,7 +185,7 @@ async def test_rounds_to_consensus(knowledge, cases):
     # Of several cases the script's points go to the first that asks: one case is enough to count.
     (row,) = (
         await evaluated(knowledge, cases[:1], [Entrant("team", team)], Judge({"Sepsis": Grade.A}), max_rounds=4)
-    ).rows
+    ).entrants
     rounds = row.rounds
     assert (rounds.discussions, rounds.without, rounds.kept) == (1, 0, 0)
     assert {number: reached.n for number, reached in rounds.within.items()} == {1: 0, 2: 0, 3: 1}
@@ -191,13 +193,13 @@ async def test_rounds_to_consensus(knowledge, cases):
     team = (minds(knowledge, doctor(), director=director(["a", "b", "c"])),) * 2
     (row,) = (
         await evaluated(knowledge, cases[:1], [Entrant("team", team)], Judge({"Sepsis": Grade.A}), max_rounds=2)
-    ).rows
+    ).entrants
     assert (row.rounds.without, row.rounds.within[2].n) == (1, 0)
 
 
 async def test_in_one_step_only_the_conclusions_are_graded(knowledge, cases):
     entrant = Entrant("one", (minds(knowledge, doctor()),), one_step=True)
-    (row,) = (await evaluated(knowledge, cases, [entrant], Judge({"Gout": Grade.B}))).rows
+    (row,) = (await evaluated(knowledge, cases, [entrant], Judge({"Gout": Grade.B}))).entrants
     assert row.setting is Setting.ONE_STEP
     metrics = row.verdicts.metrics
     assert [metrics[a].n for a in Aspect] == [0, 0, N, N, N]
@@ -206,7 +208,7 @@ async def test_in_one_step_only_the_conclusions_are_graded(knowledge, cases):
 
 async def test_departments_divide_the_reports(knowledge, cases):
     judge = Judge({"Gout": Grade.B})
-    (row,) = (await evaluated(knowledge, cases, [Entrant("one", (minds(knowledge, doctor()),))], judge)).rows
+    (row,) = (await evaluated(knowledge, cases, [Entrant("one", (minds(knowledge, doctor()),))], judge)).entrants
     assert {name: one.n for name, one in row.departments.items()} == {"chest": 4, "throat": 2}
     assert list(row.departments) == ["chest", "throat"]  # the largest first
     assert row.departments["throat"].verdicts.metrics[Aspect.DIAGNOSIS].n == 2
@@ -216,13 +218,13 @@ async def test_why_diagnoses_graded_1_went_wrong(knowledge, cases):
     judge = Judge({"Gout": Grade.D})
     words = {(cases[0].id, "one"): ReasonWord(case=cases[0].id, doctor="one", reason=FailureReason.ERRONEOUS, who="me")}
     entrant = Entrant("one", (minds(knowledge, doctor(turns=1)),))
-    (row,) = (await evaluated(knowledge, cases, [entrant], judge, words=words)).rows
+    (row,) = (await evaluated(knowledge, cases, [entrant], judge, words=words)).entrants
     reasons = row.reasons
     assert sum(reasons.counts.values()) == N
     assert sum(reasons.sources["human"].values()) == 1
     # Nothing was examined, and every reference says what shows the disease.
     assert reasons.sources["rules"][FailureReason.OMISSION] == N - 1
-    (right,) = (await evaluated(knowledge, cases, [entrant], Judge({"Gout": Grade.C}))).rows
+    (right,) = (await evaluated(knowledge, cases, [entrant], Judge({"Gout": Grade.C}))).entrants
     assert right.reasons.reasons == ()
 
 
@@ -233,7 +235,7 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
         Entrant("rules, whole record", (minds(knowledge),), one_step=True),
     ]
     came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), missing="normal")
-    assert [row.setting for row in came.rows] == list(Setting)
-    for row in came.rows:
+    assert [row.setting for row in came.entrants] == list(Setting)
+    for row in came.entrants:
         assert (row.failed, row.no_report, len(row.judgements)) == ({}, 0, N)
         assert row.verdicts.metrics[Aspect.DIAGNOSIS].mean > 3  # it knows these diseases

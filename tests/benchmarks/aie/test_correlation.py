@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from polyclinic.benchmarks.aie.correlation import FEWEST, MCQE, correlate
-from polyclinic.benchmarks.aie.evaluation import Doctor
+from polyclinic.benchmarks.aie.results import DoctorResult
 from polyclinic.errors import BadInput
 from polyclinic.judges.pair_judgements import CRITERIA, Preference, judgements_of
 from polyclinic.metrics.conversation import METRICS, Score, summarise
@@ -29,7 +29,7 @@ def doctor(name, level):
     summary = summarise(scores, resamples=50)
     mcqe = estimate([float(level)], resamples=50)
     unused = {"by_length": {}, "by_turn": {}, "by_source": {}, "visits": ()}
-    return Doctor(name=name, summary=summary, mcqe=mcqe, mcqe_failed=0, **unused)
+    return DoctorResult(name=name, summary=summary, mcqe=mcqe, mcqe_failed=0, **unused)
 
 
 def judged(levels, *, upside_down=(), undecided=()):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from string import ascii_uppercase
 
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.case import Case
@@ -21,8 +21,8 @@ from polyclinic.players.language_model.mind import describe
 _FILES = 8
 
 
-def cases_of(file: str, *, layout: str | None = None, seed: int = 0) -> dict[str, Case]:
-    """Returns the cases of a file by their ids, each with a question.
+def cases_of(file: str, *, layout: str | None = None, options: int | None = None) -> dict[str, Case]:
+    """Returns the cases of a file by their ids.
 
     Dataset, solver and scorer each ask for them by the file's name: what is an argument of theirs stands in the log,
     and the cases hold the truth.
@@ -30,47 +30,38 @@ def cases_of(file: str, *, layout: str | None = None, seed: int = 0) -> dict[str
     Args:
         file: in any layout; `shipped` and `shipped-zh` come with the package.
         layout: a name in `cases.loaders.LAYOUTS`; by default the first record tells.
-        seed: gives the options, and their order, of cases whose source has none.
+        options: every case needs a question; this seed gives the options, and their order, where the source has none.
+            None leaves the cases as they are, and every case needs a diagnosis.
 
     Raises:
-        BadInput: the file cannot be used, an id stands there twice, or a case has neither question nor diagnosis.
+        BadInput: the file cannot be used, an id stands there twice, or a case lacks what it needs.
     """
     path = shipped_path(file)
     check_file(path)
     about = path.stat()
-    return _read(path, layout, seed, (about.st_mtime_ns, about.st_size))
+    return _read(path, layout, options, (about.st_mtime_ns, about.st_size))
 
 
 @lru_cache(maxsize=_FILES)
-def _read(path: Path, layout: str | None, seed: int, _version: tuple[int, int]) -> dict[str, Case]:
-    cases = with_questions(list(read_cases(path, layout=layout)), read_knowledge(), seed=seed)
+def _read(path: Path, layout: str | None, options: int | None, _version: tuple[int, int]) -> dict[str, Case]:
+    cases = list(read_cases(path, layout=layout))
     if not cases:
         raise BadInput("there is no case in it", path=path)
     twice = [id for id, n in Counter(case.id for case in cases).items() if n > 1]
     if twice:
         raise BadInput(f"{len(twice)} ids stand there more than once, such as {twice[0]!r}", path=path)
-    without = [case.id for case in cases if case.question is None]
+    if options is None:
+        without, what = [case.id for case in cases if not case.truth.diagnoses], "diagnosis to grade by"
+    else:
+        cases = with_questions(cases, read_knowledge(), seed=options)
+        without, what = [case.id for case in cases if case.question is None], "question and no diagnosis"
     if without:
-        raise BadInput(f"{len(without)} cases have no question and no diagnosis, such as {without[0]!r}", path=path)
+        raise BadInput(f"{len(without)} cases have no {what}, such as {without[0]!r}", path=path)
     return {case.id: case for case in cases}
 
 
-def dataset(file: str, *, layout: str | None = None, seed: int = 0) -> MemoryDataset:
-    """Returns the cases of a file as samples: the input is what is known at the door, the target the right keys.
-
-    Args:
-        file: as in `cases_of`.
-        layout: as in `cases_of`.
-        seed: as in `cases_of`.
-
-    Raises:
-        BadInput: as `cases_of`.
-    """
-    cases = cases_of(file, layout=layout, seed=seed)
-    return MemoryDataset([_sample(case) for case in cases.values()], name=shipped_path(file).stem, location=file)
-
-
-def _sample(case: Case) -> Sample:
+def question_sample(case: Case) -> Sample:
+    """Returns a case as a sample: the input is what is known at the door, the target the right keys."""
     options = case.question.options if case.question is not None else {}
     lettered = list(options) == list(ascii_uppercase[: len(options)])
     return Sample(
@@ -80,4 +71,14 @@ def _sample(case: Case) -> Sample:
         choices=list(options.values()) if lettered else None,
         target=list(case.truth.answers),
         metadata={"language": case.presentation.language, "setting": case.setting, "source": case.source},
+    )
+
+
+def diagnosis_sample(case: Case) -> Sample:
+    """Returns a case as a sample: the input is what is known at the door, the target the diagnoses."""
+    return Sample(
+        id=case.id,
+        input=describe(case.presentation),
+        target=[diagnosis.name for diagnosis in case.truth.diagnoses],
+        metadata={"language": case.presentation.language, "department": case.department, "source": case.source},
     )

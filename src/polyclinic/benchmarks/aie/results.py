@@ -1,0 +1,130 @@
+"""What AIE comes to for one doctor: the metrics, MCQE, and by length, turn and source (aie-saps §2.6, Figures 6b-d)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from polyclinic.benchmarks.benchmark import Play
+from polyclinic.cases.case import Case
+from polyclinic.events import End, Role, Said, State
+from polyclinic.metrics.conversation import METRICS, ConversationSummary, Score, summarise
+from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.visits.visit import Visit
+
+MCQE = "MCQE"
+
+
+class ByLength(msgspec.Struct, frozen=True, kw_only=True):
+    """Dialogues of one length: how often the diagnosis was right, and how much was collected (Figure 6d)."""
+
+    diagnosis: Estimate
+    coverage: Estimate
+
+
+class BySource(msgspec.Struct, frozen=True, kw_only=True):
+    """Cases of one source: right answers after the dialogue and having read everything (Figure 6b)."""
+
+    diagnosis: Estimate
+    mcqe: Estimate
+
+
+class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How one doctor did.
+
+    Attributes:
+        name: the doctor's mind.
+        summary: the metrics, dialogue by dialogue and their means.
+        mcqe: right answers, in percent, of the doctor who reads everything.
+        mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
+        by_length: DIAGNOSIS and COVERAGE by the number of the doctor's turns (Figure 6d).
+        by_turn: for each turn, the shares of the states, in percent (Figure 6c).
+        by_source: DIAGNOSIS and MCQE for each source of the cases (Figure 6b).
+        visits: the visits with dialogue, in the order of the cases.
+    """
+
+    name: str
+    summary: ConversationSummary
+    mcqe: Estimate
+    mcqe_failed: int
+    by_length: dict[int, ByLength]
+    by_turn: dict[int, dict[State, float]]
+    by_source: dict[str, BySource]
+    visits: tuple[Visit, ...]
+
+
+def doctor_result(
+    name: str,
+    cases: Sequence[Case],
+    plays: Sequence[Play[Any, Any, Visit, Score | LeftOut]],
+    *,
+    names: Sequence[str] = METRICS,
+    seed: int = 0,
+) -> DoctorResult:
+    """Sums up the visits of a doctor.
+
+    Args:
+        name: the doctor's mind.
+        cases: all of them.
+        plays: the dialogues case by case, then the records that were read in one step.
+        names: of the metrics that are wanted.
+        seed: of the bootstrap.
+    """
+    dialogues, at_once = plays[: len(cases)], plays[len(cases) :]
+    visits = tuple(play.played for play in dialogues)
+    scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]
+    left_out = [play.scored for play in dialogues if isinstance(play.scored, LeftOut)]
+    answered = [play.scored for play in at_once if isinstance(play.scored, Score)]
+    return DoctorResult(
+        name=name,
+        summary=summarise(scores, names=names, left_out=left_out, seed=seed),
+        mcqe=_mean(answered, MCQE, seed),
+        mcqe_failed=len(at_once) - len(answered),
+        by_length=_by_length(scores, {visit.case: visit.turns for visit in visits}, seed),
+        by_turn=_actions_by_turn(visits),
+        by_source=_by_source(cases, [*scores, *answered], seed),
+        visits=visits,
+    )
+
+
+def _mean(scores: Iterable[Score], metric: str, seed: int) -> Estimate:
+    return estimate([score.values[metric] for score in scores if metric in score.values], seed=seed)
+
+
+def _by_length(scores: Iterable[Score], turns: Mapping[str, int], seed: int) -> dict[int, ByLength]:
+    groups: dict[int, list[Score]] = {}
+    for score in scores:
+        groups.setdefault(turns[str(score.id)], []).append(score)
+    return {
+        n: ByLength(diagnosis=_mean(group, "DIAGNOSIS", seed), coverage=_mean(group, "COVERAGE", seed))
+        for n, group in sorted(groups.items())
+    }
+
+
+def _actions_by_turn(visits: Iterable[Visit]) -> dict[int, dict[State, float]]:
+    """Returns percent of the visits that have such a turn, which did not fail; they sum to 100."""
+    counts: dict[int, Counter[State]] = {}
+    for visit in visits:
+        if visit.end is not End.FAILED:
+            for event in visit.trace:
+                if isinstance(event, Said) and event.who is Role.PATIENT and event.turn and event.state is not None:
+                    counts.setdefault(event.turn, Counter())[event.state] += 1
+    return {
+        turn: {state: 100 * count / states.total() for state, count in sorted(states.items())}
+        for turn, states in sorted(counts.items())
+    }
+
+
+def _by_source(cases: Sequence[Case], scores: Iterable[Score], seed: int) -> dict[str, BySource]:
+    source = {case.id: case.source for case in cases}
+    groups: dict[str, list[Score]] = {name: [] for name in source.values()}
+    for score in scores:
+        groups[source[str(score.id)]].append(score)
+    return {
+        name: BySource(diagnosis=_mean(group, "DIAGNOSIS", seed), mcqe=_mean(group, MCQE, seed))
+        for name, group in groups.items()
+    }

@@ -1,0 +1,91 @@
+"""Scores of dialogues: their means, what is left out and how doctors compare; as tables and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.metrics.comparison import MetricDifference
+from polyclinic.metrics.conversation import ConversationSummary
+from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import interval, mean_and_error, number, p_value, signed_interval, table
+
+_SHOWN = 8
+
+
+def summary_document(file: str, summary: ConversationSummary) -> dict[str, Any]:
+    """Returns what `--json` prints of the dialogues of one file."""
+    return {
+        "file": file,
+        "n": len(summary.scores),
+        "metrics": summary.metrics,
+        "second": summary.second,
+        "cases": [{"id": score.id, **score.values} for score in summary.scores],
+        "left_out": summary.left_out,
+        "unreadable": summary.unreadable,
+        "failed": summary.failed,
+    }
+
+
+def show_summary(screen: Console, name: str, summary: ConversationSummary) -> None:
+    """Prints the means of the dialogues of one file, and what is not scored."""
+    shown = table(name, ("metric", "mean ± se", "95 % interval", "n"))
+    for metric, estimate in summary.metrics.items():
+        turns = " turns" if metric == "AVG_LEN" else ""
+        shown.add_row(plain(metric), mean_and_error(estimate), interval(estimate), f"{estimate.n}{turns}")
+    shown.add_section()
+    for metric, estimate in summary.second.items():
+        shown.add_row(metric, mean_and_error(estimate), interval(estimate), str(estimate.n), style="dim")
+    screen.print(shown)
+    wholly = [problem for problem in summary.left_out if not problem.metrics]
+    n = len(summary.scores)
+    counts = f"{n} dialogue{'s' if n != 1 else ''}; {len(wholly)} left out, {summary.failed} of them failed; "
+    screen.print(Text(f"{counts}{summary.unreadable} diagnoses unreadable (counted as wrong)", style="bold"))
+    show_left_out(screen, summary.left_out)
+    screen.print()
+
+
+def show_side_by_side(screen: Console, summaries: Mapping[str, ConversationSummary]) -> None:
+    """Prints the means of several files beside one another."""
+    metrics = next(iter(summaries.values())).metrics
+    rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in metrics)
+    screen.print(table("side by side, mean ± se", ("metric", *summaries), rows))
+    screen.print()
+
+
+def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
+    """Prints what is not scored, and why."""
+    by_problem: dict[tuple[str, str], list[str]] = {}
+    for problem in left_out:
+        where = f"no {', '.join(problem.metrics)}" if problem.metrics else "left out"
+        by_problem.setdefault((where, problem.problem), []).append(str(problem.id))
+    for (where, text), ids in by_problem.items():
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        screen.print(
+            plain(f"  {len(ids)} {where}: {text}: {', '.join(ids[:_SHOWN])}{more}"), style="yellow", soft_wrap=True
+        )
+
+
+def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
+    """Prints the paired differences, a table for every two doctors."""
+    if not compared:
+        screen.print("No case stands in two of the files: nothing can be compared in pairs.")
+        return
+    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n")
+    for first, second in dict.fromkeys((c.first, c.second) for c in compared):
+        shown = table(f"{first} less {second}, on the cases of both", columns)
+        for c in compared:
+            if (c.first, c.second) == (first, second):
+                d = c.difference
+                figures = (number(d.mean, "+.2f"), signed_interval(d), p_value(d.p), p_value(c.p_holm), str(d.n))
+                shown.add_row(plain(c.metric), *figures)
+        screen.print(shown)
+        screen.print()
+    screen.print(
+        f"p: paired bootstrap, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
+        style="dim",
+    )

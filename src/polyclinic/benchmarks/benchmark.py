@@ -1,0 +1,125 @@
+"""What every evaluation is: items, who plays them, what a play is worth, and what all of it comes to.
+
+A room of `benchmarks` states these four once, as functions. The command line (`cli.evaluation`) holds the evaluation
+with them for several players beside one another; the tasks of Inspect (`evals`) are made of the same functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from polyclinic.files import write_text
+from polyclinic.tasks import AT_ONCE, run_all
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Item = TypeVar("Item")
+Who = TypeVar("Who")
+Played = TypeVar("Played")
+Scored = TypeVar("Scored")
+Summary = TypeVar("Summary")
+
+
+@dataclass(frozen=True)
+class Play(Generic[Item, Who, Played, Scored]):
+    """One item, who played it, what came of it, and what that is worth."""
+
+    item: Item
+    player: Who
+    played: Played
+    scored: Scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
+    """An evaluation.
+
+    Attributes:
+        items: what is put to every player.
+        play: puts an item to a player; that the player failed is part of what it returns, and not raised.
+        score: says what a play is worth, and may ask a judge.
+        summarise: sums up the plays of every player, in the order of the items.
+    """
+
+    items: Sequence[Item]
+    play: Callable[[Item, Who], Awaitable[Played]]
+    score: Callable[[Item, Who, Played], Awaitable[Scored]]
+    summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
+
+    async def hold(
+        self, players: Mapping[str, Who], *, advance: Callable[[], None] = lambda: None, at_once: int = AT_ONCE
+    ) -> Summary:
+        """Puts every item to every player, all at once.
+
+        Args:
+            players: by name.
+            advance: called when an item is played and scored.
+            at_once: how many plays run at a time.
+
+        Raises:
+            WrongKey: an endpoint wants another key.
+            BudgetSpent: the run has cost what it may cost.
+        """
+
+        async def one(player: Who, item: Item) -> Play[Item, Who, Played, Scored]:
+            played = await self.play(item, player)
+            play = Play(item, player, played, await self.score(item, player, played))
+            advance()
+            return play
+
+        makes = (partial(one, player, item) for player in players.values() for item in self.items)
+        plays, n = await run_all(makes, at_once=at_once), len(self.items)
+        return await self.summarise({name: plays[n * i : n * (i + 1)] for i, name in enumerate(players)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What a user gets of an evaluation.
+
+    Attributes:
+        document: what `--json` prints; the folder of `--out` holds it as well.
+        show: prints the tables.
+        document_file: the document's file in that folder.
+        files: the other files there: their texts, piece by piece, by name.
+        written: what stands in the folder, for telling it.
+        failed: how many visits failed.
+        n: of how many; 0 where failures are not judged by their share.
+    """
+
+    document: Mapping[str, Any]
+    show: Callable[[Console], None]
+    document_file: str = "summary.json"
+    files: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    written: str = "Traces and summary: {}"
+    failed: int = 0
+    n: int = 0
+
+    def write(self, folder: Path) -> None:
+        """Writes the document and the files.
+
+        Raises:
+            BadInput: the folder cannot be written to.
+        """
+        for name, pieces in self.files.items():
+            write_text(folder / name, "".join(pieces))
+        document = msgspec.json.format(msgspec.json.encode(self.document), indent=2).decode()
+        write_text(folder / self.document_file, document + "\n")
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Returns for each name a file's, without its ending: a mind's name may hold strokes and colons."""
+    given: dict[str, str] = {}
+    for name in names:
+        safe = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "doctor"
+        free = (one for one in chain([safe], (f"{safe}-{n}" for n in count(2))) if one not in given.values())
+        given[name] = next(free)
+    return given

@@ -1,0 +1,108 @@
+"""What came of the study of reliability, as tables, as a document, and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.reliability.attack import Attacked
+from polyclinic.benchmarks.reliability.evaluation import ReliabilityResult
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, table
+
+
+def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
+    """Returns what a user gets.
+
+    Args:
+        result: of the evaluation.
+        attacks: what came of the attack on the examiner.
+        about: how the evaluation was held.
+    """
+
+    def show(screen: Console) -> None:
+        _show_doctors(screen, result)
+        _show_attacks(screen, attacks, about["cases"])
+        told = f"patient: {about['patient']}; examiner: {about['examiner']}; {about['cases']} cases"
+        screen.print(f"{told}; seed: {about['seed']}")
+
+    # The visits are in the traces.
+    fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "visits"}
+    return Output(
+        document=msgspec.to_builtins({**about, **fields, "attack": attacks}),
+        show=show,
+        document_file="reliability.json",
+        files={
+            f"doctor-{number}.jsonl": (visit.trace.lines() for visit in visits)
+            for number, visits in enumerate(result.visits.values(), start=1)
+        },
+        written="Traces and result: {}",
+        failed=sum(one.failed for one in result.doctors),
+        n=sum(map(len, result.visits.values())),
+    )
+
+
+def _show_doctors(screen: Console, result: ReliabilityResult) -> None:
+    """Prints the table: a doctor a row, with intervals, and what is outside of the means beside."""
+    columns = ("doctor", "visits", "#QA", "Rel", "Con", "#Test", "Acc", "ordered", "false")
+    rows = (
+        (
+            plain(one.doctor),
+            str(one.visits),
+            str(one.qa),
+            _cell(one.relevance),
+            _cell(one.consistency),
+            str(one.tests),
+            _cell(one.accuracy),
+            str(one.ordered),
+            str(one.false),
+        )
+        for one in result.doctors
+    )
+    screen.print(table("reliability, % [95 % interval]", columns, rows))
+    if result.judge:
+        judged = f"judge: {result.judge}, version {result.judge_version}, prompts {result.prompts}"
+    else:
+        judged = "Rel and Con need a judge: --judge MODEL"
+    screen.print(plain(judged), style="dim")
+    for one in result.doctors:
+        lost = {"visits failed": one.failed} if one.failed else {}
+        lost |= {f"judgements {name}": n for name, n in {**one.unreadable, **one.unanswered}.items()}
+        if lost:
+            told = ", ".join(f"{n} {name}" for name, n in lost.items())
+            screen.print(plain(f"{one.doctor}, outside of the means: {told}"), style="yellow")
+    screen.print()
+
+
+def _cell(value: Estimate | None) -> str:
+    if value is None or value.mean is None:
+        return NOTHING
+    return f"{value.mean:.1f} [{value.low:.1f}, {value.high:.1f}] ({value.n})"
+
+
+def _show_attacks(screen: Console, attacks: Sequence[Attacked], cases: int) -> None:
+    """Prints, for each reader and language, how many requests disclosed something."""
+    if not attacks:
+        return
+    columns = ("reader", "language", "requests", "disclosed", "unread", "names dropped")
+    rows = (
+        (
+            plain(one.reader),
+            one.language,
+            str(one.requests),
+            str(one.disclosed),
+            str(sum(one.unread.values())),
+            f"{one.dropped:,}",
+        )
+        for one in attacks
+    )
+    screen.print(table(f"requests that fish, each against {cases} records", columns, rows, left=2))
+    for one in attacks:
+        for request, finding in one.examples:
+            screen.print(plain(f"disclosed to {one.reader}: {request!r}: {finding}"), style="red", soft_wrap=True)
+    screen.print()

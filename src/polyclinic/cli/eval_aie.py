@@ -1,0 +1,101 @@
+"""`polyclinic eval aie`: doctors question patients in turns, then choose a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.benchmarks.aie.distractors import with_questions
+from polyclinic.benchmarks.aie.evaluation import aie as aie_benchmark
+from polyclinic.benchmarks.aie.tables import aie_output
+from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
+from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
+from polyclinic.errors import UserError
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.metrics.own_metrics import choose_metrics
+
+
+async def aie(
+    *,
+    cases: CaseOptions,
+    doctor: Doctors,
+    metric: Metrics = None,
+    judge: Annotated[
+        str | None,
+        Parameter(
+            metavar="MODEL",
+            help="A model that compares every two doctors' dialogues, as a doctor and as a patient would.",
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        Several,
+        Parameter(
+            metavar="MIND=GROUP...",
+            help="A doctor's group, for correlations within and between groups; one for each doctor.",
+        ),
+    ] = None,
+    max_turns: Annotated[
+        int | None, POSITIVE, Parameter(help="How often the doctor may speak: 10 in Chinese, 15 in English by default.")
+    ] = None,
+    protocol: Annotated[
+        str, Parameter(help="'paper' insists on the paper's choices: its turns, and the patient saps:MODEL.")
+    ] = "ours",
+    run: RunOptions = RUN,
+) -> None:
+    """Holds AIE for every doctor, and prints how they did.
+
+    Raises:
+        UserError: an option, a file or a model cannot be used.
+        PlayFailure: more visits failed than may.
+    """
+    _check_protocol(protocol, cases.patient, max_turns)
+    each_once("doctor", doctor)
+    metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
+    if judges and len(doctor) == 1:
+        raise UserError("--judge compares doctors in pairs; name a second --doctor")
+    asked = with_questions(cases_of(cases), read_knowledge(), seed=run.seed)[: cases.limit]
+    async with open_players(doctor, cases, run, judges=judges) as opened:
+        benchmark = aie_benchmark(
+            asked,
+            max_turns=max_turns,
+            metrics=metrics,
+            judge=None if judge is None else opened.judge(judge),
+            groups=groups,
+            seed=run.seed,
+        )
+        result = await hold(benchmark, opened.minds, run)
+    finish(aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed), run, opened.session.ledger)
+
+
+def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:
+    if protocol not in ("ours", "paper"):
+        raise UserError(f"--protocol {protocol!r}; allowed: ours, paper")
+    if protocol == "paper" and not patient.startswith("saps:"):
+        raise UserError(
+            f"--protocol paper has the patient saps:MODEL, with the staged tracker; --patient is {patient!r}"
+        )
+    if protocol == "paper" and max_turns is not None:
+        raise UserError("--protocol paper has 10 turns in Chinese and 15 in English; leave out --max-turns")
+
+
+def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:
+    """Reads `MIND=GROUP`, once for each doctor.
+
+    Raises:
+        UserError: it is something else, names no doctor of the evaluation, or leaves one out.
+    """
+    if not given:
+        return None
+    groups = {}
+    for text in given:
+        mind, sign, name = text.rpartition("=")
+        if not sign or not name or mind not in doctors:
+            raise UserError(f"--group {text!r}; needs MIND=GROUP with a --doctor's mind: {', '.join(doctors)}")
+        groups[mind] = name
+    missing = [mind for mind in doctors if mind not in groups]
+    if missing:
+        raise UserError(f"--group is missing for {', '.join(missing)}; give one for each doctor, or none")
+    return groups

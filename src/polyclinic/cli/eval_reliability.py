@@ -1,0 +1,61 @@
+"""`polyclinic eval reliability`: how far patient and examiner can be relied on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.benchmarks.reliability.attack import Attacked
+from polyclinic.benchmarks.reliability.attack import attack as attack_examiner
+from polyclinic.benchmarks.reliability.evaluation import reliability as reliability_benchmark
+from polyclinic.benchmarks.reliability.tables import reliability_output
+from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
+from polyclinic.cli.options import RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
+from polyclinic.terminal.screen import progress
+from polyclinic.visits.consultation import MAX_TURNS
+
+
+async def reliability(
+    *,
+    cases: CaseOptions,
+    doctor: Doctors | None = None,
+    judge: Annotated[
+        str | None,
+        Parameter(
+            metavar="MODEL",
+            help="A model that judges relevance and consistency round by round; without one both are left out.",
+        ),
+    ] = None,
+    max_turns: MaxTurns = MAX_TURNS,
+    attack: Annotated[
+        bool, Parameter(negative="--no-attack", help="Put a hundred requests that fish to the examiner.")
+    ] = True,
+    run: RunOptions = RUN,
+) -> None:
+    """Holds the visits and the attack, and prints how patient and examiner did.
+
+    Raises:
+        UserError: an option, a file or a model cannot be used.
+        PlayFailure: more visits failed than may.
+    """
+    doctors, judges = doctor or ["rules"], judge_of(judge)
+    each_once("doctor", doctors)
+    asked = cases_of(cases)[: cases.limit]
+    async with open_players(doctors, cases, run, judges=judges, what="study") as opened:
+        benchmark = reliability_benchmark(
+            asked,
+            judge=None if judge is None else opened.judge(judge),
+            max_turns=max_turns,
+            temperature=run.models.temperature,
+            seed=run.seed,
+        )
+        result = await hold(benchmark, opened.minds, run, "consulting")
+        attacks: tuple[Attacked, ...] = ()
+        if attack:
+            minds = opened.minds[doctors[0]]
+            reader = minds.examiner("attack") if cases.examiner != "rules" else None
+            with progress("attacking", 200 if reader is None else 300, quiet=run.json) as advance:
+                attacks = await attack_examiner(asked, minds.examination_names, reader=reader, advance=advance)
+    about = {"cases": len(asked), "patient": cases.patient, "examiner": cases.examiner, "seed": run.seed}
+    finish(reliability_output(result, attacks, about), run, opened.session.ledger)

@@ -1,0 +1,137 @@
+"""What evaluations have in common on the command line: who plays is opened, how far it is is shown, results go out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from polyclinic.benchmarks.benchmark import Benchmark, Output
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.options import CaseOptions, RunOptions
+from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.files import make_folder
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.models.ledger import Ledger
+from polyclinic.players.minds import model_of
+from polyclinic.players.opening import Cast, OpenMinds, open_minds
+from polyclinic.terminal.screen import console, note, print_json, progress
+from polyclinic.terminal.usage import show_usage
+
+Who = TypeVar("Who")
+Summary = TypeVar("Summary")
+
+
+def cases_of(options: CaseOptions) -> list[Case]:
+    """Reads all cases of the file.
+
+    Raises:
+        BadInput: the file cannot be used.
+    """
+    return list(read_cases(shipped_path(options.cases), layout=options.layout))
+
+
+def judge_of(name: str | None) -> list[str]:
+    """Returns the models to open for a judge; none where there is none.
+
+    Raises:
+        UserError: it is no model.
+    """
+    if name is not None and model_of(name) is None:
+        raise UserError(f"--judge {name!r} is no model; a judge is one, such as direct/NAME")
+    return [] if name is None else [name]
+
+
+@contextmanager
+def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
+    """Makes the folder for the results, and says how to go on where the models have cost what they may.
+
+    Raises:
+        BadInput: the folder cannot be made.
+        BudgetSpent: so it is.
+    """
+    if run.out is not None:
+        make_folder(run.out)
+    try:
+        yield
+    except BudgetSpent as spent:
+        again = "the same command goes on from there" if run.journal else "with --journal FILE a run can go on"
+        raise BudgetSpent(f"{spent}; the {what} is not over, and {again}") from None
+
+
+@asynccontextmanager
+async def open_players(
+    doctors: Sequence[str],
+    options: CaseOptions,
+    run: RunOptions,
+    *,
+    director: str = "rules",
+    judges: Sequence[str] = (),
+    what: str = "evaluation",
+) -> AsyncIterator[OpenMinds]:
+    """Opens who plays the visits, as long as they are needed.
+
+    Args:
+        doctors: the minds of all of them, by name.
+        options: who plays beside them.
+        run: how the models are asked.
+        director: who chairs where several doctors discuss.
+        judges: further models to open.
+        what: is not over where the models have cost what they may.
+
+    Raises:
+        UserError: a mind, a model or a file cannot be used.
+        BudgetSpent: the models have cost what they may; says how to go on.
+    """
+    cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
+    with within_budget(run, what):
+        async with open_minds(
+            doctors,
+            cast,
+            run.models,
+            knowledge=read_knowledge(),
+            seed=run.seed,
+            journal=run.journal,
+            others=judges,
+        ) as opened:
+            yield opened
+
+
+async def hold(
+    benchmark: Benchmark[Any, Who, Any, Any, Summary],
+    players: Mapping[str, Who],
+    run: RunOptions,
+    what: str = "evaluating",
+) -> Summary:
+    """Holds the evaluation, and shows how far it is."""
+    with progress(what, len(benchmark.items) * len(players), quiet=run.json) as advance:
+        return await benchmark.hold(players, advance=advance)
+
+
+def finish(output: Output, run: RunOptions, ledger: Ledger, *, purposes: bool = True) -> None:
+    """Writes and prints what came of the evaluation, and what the models cost.
+
+    Args:
+        output: what came.
+        run: where it goes.
+        ledger: what the models cost.
+        purposes: the costs by role and purpose, else by role alone.
+
+    Raises:
+        PlayFailure: more visits failed than may.
+    """
+    if run.out is not None:
+        output.write(run.out)
+    if run.json:
+        print_json(output.document)
+    else:
+        output.show(console())
+        show_usage(console(sys.stderr), ledger, purposes=purposes)
+        if run.out is not None and output.written:
+            note(output.written.format(run.out))
+    if output.failed * 100 > run.max_failures * output.n:
+        allowed = f"--max-failures allows {run.max_failures:g} %"
+        raise PlayFailure(f"{output.failed} of {output.n} visits failed; {allowed}")

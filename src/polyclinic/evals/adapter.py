@@ -1,0 +1,107 @@
+"""Inspect's dataset, solver, scorer and task, each made of the functions that a benchmark states once."""
+
+# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
+# mypy: allow-subclassing-any, allow-untyped-decorators
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import Model as InspectModel
+from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.scorer import Metric, Score, Scorer, Target, mean, stderr
+from inspect_ai.solver import Generate, Solver, TaskState
+
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.errors import BadInput, EndpointError
+
+FAILURES = 0.05
+"""Share of samples without an endpoint's answer above which the evaluation has failed; all are run all the same."""
+
+VERSION = 1
+"""Results of one version can be compared; it changes with prompts, scores and what a patient says."""
+
+Item = TypeVar("Item")
+Who = TypeVar("Who")
+Played = TypeVar("Played")
+
+
+class Told(NamedTuple):
+    """What a play left: the completion, and why no endpoint answered; "" where one did."""
+
+    completion: str
+    failed: str = ""
+
+
+def solving(
+    items: Mapping[str, Item],
+    player: Callable[[InspectModel], Who],
+    play: Callable[[Item, Who, TaskState], Awaitable[Told]],
+) -> Solver:
+    """Returns what puts each sample's item to the model under test.
+
+    Args:
+        items: by the sample's id.
+        player: makes the player of a model, once for each: one solver may serve several.
+        play: puts an item to the player; writes messages and store of the sample.
+    """
+    made: dict[int, tuple[InspectModel, Who]] = {}
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        model = get_model()
+        if id(model) not in made:
+            made[id(model)] = model, player(model)
+        told = await play(items[str(state.sample_id)], made[id(model)][1], state)
+        if told.failed:
+            # Inspect counts it as an error of the sample, and tries it again as its options say.
+            raise EndpointError(told.failed)
+        state.output = ModelOutput.from_content(str(model), told.completion)
+        return state
+
+    return solve
+
+
+def scoring(read: Callable[[TaskState], Played], score: Callable[[str, Played, Target], Awaitable[Score]]) -> Scorer:
+    """Returns what scores each sample's play; a play that cannot be read has no score.
+
+    Args:
+        read: takes the play out of the sample's store.
+        score: says what it is worth, by the sample's id.
+    """
+
+    async def scored(state: TaskState, target: Target) -> Score:
+        try:
+            played = read(state)
+        except BadInput as problem:
+            return Score.unscored(reason="scoring_failed", explanation=str(problem))
+        return await score(str(state.sample_id), played, target)
+
+    return scored
+
+
+def averaged(names: Iterable[str]) -> dict[str, list[Metric]]:
+    """Returns the metrics of a scorer: of each value its mean and the standard error."""
+    return {name: [mean(), stderr()] for name in names}
+
+
+def task_of(samples: Iterable[Sample], location: str, *, name: str = "", version: int = VERSION, **parts: Any) -> Task:
+    """Returns a task.
+
+    Args:
+        samples: the dataset.
+        location: where it is read from.
+        name: of the dataset; by default its file's.
+        version: of what is asked and how it is scored.
+        parts: solver, scorer and setup.
+    """
+    return Task(
+        dataset=MemoryDataset(list(samples), name=name or shipped_path(location).stem, location=location),
+        fail_on_error=FAILURES,
+        continue_on_fail=True,
+        version=version,
+        **parts,
+    )

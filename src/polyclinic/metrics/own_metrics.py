@@ -1,0 +1,100 @@
+"""Which metrics of a consultation are wanted: all ten, some of them, and functions of the user's beside them.
+
+A user's metric is a function of a `Dialogue`, also an async one, that returns a number, or None where there is nothing
+to measure. What it raises leaves that dialogue out of that metric, and is counted.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import msgspec
+
+from polyclinic import doors
+from polyclinic.errors import UserError
+from polyclinic.metrics.conversation import METRICS, Score, score
+from polyclinic.metrics.dialogue import Dialogue, LeftOut
+
+_FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
+
+
+class Wanted(NamedTuple):
+    """The metrics that are wanted.
+
+    Attributes:
+        names: of all of them, in the order of the tables.
+        own: the user's, by name.
+    """
+
+    names: tuple[str, ...] = METRICS
+    own: Mapping[str, Callable[[Dialogue], Any]] = {}
+
+
+TEN = Wanted()
+
+
+def choose_metrics(names: Iterable[str]) -> Wanted:
+    """Returns the metrics of these names; all ten where none of them is named.
+
+    Args:
+        names: built-in ones, `path/to/file.py:function`, or entry points of the group `polyclinic.metrics`.
+
+    Raises:
+        UserError: there is no metric of a name, or what stands there cannot be one.
+    """
+    names = list(dict.fromkeys(names))
+    own = {name: _found(name) for name in names if name not in METRICS}
+    builtin = tuple(name for name in METRICS if name in names) or METRICS
+    return Wanted((*builtin, *own), own)
+
+
+def _found(name: str) -> Callable[[Dialogue], Any]:
+    metric = doors.find(name, "metrics")
+    if metric is None:
+        offered = "".join(f", {one}" for one in doors.offered("metrics"))
+        raise UserError(f"no metric {name!r}; there are {', '.join(METRICS)}{offered}, or path/to/file.py:function")
+    if not callable(metric) or isinstance(metric, type):
+        raise UserError(f"the metric {name!r} is no function but {type(metric).__name__}; {_FITS}")
+    try:
+        inspect.signature(metric).bind(None)
+    except (TypeError, ValueError):
+        takes = ", ".join(doors.parameters(metric)) or "nothing"
+        raise UserError(
+            f"the metric {name!r} takes {takes}; {_FITS}, and whatever else it takes has a default"
+        ) from None
+    return metric
+
+
+async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
+    """Scores one dialogue by the ten metrics, and by the user's own.
+
+    Raises:
+        UserError: a metric returned something that is no number.
+        MissingExtra: what cuts its language into words is not installed.
+    """
+    scored = score(dialogue)
+    values, left_out = dict(scored.values), list(scored.left_out)
+    for name, metric in wanted.own.items():
+        try:
+            value = metric(dialogue)
+            value = await value if inspect.isawaitable(value) else value
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}".removesuffix(": ")
+            left_out.append(LeftOut(dialogue.id, " ".join(problem.split()), (name,)))
+            continue
+        if value is None:
+            continue
+        if not isinstance(value, Real):
+            raise UserError(
+                f"the metric {name!r} returned {value!r:.60} on case {dialogue.id}; it returns a number, or None where "
+                "there is nothing to measure"
+            )
+        if math.isfinite(value):
+            values[name] = float(value)
+        else:
+            left_out.append(LeftOut(dialogue.id, f"the metric returned {value}", (name,)))
+    return msgspec.structs.replace(scored, values=values, left_out=tuple(left_out))
