@@ -1,5 +1,6 @@
 """Every way a file can be wrong has one clear line, and nothing is half-written."""
 
+import msgspec
 import pytest
 
 from polyclinic import files
@@ -71,3 +72,29 @@ def test_where_a_run_will_write_is_checked_first(tmp_path):
     assert "no folder" in problem(lambda: files.check_writable(tmp_path / "no" / "out", unlike=source))
     assert "directory" in problem(lambda: files.check_writable(tmp_path, unlike=source))
     assert "file that is read" in problem(lambda: files.check_writable(source, unlike=source))
+
+
+class Named(msgspec.Struct):
+    name: str
+
+
+def test_records_come_with_their_lines(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"name": "a"}\n\n{"name": "b"}\n', encoding="utf-8")
+    assert list(files.read_records(path, Named, "a name")) == [(1, Named("a")), (3, Named("b"))]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem", "field"),
+    [
+        ('{"name": 3}', "not a name: Expected `str`, got `int`", "$.name"),
+        ("{]", "not JSON .*; there is one object a line", ""),
+        ('{"x": ' + "[" * 100_000, "nested too deeply", ""),
+    ],
+)
+def test_what_is_no_record_says_why(tmp_path, line, problem, field):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"name": "a"}\n' + line, encoding="utf-8")
+    with pytest.raises(BadInput, match=problem) as raised:
+        list(files.read_records(path, Named, "a name"))
+    assert (raised.value.line, raised.value.field) == (2, field)

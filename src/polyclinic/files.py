@@ -10,8 +10,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from polyclinic.errors import BadInput
+
+T = TypeVar("T")
 
 MAX_RECORD_BYTES = 16 * 2**20
 """No case, trace line or array element is larger; what is, is a mistake, and would only exhaust memory."""
@@ -62,6 +67,31 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     if not found:
         raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
+
+
+def read_records(path: Path, kind: type[T], what: str) -> Iterator[tuple[int, T]]:
+    """Yields the JSON objects of a file, one a line, each with the number of its line.
+
+    Args:
+        path: the file.
+        kind: what a record is.
+        what: what an error calls it, such as "a judgement".
+
+    Raises:
+        BadInput: as `read_lines`; or a line is not JSON, or no such record.
+    """
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in read_lines(path):
+        try:
+            record = decoder.decode(line)
+        except msgspec.ValidationError as error:
+            problem, field = split_place(str(error))
+            raise BadInput(f"not {what}: {problem}", path=path, line=number, field=field) from None
+        except msgspec.DecodeError as error:
+            raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
+        except RecursionError:
+            raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
+        yield number, record
 
 
 def too_large() -> str:

@@ -84,7 +84,7 @@ def test_a_summary_counts_what_it_lacks():
         reply("A-A-A", "a cough", heard=State.AMBIGUOUS_INQUIRY, turn=1),
         reply("A-B", "what exactly?", heard=None, turn=1, case="b"),
     ]
-    summary = summarise_replies(replies, resamples=50)
+    summary = summarise_replies(replies)
     assert list(summary.metrics) == list(PATIENT_METRICS)
     assert list(summary.second) == list(PATIENT_SECOND)
     assert summary.without_answer == 1

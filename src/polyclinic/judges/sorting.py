@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import read_lines, split_place
+from polyclinic.files import read_records
 from polyclinic.judges.judging import Item, Judged, Judging, failures
 from polyclinic.models.model import Model
 
@@ -134,20 +134,18 @@ class Sorting(Generic[Item, Found, Word]):
         Raises:
             BadInput: the file cannot be read, a line is something else, or two lines are about the same.
         """
-        decoder = msgspec.json.Decoder(self.word)
         words: dict[tuple[str, str], Word] = {}
-        for number, line in read_lines(path):
-            try:
-                word = decoder.decode(line)
-            except (msgspec.MsgspecError, RecursionError) as error:
-                problem, place = split_place(str(error))
-                if place == f"$.{self.category}":
-                    problem += f"; the {self.category} is one of {', '.join(self.categories)}"
-                raise BadInput(f"not a {self.category}: {problem}", path=path, line=number, field=place) from None
-            first, second = (getattr(word, name) for name in self.names)
-            if (first, second) in words:
-                of = f"{self.names[0]} {first} of {self.names[1]} {second}"
-                problem = f"{of} has a {self.category} already; leave one line of them"
-                raise BadInput(problem, path=path, line=number)
-            words[first, second] = word
+        try:
+            for number, word in read_records(path, self.word, f"a {self.category}"):
+                first, second = (getattr(word, name) for name in self.names)
+                if (first, second) in words:
+                    of = f"{self.names[0]} {first} of {self.names[1]} {second}"
+                    problem = f"{of} has a {self.category} already; leave one line of them"
+                    raise BadInput(problem, path=path, line=number)
+                words[first, second] = word
+        except BadInput as error:
+            if error.field == f"$.{self.category}":
+                problem = f"{error.problem}; the {self.category} is one of {', '.join(self.categories)}"
+                raise BadInput(problem, path=path, line=error.line, field=error.field) from None
+            raise
         return words

@@ -13,7 +13,7 @@ import msgspec
 from polyclinic.events import State
 from polyclinic.language.words import distinct_2, length, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
-from polyclinic.statistics.uncertainty import RESAMPLES, Estimate, estimate, ratio, standard_error
+from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, standard_error
 
 METRICS = (
     "DIAGNOSIS",
@@ -165,12 +165,7 @@ def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
 
 
 def summarise(
-    scores: Sequence[Score],
-    *,
-    names: Sequence[str] = METRICS,
-    left_out: Sequence[LeftOut] = (),
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    scores: Sequence[Score], *, names: Sequence[str] = METRICS, left_out: Sequence[LeftOut] = (), seed: int = 0
 ) -> ConversationSummary:
     """Returns the means over dialogues with their errors and intervals.
 
@@ -181,19 +176,23 @@ def summarise(
         scores: of the dialogues.
         names: of the metrics that are wanted.
         left_out: records that could not be scored at all.
-        resamples: of the bootstrap.
         seed: of the bootstrap.
     """
 
-    def pooled(parts: list[float], wholes: list[int]) -> Estimate:
-        return ratio(parts, wholes, clusters=[score.id for score in scores], resamples=resamples, seed=seed)
+    def mean(name: str) -> Estimate:
+        having = [score for score in scores if name in score.values]
+        ids = [score.id for score in having]
+        return estimate([score.values[name] for score in having], clusters=ids, seed=seed)
 
-    metrics = {name: _estimate(scores, name, resamples, seed) for name in names}
+    def pooled(parts: list[float], wholes: list[int]) -> Estimate:
+        return ratio(parts, wholes, clusters=[score.id for score in scores], seed=seed)
+
+    metrics = {name: mean(name) for name in names}
     if "AVG_LEN" in metrics:
         lengths = [length for score in scores for length in score.lengths]
-        mean = pooled([sum(score.lengths) for score in scores], [len(score.lengths) for score in scores])
-        metrics["AVG_LEN"] = msgspec.structs.replace(mean, stderr=standard_error(lengths), n=len(lengths))
-    second = {SECOND[0]: _estimate(scores, SECOND[0], resamples, seed)} if "COVERAGE" in metrics else {}
+        pooled_length = pooled([sum(score.lengths) for score in scores], [len(score.lengths) for score in scores])
+        metrics["AVG_LEN"] = msgspec.structs.replace(pooled_length, stderr=standard_error(lengths), n=len(lengths))
+    second = {SECOND[0]: mean(SECOND[0])} if "COVERAGE" in metrics else {}
     for name, pooled_name in zip(_SHARES, SECOND[1:], strict=True):
         if name in metrics:
             shares = [score.counts[name] for score in scores]
@@ -206,14 +205,4 @@ def summarise(
         left_out=(*left_out, *problems),
         unreadable=sum(score.unreadable for score in scores),
         failed=sum(problem.failed for problem in left_out),
-    )
-
-
-def _estimate(scores: Sequence[Score], name: str, resamples: int, seed: int) -> Estimate:
-    having = [score for score in scores if name in score.values]
-    return estimate(
-        [score.values[name] for score in having],
-        clusters=[score.id for score in having],
-        resamples=resamples,
-        seed=seed,
     )

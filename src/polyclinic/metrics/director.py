@@ -6,40 +6,34 @@ A mean is over the grades that were given. `paper` counts a missing grade as 1, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.language.words import length
-from polyclinic.metrics.grades import LETTERS, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
+from polyclinic.metrics.grades import LETTERS, NO_GRADE, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import Agreement, agreement, weighted_kappa
 from polyclinic.statistics.correlation import spearman
-from polyclinic.statistics.uncertainty import RESAMPLES, estimate, share
+from polyclinic.statistics.uncertainty import Estimate, estimate, share
 
 Protocol = Literal["readable", "paper"]
+Key = TypeVar("Key")
+Pairs = Sequence[tuple[Judgement, Judgement]]
+RECORDED = "recorded"
+"""The judge of letters that were recorded elsewhere."""
 
 
-class AspectMean(msgspec.Struct, frozen=True, kw_only=True):
-    """One aspect over many reports.
+class AspectMean(Estimate, frozen=True, kw_only=True):
+    """The mean grade of one aspect over many reports, 1 to 4.
 
     Attributes:
-        mean: of the grades, 1 to 4; None where there is none.
-        stderr: its standard error; None below two cases.
-        low: lower end of its 95 % bootstrap interval.
-        high: its upper end.
-        n: how many grades the mean is over.
         unreadable: how many reports the judge was asked about and gave no grade.
     """
 
-    mean: float | None
-    stderr: float | None
-    low: float | None
-    high: float | None
-    n: int
     unreadable: int
 
 
@@ -113,20 +107,10 @@ class TwoJudges(msgspec.Struct, frozen=True, kw_only=True):
     ungraded: int
 
 
-def summarise(
-    judgements: Sequence[Judgement],
-    *,
-    protocol: Protocol = "readable",
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> GradeSummary:
-    """Returns the means with their errors; several judgements of one case are resampled together.
+def summarise(judgements: Sequence[Judgement], *, protocol: Protocol = "readable", seed: int = 0) -> GradeSummary:
+    """Returns the means of one judge's grades; several judgements of one case are resampled together.
 
-    Args:
-        judgements: one judge's.
-        protocol: `paper` counts what is unreadable as 1; it is counted as unreadable all the same.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+    `paper` counts what is unreadable as 1; it is counted as unreadable all the same.
     """
     came = [one for one in judgements if not one.failed]
     metrics, grades, lengths = {}, {}, {}
@@ -136,13 +120,11 @@ def summarise(
         counted = [(one.case, float(grade)) for one, grade in graded]
         if protocol == "paper":
             counted += [(one.case, float(Grade.D)) for one in asked if one.grades[aspect] is None]
-        mean = estimate([v for _, v in counted], clusters=[case for case, _ in counted], resamples=resamples, seed=seed)
+        mean = estimate([v for _, v in counted], clusters=[case for case, _ in counted], seed=seed)
         metrics[aspect] = AspectMean(**msgspec.structs.asdict(mean), unreadable=len(asked) - len(graded))
         counts = Counter(grade.name for _, grade in graded)
         grades[aspect] = {letter: counts[letter] for letter in LETTERS}
-        lengths[aspect] = spearman([[one.lengths.get(aspect) for one, _ in graded], [float(g) for _, g in graded]])[0][
-            1
-        ]
+        lengths[aspect] = spearman([[one.lengths.get(aspect) for one, _ in graded], [g for _, g in graded]])[0][1]
     failed = dict(Counter(one.failed for one in judgements if one.failed))
     return GradeSummary(metrics=metrics, grades=grades, length=lengths, failed=failed)
 
@@ -150,9 +132,7 @@ def summarise(
 def unreadable(judgements: Sequence[Judgement]) -> list[Unreadable]:
     """Returns every aspect that a judge was asked about and did not grade, with the reason."""
     return [
-        Unreadable(
-            case=one.case, doctor=one.doctor, aspect=aspect, problem=one.unreadable.get(aspect, why_no_grade(None))
-        )
+        Unreadable(case=one.case, doctor=one.doctor, aspect=aspect, problem=one.unreadable.get(aspect, NO_GRADE))
         for one in judgements
         for aspect, grade in one.grades.items()
         if grade is None
@@ -161,27 +141,22 @@ def unreadable(judgements: Sequence[Judgement]) -> list[Unreadable]:
 
 def by_doctor(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Returns the judgements of each doctor, in the order in which they first come."""
-    doctors: dict[str, list[Judgement]] = {}
-    for one in judgements:
-        doctors.setdefault(one.doctor, []).append(one)
-    return doctors
+    return _grouped(judgements, lambda one: one.doctor)
 
 
 def ties(judgements: Sequence[Judgement]) -> list[Ties]:
     """Returns how often every two doctors got the same grade on a case, by aspect."""
-    found = []
-    for (first, ours), (second, theirs) in combinations(by_doctor(judgements).items(), 2):
-        pairs = _paired(ours, theirs, same_doctor=False)
-        for aspect in Aspect:
-            both = [(a.grades.get(aspect), b.grades.get(aspect)) for a, b in pairs]
-            both = [(a, b) for a, b in both if a is not None and b is not None]
-            same = sum(a == b for a, b in both)
-            percent, low, high = share(same, len(both))
-            tied = Ties(
-                first=first, second=second, aspect=aspect, n=len(both), ties=same, percent=percent, low=low, high=high
-            )
-            found.append(tied)
-    return found
+    return [
+        _ties(first, second, aspect, _graded_by_both(_paired(ours, theirs, same_doctor=False), aspect))
+        for (first, ours), (second, theirs) in combinations(by_doctor(judgements).items(), 2)
+        for aspect in Aspect
+    ]
+
+
+def _ties(first: str, second: str, aspect: Aspect, grades: Sequence[tuple[Grade, Grade]]) -> Ties:
+    n, same = len(grades), sum(one == other for one, other in grades)
+    percent, low, high = share(same, n)
+    return Ties(first=first, second=second, aspect=aspect, n=n, ties=same, percent=percent, low=low, high=high)
 
 
 def compare_judges(first: Sequence[Judgement], second: Sequence[Judgement]) -> dict[Aspect, TwoJudges]:
@@ -202,37 +177,39 @@ def compare_judges(first: Sequence[Judgement], second: Sequence[Judgement]) -> d
     return {aspect: _two_judges(pairs, aspect) for aspect in Aspect}
 
 
-Pairs = Sequence[tuple[Judgement, Judgement]]
-
-
 def _two_judges(pairs: Pairs, aspect: Aspect) -> TwoJudges:
-    asked = [(a.grades[aspect], b.grades[aspect]) for a, b in pairs if aspect in a.grades and aspect in b.grades]
-    both = [(a, b) for a, b in asked if a is not None and b is not None]
+    asked = sum(aspect in a.grades and aspect in b.grades for a, b in pairs)
+    both = _graded_by_both(pairs, aspect)
     ours, theirs = [a for a, _ in both], [b for _, b in both]
     exact = agreement([a.name for a in ours], [b.name for b in theirs], labels=LETTERS)
     return TwoJudges(
         exact=exact,
         weighted_kappa=weighted_kappa(exact.confusion),
         within_one=100 * sum(abs(a - b) <= 1 for a, b in both) / len(both) if both else None,
-        spearman=spearman([list(map(float, ours)), list(map(float, theirs))])[0][1],
+        spearman=spearman([ours, theirs])[0][1],
         means=(sum(ours) / len(both), sum(theirs) / len(both)) if both else None,
-        ungraded=len(asked) - len(both),
+        ungraded=asked - len(both),
     )
 
 
+def _graded_by_both(pairs: Pairs, aspect: Aspect) -> list[tuple[Grade, Grade]]:
+    both = [(one.grades.get(aspect), other.grades.get(aspect)) for one, other in pairs]
+    return [(one, other) for one, other in both if one is not None and other is not None]
+
+
 def _paired(first: Sequence[Judgement], second: Sequence[Judgement], *, same_doctor: bool) -> Pairs:
-    def keyed(judgements: Sequence[Judgement]) -> Mapping[tuple[str, str], list[Judgement]]:
-        found: dict[tuple[str, str], list[Judgement]] = {}
-        for one in judgements:
-            found.setdefault((one.case, one.doctor if same_doctor else ""), []).append(one)
-        return found
+    def keyed(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[Judgement]]:
+        return _grouped(judgements, lambda one: (one.case, one.doctor if same_doctor else ""))
 
     others = keyed(second)
     return [pair for key, ours in keyed(first).items() for pair in zip(ours, others.get(key, []), strict=False)]
 
 
-RECORDED = "recorded"
-"""The judge of letters that were recorded elsewhere."""
+def _grouped(judgements: Sequence[Judgement], by: Callable[[Judgement], Key]) -> dict[Key, list[Judgement]]:
+    groups: dict[Key, list[Judgement]] = {}
+    for one in judgements:
+        groups.setdefault(by(one), []).append(one)
+    return groups
 
 
 def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import read_lines, split_place
+from polyclinic.files import read_records
 
 
 class Aspect(StrEnum):
@@ -38,6 +38,7 @@ class Grade(IntEnum):
     A = 4
 
 
+NO_GRADE = "no grade was given"
 LETTERS = tuple(grade.name for grade in sorted(Grade, reverse=True))
 
 
@@ -89,11 +90,10 @@ def grade_named(letter: object) -> Grade | None:
 def why_no_grade(letter: object) -> str:
     """Returns what is wrong with something that is no grade."""
     if letter is None or letter == "":
-        return "no grade was given"
+        return NO_GRADE
     return f"{str(letter)[:80]!r} is none of the grades: {' | '.join(LETTERS)}"
 
 
-_decoder = msgspec.json.Decoder(Judgement)
 _encoder = msgspec.json.Encoder()
 
 
@@ -109,19 +109,12 @@ def read_judgements(path: Path) -> list[Judgement]:
         BadInput: the file cannot be read, or a line is no judgement; says which, and what was allowed.
     """
     judgements = []
-    for number, line in read_lines(path):
-        try:
-            judgement = _decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            problem, field = split_place(str(error))
-            raise BadInput(f"not a judgement: {problem}", path=path, line=number, field=field) from None
-        for aspect in aspects_of(one_step=judgement.one_step):
-            if not judgement.failed and aspect not in judgement.grades:
-                problem = f"no grade on {aspect}; it is D=1 to A=4, or null where the judge gave none"
-                raise BadInput(problem, path=path, line=number, field="$.grades")
-        if len(judgement.grades) > len(aspects_of(one_step=judgement.one_step)) or (
-            judgement.failed and judgement.grades
-        ):
+    for number, judgement in read_records(path, Judgement, "a judgement"):
+        allowed = () if judgement.failed else aspects_of(one_step=judgement.one_step)
+        if missing := [aspect for aspect in allowed if aspect not in judgement.grades]:
+            problem = f"no grade on {missing[0]}; it is D=1 to A=4, or null where the judge gave none"
+            raise BadInput(problem, path=path, line=number, field="$.grades")
+        if len(judgement.grades) > len(allowed):
             problem = "grades where none can be: the judgement failed, or symptoms and examinations in one step"
             raise BadInput(problem, path=path, line=number, field="$.grades")
         judgements.append(judgement)

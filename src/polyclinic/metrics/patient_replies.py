@@ -15,7 +15,7 @@ from polyclinic.language.language import Language
 from polyclinic.language.words import rouge_1
 from polyclinic.metrics.keywords import says
 from polyclinic.statistics.agreement import Agreement, agreement
-from polyclinic.statistics.uncertainty import RESAMPLES, Estimate, estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate
 
 PATIENT_METRICS = ("ACCURACY", "PASSIVE", "CAUTIOUS", "HONEST", "FOCUS", "GUIDANCE")
 """The six, in percent; higher is better."""
@@ -101,14 +101,8 @@ def score_reply(reply: PatientReply) -> dict[str, float]:
     return values
 
 
-def summarise_replies(replies: Sequence[PatientReply], *, resamples: int = RESAMPLES, seed: int = 0) -> PatientSummary:
-    """Returns the six metrics over replies, by turn, and how the states were read; errors are over cases.
-
-    Args:
-        replies: the patient's.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-    """
+def summarise_replies(replies: Sequence[PatientReply], *, seed: int = 0) -> PatientSummary:
+    """Returns the six metrics over replies, by turn, and how the states were read; errors are over cases."""
     values = [score_reply(reply) for reply in replies]
 
     def mean(name: str, turn: int | None = None) -> Estimate:
@@ -117,7 +111,7 @@ def summarise_replies(replies: Sequence[PatientReply], *, resamples: int = RESAM
             for reply, value in zip(replies, values, strict=True)
             if name in value and turn in (None, reply.turn)
         ]
-        return estimate([v for _, v in having], clusters=[case for case, _ in having], resamples=resamples, seed=seed)
+        return estimate([v for _, v in having], clusters=[case for case, _ in having], seed=seed)
 
     turns = sorted({reply.turn for reply in replies})
     return PatientSummary(

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import read_lines, split_place
+from polyclinic.files import read_records
 
 _HEADINGS = {
     "diagnosis": ("诊断结果", "诊断结论", "初步诊断"),
@@ -81,9 +81,6 @@ class _PublishedReport(msgspec.Struct):
     treatment_choice: str | None = None
 
 
-_decoder = msgspec.json.Decoder(_PublishedReport)
-
-
 def read_recorded_reports(path: Path) -> list[RecordedReport]:
     """Reads the reports of a file in the layout `ai-hospital`, one doctor's, in file order.
 
@@ -95,41 +92,19 @@ def read_recorded_reports(path: Path) -> list[RecordedReport]:
     Raises:
         BadInput: the file cannot be read, a line is not JSON or in another layout, or a case stands in it twice.
     """
-    reports: list[RecordedReport] = []
-    lines: dict[str, int] = {}
-    for number, text in read_lines(path):
-        record = _decode(path, number, text)
+    reports: dict[str, RecordedReport] = {}
+    for number, record in read_records(path, _PublishedReport, "a recorded report in the layout ai-hospital"):
         id = str(record.patient_id)
-        if id in lines:
-            problem = f"case {id} stands in line {lines[id]} already; a file holds one report a case"
+        if id in reports:
+            problem = f"case {id} stands in line {reports[id].line} already; a file holds one report a case"
             raise BadInput(problem, path=path, line=number, field="$.patient_id")
-        lines[id] = number
-        reports.append(_report(record, id, number))
-    return reports
-
-
-def _decode(path: Path, number: int, text: str) -> _PublishedReport:
-    try:
-        return _decoder.decode(text)
-    except msgspec.ValidationError as error:
-        problem, field = split_place(str(error))
-        said = f"not a recorded report in the layout ai-hospital: {problem}"
-        raise BadInput(said, path=path, line=number, field=field) from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
-    except RecursionError:
-        raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
+        reports[id] = _report(record, id, number)
+    return list(reports.values())
 
 
 def _report(record: _PublishedReport, id: str, line: int) -> RecordedReport:
-    reference, answer = record.reference_diagnosis, record.doctor_diagnosis
-    given = split_sections(answer.diagnosis or "")
-    # Some doctors hand their sections in apart, as the reference does.
-    given = Sections(
-        diagnosis=given.diagnosis,
-        rationale=given.rationale or (answer.basis or "").strip(),
-        treatment=given.treatment or (answer.treatment or "").strip(),
-    )
+    reference, handed_in = record.reference_diagnosis, record.doctor_diagnosis
+    given = split_sections(handed_in.diagnosis or "")
     return RecordedReport(
         id=id,
         doctor=record.doctor_name,
@@ -138,7 +113,12 @@ def _report(record: _PublishedReport, id: str, line: int) -> RecordedReport:
             rationale=(reference.basis or "").strip(),
             treatment=(reference.treatment or "").strip(),
         ),
-        given=given,
+        # Some doctors hand their sections in apart, as the reference does.
+        given=Sections(
+            diagnosis=given.diagnosis,
+            rationale=given.rationale or (handed_in.basis or "").strip(),
+            treatment=given.treatment or (handed_in.treatment or "").strip(),
+        ),
         letters={
             "diagnosis": record.diagnosis_choice,
             "rationale": record.basis_choice,

@@ -104,13 +104,8 @@ def strengths(
     """Fits Bradley-Terry strengths, with intervals by resampling the cases.
 
     A tie is half a win for each. Each player also wins and loses `prior` times against a player of strength 0, so
-    that one who never lost stays finite; its pull fades as comparisons come.
-
-    Args:
-        comparisons: who won against whom; without a case, each stands for itself.
-        prior: above 0.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+    that one who never lost stays finite; its pull fades as comparisons come. A comparison without a case stands for
+    itself.
 
     Raises:
         ValueError: as `win_rates`; or the prior is not above 0.

@@ -1,6 +1,7 @@
 """How sure a number is: standard errors, bootstrap intervals, paired comparisons, corrections.
 
-Everything that is resampled is seeded and vectorised, and holds a bounded block of resamples at a time.
+Where several values come from one case, `clusters` says what each belongs to: cases are resampled, whole. `resamples`
+and `seed` are of the bootstrap, which is vectorised and holds a bounded block of resamples at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 RESAMPLES = 10_000
 _BLOCK = 2**20  # numbers held at a time
-_LEVEL = 95.0
+_ENDS = (2.5, 97.5)
 
 Numbers = NDArray[np.float64]
 
@@ -62,14 +63,7 @@ def estimate(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Estimate:
-    """Returns the mean with its standard error and bootstrap interval.
-
-    Args:
-        values: what was measured.
-        clusters: what each value belongs to, where several come from one case; cases are resampled, whole.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-    """
+    """Returns the mean with its standard error and bootstrap interval."""
     return ratio(values, [1.0] * len(values), clusters=clusters, resamples=resamples, seed=seed)
 
 
@@ -83,14 +77,8 @@ def ratio(
 ) -> Estimate:
     """Returns the pooled ratio, sum by sum, with its standard error (linearised) and bootstrap interval.
 
-    Where every denominator is 1 this is the mean, and the standard error the usual one with n - 1.
-
-    Args:
-        numerators: one a value.
-        denominators: one a value, not negative.
-        clusters: as in `estimate`; by default each value stands for itself.
-        resamples: of the bootstrap; those whose denominators are all 0 are left out.
-        seed: of the bootstrap.
+    Where every denominator is 1 this is the mean, and the standard error the usual one with n - 1. No denominator may
+    be negative; a resample in which all are 0 is left out.
     """
     n = len(numerators)
     above, below = _by_cluster(numerators, clusters), _by_cluster(denominators, clusters)
@@ -153,8 +141,7 @@ def _interval(above: Numbers, below: Numbers, resamples: int, seed: int) -> tupl
     for drawn in resampled(len(above), resamples, seed):
         wholes = below[drawn].sum(axis=1)
         means.append(above[drawn].sum(axis=1)[wholes > 0] / wholes[wholes > 0])
-    tail = (100 - _LEVEL) / 2
-    low, high = np.percentile(np.concatenate(means), [tail, 100 - tail])
+    low, high = np.percentile(np.concatenate(means), _ENDS)
     return float(low), float(high)
 
 
@@ -170,13 +157,6 @@ def paired_difference(
 
     p is that of the paired bootstrap: how often the mean of resampled differences, shifted so that there is none,
     is as far from zero as the one measured; never below 1 ÷ (resamples + 1).
-
-    Args:
-        first: one value a case.
-        second: the other's, in the same order.
-        clusters: as in `estimate`.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
 
     Raises:
         ValueError: the two are not of one length.
@@ -216,13 +196,13 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     return min(1.0, 2 * tail / (1 << n))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns Holm's (1979) adjusted p values, in the order that came."""
-    adjusted = [0.0] * len(p_values)
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Returns Holm's (1979) adjusted p values, in the order that came; where there was none is none."""
+    adjusted: list[float | None] = [None] * len(p_values)
+    tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     highest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
+    for rank, (p, index) in enumerate(tested):
+        adjusted[index] = highest = max(highest, min(1.0, (len(tested) - rank) * p))
     return adjusted
 
 

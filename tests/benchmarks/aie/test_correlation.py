@@ -26,7 +26,7 @@ def doctor(name, level):
         )
         for n, case in enumerate(CASES)
     ]
-    summary = summarise(scores, resamples=50)
+    summary = summarise(scores)
     mcqe = estimate([float(level)], resamples=50)
     unused = {"by_length": {}, "by_turn": {}, "by_source": {}, "visits": ()}
     return DoctorResult(name=name, summary=summary, mcqe=mcqe, mcqe_failed=0, **unused)

@@ -10,7 +10,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.events import Convened, End, Ended, Opened, Reported, Revealed, Trace
-from polyclinic.files import read_lines
+from polyclinic.files import read_records
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.dialogue import LeftOut, unusable_answer
 from polyclinic.metrics.disease_names import split_names
@@ -51,15 +51,11 @@ def detect_layout(path: Path) -> ReportLayout:
     Raises:
         BadInput: the file cannot be read, or its first record is in neither layout.
     """
-    number, line = next(iter(read_lines(path)))
-    try:
-        record = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
+    number, record = next(read_records(path, object, "a record"))
     keys = list(record) if isinstance(record, dict) else []
     if "event" in keys:
         return ReportLayout.POLYCLINIC
-    if "doctor_diagnosis" in keys or "reference_diagnosis" in keys:
+    if {"doctor_diagnosis", "reference_diagnosis"} & set(keys):
         return ReportLayout.AI_HOSPITAL
     came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
     raise BadInput(

@@ -1,6 +1,6 @@
 """Compares the diseases that a doctor names with those of the reference, as sets of ICD-10 codes (ai-hospital §3.2).
 
-The names are read out of a report (`disease_names`) or come typed, and are linked to codes (`icd_linking`). The paper
+The names are read out of a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper
 reports one precision, recall and F1, of which the last is the harmonic mean of the first two (58.97, 38.90, 46.88), so
 they are pooled over the cases and not means of them; here the pooled ones are the metrics and the means stand beside.
 """
@@ -8,13 +8,14 @@ they are pooled over the cases and not means of them; here the pooled ones are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.cases.report import Diagnosis
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.tables import category
-from polyclinic.statistics.uncertainty import RESAMPLES, Estimate, estimate, ratio
+from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
 METRICS = (
     "number",
@@ -26,8 +27,6 @@ METRICS = (
     "category_f1",
     "category_number",
 )
-
-Sets = Sequence[tuple[frozenset[str], frozenset[str]]]
 
 
 class NamedPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,14 +77,7 @@ def named(names: Iterable[str]) -> tuple[Diagnosis, ...]:
     return tuple(Diagnosis(name=name) for name in names)
 
 
-def score_names(
-    pairs: Sequence[NamedPair],
-    linker: Linker,
-    *,
-    known_codes: bool = False,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> IcdSummary:
+def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool = False, seed: int = 0) -> IcdSummary:
     """Links the names of every case and compares the sets of codes.
 
     Codes that a diagnosis already has are not used unless asked for: most doctors write none, those of the reference
@@ -95,8 +87,7 @@ def score_names(
         pairs: one a report.
         linker: links names, such as `Titles(entries).link_all`.
         known_codes: take a diagnosis' own code where it has one.
-        resamples: of the bootstrap, by case.
-        seed: of the bootstrap.
+        seed: of the bootstrap, by case.
     """
     links = linker([d.name for pair in pairs for d in (*pair.given, *pair.reference)])
 
@@ -112,28 +103,30 @@ def score_names(
     def count(diagnoses: Iterable[Diagnosis]) -> int:
         return len({link.name for diagnosis in diagnoses for link in links[diagnosis.name]})
 
-    whole = [(codes(pair.given), codes(pair.reference)) for pair in pairs]
-    categories = [(frozenset(map(category, g)), frozenset(map(category, r))) for g, r in whole]
-    ids = [pair.id for pair in pairs]
-
     def mean(values: Sequence[float]) -> Estimate:
-        return estimate(values, clusters=ids, resamples=resamples, seed=seed)
+        return estimate(values, clusters=[pair.id for pair in pairs], seed=seed)
 
-    def pooled(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
-        percent = [100 * value for value in numerators]
-        return ratio(percent, denominators, clusters=ids, resamples=resamples, seed=seed)
+    def pooled(parts: Sequence[float], wholes: Sequence[float]) -> Estimate:
+        return ratio([100 * part for part in parts], wholes, clusters=[pair.id for pair in pairs], seed=seed)
 
+    whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
+    categories = [sets.categories() for sets in whole]
     numbers = [count(pair.given) for pair in pairs]
-    metrics = {"number": mean(numbers), **_pooled(whole, "", pooled), **_pooled(categories, "category_", pooled)}
-    metrics["category_number"] = mean([len(given) for given, _ in categories])
+    metrics = {"number": mean(numbers), "category_number": mean([len(sets.given) for sets in categories])}
+    per_case = {}
+    for prefix, several in (("", whole), ("category_", categories)):
+        for name, wholes in _WHOLES.items():
+            shared = [len(sets.given & sets.reference) for sets in several]
+            metrics[prefix + name] = pooled(shared, [wholes(sets) for sets in several])
+            per_case[prefix + name] = mean([sets.percent_of(wholes) for sets in several])
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
         metrics={name: metrics[name] for name in METRICS},
-        per_case={**_per_case(whole, "", mean), **_per_case(categories, "category_", mean)},
+        per_case=per_case,
         reference_number=mean([count(pair.reference) for pair in pairs]),
         cases=tuple(
-            IcdCase(id=id, given=tuple(sorted(given)), reference=tuple(sorted(reference)))
-            for id, (given, reference) in zip(ids, whole, strict=True)
+            IcdCase(id=pair.id, given=tuple(sorted(sets.given)), reference=tuple(sorted(sets.reference)))
+            for pair, sets in zip(pairs, whole, strict=True)
         ),
         names=len(single),
         unlinked=sum(link.code is None for link in single.values()),
@@ -143,33 +136,22 @@ def score_names(
     )
 
 
-def _pooled(
-    sets: Sets, prefix: str, pooled: Callable[[Sequence[float], Sequence[float]], Estimate]
-) -> dict[str, Estimate]:
-    shared = [len(given & reference) for given, reference in sets]
-    given, reference = [len(given) for given, _ in sets], [len(reference) for _, reference in sets]
-    both = [g + r for g, r in zip(given, reference, strict=True)]
-    return {
-        f"{prefix}precision": pooled(shared, given),
-        f"{prefix}recall": pooled(shared, reference),
-        f"{prefix}f1": pooled([2 * s for s in shared], both),
-    }
+class _Sets(NamedTuple):
+    given: frozenset[str]
+    reference: frozenset[str]
+
+    def categories(self) -> _Sets:
+        return _Sets(frozenset(map(category, self.given)), frozenset(map(category, self.reference)))
+
+    def percent_of(self, whole: Callable[[_Sets], float]) -> float:
+        """Returns the share of what both have; two empty sets agree wholly, an empty one and another not at all."""
+        n = whole(self)
+        return 100 * len(self.given & self.reference) / n if n else 100.0 * (self.given == self.reference)
 
 
-def _per_case(sets: Sets, prefix: str, mean: Callable[[Sequence[float]], Estimate]) -> dict[str, Estimate]:
-    """Returns the means; two empty sets agree wholly, an empty one and another not at all."""
-    shared = [len(given & reference) for given, reference in sets]
-    shares: dict[str, list[float]] = {
-        "precision": [len(given) for given, _ in sets],
-        "recall": [len(reference) for _, reference in sets],
-        "f1": [(len(given) + len(reference)) / 2 for given, reference in sets],
-    }
-    return {
-        f"{prefix}{name}": mean(
-            [
-                100 * s / whole if whole else 100.0 * (given == reference)
-                for s, whole, (given, reference) in zip(shared, wholes, sets, strict=True)
-            ]
-        )
-        for name, wholes in shares.items()
-    }
+_WHOLES: dict[str, Callable[[_Sets], float]] = {
+    "precision": lambda sets: len(sets.given),
+    "recall": lambda sets: len(sets.reference),
+    "f1": lambda sets: (len(sets.given) + len(sets.reference)) / 2,
+}
+"""What the codes that both name are a share of."""
