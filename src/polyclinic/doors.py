@@ -51,9 +51,10 @@ def find(name: str, group: Group) -> object | None:
     if not found:
         return None
     try:
-        return found[0].load()
+        loaded: object = found[0].load()
     except Exception as error:
         raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {_in_short(error)}") from error
+    return loaded
 
 
 def offered(group: Group) -> tuple[str, ...]:
