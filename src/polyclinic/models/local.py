@@ -1,7 +1,7 @@
 """The local door: a small model in this process, offline. Real plumbing, not a clinician.
 
-It runs any GGUF file with llama.cpp, and holds it to the JSON Schema of a typed question while it writes: an answer
-whose strings and arrays have a greatest length is valid JSON, or it was cut off.
+It runs any GGUF file with llama.cpp, and holds it to the JSON Schema of a typed question while it writes, with a
+greatest length for every text and list: an answer is valid JSON, or it was cut off.
 """
 
 from __future__ import annotations
@@ -32,6 +32,15 @@ LARGEST_INTEGER = 2**53
 
 LONGEST = 512
 """Tokens of an answer, where the question says nothing else: a small model may never stop by itself."""
+
+MOST_TEXT, MOST_ITEM = 240, 80
+"""Characters of a text, and of one in a list."""
+
+MOST_ITEMS, MOST_OBJECTS = 4, 3
+"""Items of a list: of texts, and of objects."""
+
+STEPS = 20
+"""Into so many is the span divided of a number that has bounds."""
 
 
 class Local(Door):
@@ -142,11 +151,25 @@ def _grammar(schema: str) -> str:
     return str(xllamacpp.json_schema_to_grammar(msgspec.json.encode(compact).decode()))
 
 
-def _bounded(node: Any) -> Any:
-    """Returns the schema with bounds for every integer: a small model may never stop writing digits."""
+def _bounded(node: Any, longest: int = MOST_TEXT) -> Any:
+    """Returns the schema with a bound for every text, list and number: a small model may never stop by itself."""
     if isinstance(node, list):
-        return [_bounded(part) for part in node]
+        return [_bounded(part, longest) for part in node]
     if not isinstance(node, dict):
         return node
-    bounds = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER} if node.get("type") == "integer" else {}
-    return {**bounds, **{name: _bounded(part) for name, part in node.items()}}
+    kind, bounds = node.get("type"), {}
+    if kind == "string" and "pattern" not in node:
+        bounds = {"maxLength": min(longest, node.get("maxLength", longest))}
+        bounds["maxLength"] = max(bounds["maxLength"], node.get("minLength", 0))
+    elif kind == "array":
+        longest = MOST_ITEM
+        most = MOST_ITEMS if node.get("items", {}).get("type") != "object" else MOST_OBJECTS
+        bounds = {"maxItems": max(min(most, node.get("maxItems", most)), node.get("minItems", 0))}
+    elif kind == "integer":
+        bounds = {"minimum": max(-LARGEST_INTEGER, node.get("minimum", -LARGEST_INTEGER))}
+        bounds["maximum"] = min(LARGEST_INTEGER, node.get("maximum", LARGEST_INTEGER))
+    elif kind == "number" and {"minimum", "maximum"} <= node.keys():
+        # A grammar cannot hold a fraction between bounds.
+        low, high = node["minimum"], node["maximum"]
+        return {"enum": [round(low + (high - low) * step / STEPS, 6) for step in range(STEPS + 1)]}
+    return {**{name: _bounded(part, longest) for name, part in node.items()}, **bounds}

@@ -229,7 +229,7 @@ class Minds:
         model = self._opened(role, episode)
         if model is None or name.partition(":")[0] in _SAPS:
             return None
-        return ModelMind(model, name=name, temperature=self._temperature, short=name.partition("/")[0] == "local")
+        return ModelMind(model, name=name, temperature=self._temperature)
 
     def _saps(self, episode: str) -> Saps | None:
         """Returns the state-aware patient, or None where the patient is another."""
@@ -238,8 +238,7 @@ class Minds:
         model = self._opened(Role.PATIENT, episode)
         if model is None or tracker is None:
             return None
-        short = (model_of(name) or "").partition("/")[0] == "local"
-        return Saps(model, name=name, tracker=tracker, temperature=self._temperature, short=short)
+        return Saps(model, name=name, tracker=tracker, temperature=self._temperature)
 
     def _opened(self, role: Role, episode: str) -> Model | None:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""

@@ -7,19 +7,18 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
-from polyclinic.cases.report import Report
 from polyclinic.events import Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
 from polyclinic.players.language_model.staff import form, limit_told, nurse_messages, pharmacist_messages, plan_asked
-from polyclinic.players.player import Ask, Choice, Disputes, DoctorTurn, Facts, PatientTurn, Purpose, Request
+from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
@@ -30,73 +29,6 @@ from polyclinic.prompts import Prompts, read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
-_Say = Annotated[str, msgspec.Meta(max_length=240)]
-_Item = Annotated[str, msgspec.Meta(max_length=80)]
-_Items = Annotated[tuple[_Item, ...], msgspec.Meta(max_length=4)]
-
-
-class ShortDoctorTurn(msgspec.Struct, frozen=True):
-    """`DoctorTurn` with bounds."""
-
-    say: _Say
-    conclude: bool
-
-
-class ShortPatientTurn(msgspec.Struct, frozen=True):
-    """`PatientTurn` with bounds."""
-
-    say: _Say
-    to: Literal["doctor", "examiner"]
-    leave: bool
-
-
-class ShortDiagnosis(msgspec.Struct, frozen=True):
-    """`Diagnosis` with bounds."""
-
-    name: _Item
-
-
-class ShortReport(msgspec.Struct, frozen=True):
-    """`Report` with bounds."""
-
-    symptoms: _Items
-    examinations: _Items
-    diagnoses: Annotated[tuple[ShortDiagnosis, ...], msgspec.Meta(max_length=3)]
-    rationale: _Items
-    treatment: _Items
-
-
-class ShortRequest(msgspec.Struct, frozen=True):
-    """`Request` with bounds."""
-
-    items: _Items
-
-
-class ShortFacts(msgspec.Struct, frozen=True):
-    """`Facts` with bounds."""
-
-    symptoms: _Items
-    examinations: _Items
-    ask_patient: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=2)]
-    ask_examiner: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=1)]
-
-
-class ShortDisputes(msgspec.Struct, frozen=True):
-    """`Disputes` with bounds."""
-
-    points: Annotated[tuple[_Item, ...], msgspec.Meta(max_length=3)]
-
-
-_SHORT: dict[type[Any], type[Any]] = {
-    DoctorTurn: ShortDoctorTurn,
-    PatientTurn: ShortPatientTurn,
-    Report: ShortReport,
-    Request: ShortRequest,
-    Facts: ShortFacts,
-    Disputes: ShortDisputes,
-}
-"""Forms for a small model: without bounds on every text and list it may never stop by itself."""
-
 
 class ModelMind:
     """A mind for every role that asks a language model.
@@ -105,19 +37,11 @@ class ModelMind:
         model: any door.
         name: how the command line calls it.
         temperature: as `Model.ask`; None leaves it to the server.
-        short: asks for answers with bounds on every text and list.
     """
 
-    def __init__(self, model: Model, *, name: str, temperature: float | None = None, short: bool = False) -> None:
-        self._short = short
-        self._model = model
-        self._name = name
-        self._temperature = temperature
-
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-        return self._name
+    def __init__(self, model: Model, *, name: str, temperature: float | None = None) -> None:
+        self.name = name
+        self._model, self._temperature = model, temperature
 
     async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner | Director | Nurse | Pharmacist) -> object:
         """Asks the model for an answer of the type that is wanted.
@@ -147,10 +71,7 @@ class ModelMind:
             keys = tuple(ask.question.options)
             chosen = await self._model.ask(messages, answer=keys, temperature=self._temperature, purpose=ask.purpose)
             return Choice(chosen.value)
-        if isinstance(role, Nurse | Pharmacist):
-            wanted = form(ask.purpose, ask.among, short=self._short)
-        else:
-            wanted = _SHORT[ask.answer] if self._short else ask.answer
+        wanted = form(ask.purpose, ask.among) if ask.among else ask.answer
         reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -25,7 +25,6 @@ from polyclinic.language.stems import terms
 from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.language_model.mind import describe, finding_lines, history_lines, joined
 from polyclinic.players.language_model.passages import standing
-from polyclinic.players.language_model.saps_answers import SHORT, Held, HeldInWard, Spoken
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import voice_of
@@ -35,6 +34,27 @@ from polyclinic.prompts import Prompts, read_prompts
 PROMPTS = Path(__file__).with_suffix(".md")
 
 Tracker = Literal["staged", "parallel"]
+
+Passage = Annotated[str, msgspec.Meta(max_length=4000)]
+
+
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the patient's information holds of what the doctor asks for or advises, word for word."""
+
+    relevant: bool
+    texts: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
+
+
+class HeldInWard(Held, frozen=True, forbid_unknown_fields=True):
+    """The same, and which examinations the doctor wants done or read out."""
+
+    examinations: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
+
+
+class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The patient's reply."""
+
+    say: Annotated[str, msgspec.Meta(min_length=1, max_length=8000)]
 
 
 class Tracked(msgspec.Struct, frozen=True):
@@ -67,7 +87,6 @@ class Saps:
         tracker: "staged" or "parallel". Both give the same states with a model that answers the same question always
             in the same way; parallel trades up to four calls a turn that are not needed for one or two round trips.
         temperature: as `Model.ask`; None leaves it to the server.
-        short: asks for answers with bounds on every text and list.
     """
 
     def __init__(
@@ -77,15 +96,9 @@ class Saps:
         name: str,
         tracker: Tracker = "staged",
         temperature: float | None = None,
-        short: bool = False,
     ) -> None:
-        self._model, self._name, self._tracker = model, name, tracker
-        self._temperature, self._short = temperature, short
-
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-        return self._name
+        self.name = name
+        self._model, self._tracker, self._temperature = model, tracker, temperature
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
         """Opens, or replies to what the doctor last said.
@@ -141,8 +154,7 @@ class Saps:
         return await decide(look_up, role)
 
     async def _ask(self, messages: list[Message], answer: Any, purpose: str) -> Reply:
-        wanted = SHORT.get(answer, answer) if self._short else answer
-        return await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=purpose)
+        return await self._model.ask(messages, answer=answer, temperature=self._temperature, purpose=purpose)
 
     async def _reply(self, messages: list[Message]) -> str:
         reply = await self._ask(messages, Spoken, "reply")

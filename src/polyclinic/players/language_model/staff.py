@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,28 +19,20 @@ from polyclinic.prompts import read_prompts
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
-_LONGEST = 240
-"""Characters of a reason, where answers are bounded."""
-
 
 @functools.lru_cache(maxsize=256)
-def form(purpose: Purpose, among: tuple[str, ...], *, short: bool) -> Any:
+def form(purpose: Purpose, among: tuple[str, ...]) -> Any:
     """Returns the type of the answer that a model is held to: only what is there can be named in it.
 
     Args:
         purpose: triage or dispense.
         among: the departments, or the prescribed drugs.
-        short: every text and list has a greatest length.
     """
     name = Literal[among]  # type: ignore[valid-type]
-    text: Any = Annotated[str, msgspec.Meta(max_length=_LONGEST)] if short else str
     if purpose is Purpose.TRIAGE:
-        return msgspec.defstruct("Triage", [("department", name), ("acuity", Urgency), ("reason", text)], frozen=True)
-    withheld = msgspec.defstruct("Withheld", [("drug", name), ("reason", text)], frozen=True)
-    several: Any = tuple[withheld, ...]  # type: ignore[valid-type]
-    if short:
-        several = Annotated[several, msgspec.Meta(max_length=len(among))]
-    return msgspec.defstruct("Dispensing", [("withheld", several)], frozen=True)
+        return msgspec.defstruct("Sent", [("department", name), ("acuity", Urgency), ("reason", str)], frozen=True)
+    withheld = msgspec.defstruct("Kept", [("drug", name), ("reason", str)], frozen=True)
+    return msgspec.defstruct("Counter", [("withheld", tuple[withheld, ...])], frozen=True)  # type: ignore[valid-type]
 
 
 def nurse_messages(nurse: Nurse, presentation: str) -> list[Message]:
