@@ -14,7 +14,9 @@ from msgspec import Meta
 
 from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected, UserError
 from polyclinic.models import weights
+from polyclinic.models.local import MOST_ITEM, MOST_TEXT, _bounded
 from polyclinic.models.open import open_model
+from polyclinic.models.schema import form_of
 
 
 @pytest.fixture
@@ -111,6 +113,35 @@ def test_a_file_that_is_no_model(tmp_path, monkeypatch):
         open_model(f"local/{tmp_path / 'x.gguf'}")
     with pytest.raises(BadInput, match="no such file"):
         open_model("local/nowhere.gguf")
+
+
+class Choice(msgspec.Struct):
+    name: str
+
+
+class Long(msgspec.Struct):
+    say: Annotated[str, Meta(min_length=1, max_length=8000)]
+    few: Annotated[list[str], Meta(max_length=2)]
+    many: list[str]
+    wide: list[Choice]
+    code: Annotated[str, Meta(max_length=12)]
+    count: int
+    years: Annotated[int, Meta(ge=0, le=120)]
+    share: Annotated[float, Meta(ge=0, le=1)] | None
+
+
+def test_every_part_of_an_answer_has_a_greatest_length():
+    """Whoever asks states what is wanted; that a small model may never stop is the door's own knowledge."""
+    bounds = _bounded(form_of(Long).schema)["properties"]
+    assert bounds["say"] == {"type": "string", "minLength": 1, "maxLength": MOST_TEXT}
+    assert (bounds["few"]["maxItems"], bounds["many"]["maxItems"], bounds["wide"]["maxItems"]) == (2, 4, 3)
+    assert bounds["many"]["items"]["maxLength"] == MOST_ITEM
+    assert bounds["wide"]["items"]["properties"]["name"]["maxLength"] == MOST_ITEM
+    assert bounds["code"]["maxLength"] == 12
+    assert bounds["count"]["maximum"] == 2**53
+    assert (bounds["years"]["minimum"], bounds["years"]["maximum"]) == (0, 120)
+    shares = bounds["share"]["anyOf"][0]["enum"]
+    assert (shares[0], shares[1], shares[-1]) == (0, 0.05, 1)
 
 
 class Finding(msgspec.Struct):

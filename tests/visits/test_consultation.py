@@ -20,7 +20,7 @@ from polyclinic.players.player import (
     WrongAnswer,
 )
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.visits.consultation import consultation, one_step
 
 REPORT_GIVEN = Report(
@@ -39,7 +39,7 @@ class Puppet:
     name = "puppet"
 
     def __init__(self, script):
-        self.mind = Scripted(script)
+        self.mind = ScriptedMind(script)
         self.heard = []
 
     def observe(self, event):
@@ -51,7 +51,7 @@ class Puppet:
 
 def doctor(*turns, report=REPORT_GIVEN, max_turns=10):
     script = {"speak": turns, "report": [] if report is None else [report]}
-    return Doctor(Scripted(script), Presentation(complaint="cough"), max_turns=max_turns)
+    return Doctor(ScriptedMind(script), Presentation(complaint="cough"), max_turns=max_turns)
 
 
 def patient(*replies):
@@ -140,7 +140,7 @@ QUESTION = Question(id="q", stem="What is it?", options={"A": "Cold", "B": "Flu"
 @pytest.mark.parametrize(("given", "answer"), [({"answer": "B"}, "B"), ({"answer": None}, None)])
 async def test_a_question_is_put_in_place_of_the_report(given, answer):
     who = Doctor(
-        Scripted({"speak": [DoctorTurn("Bye.", conclude=True)], "choose": [given]}),
+        ScriptedMind({"speak": [DoctorTurn("Bye.", conclude=True)], "choose": [given]}),
         Presentation(complaint="cough"),
         max_turns=10,
     )
@@ -150,7 +150,7 @@ async def test_a_question_is_put_in_place_of_the_report(given, answer):
 
 
 async def test_an_option_that_does_not_exist_is_a_failure_and_no_answer():
-    who = Doctor(Scripted({"choose": [{"answer": "E"}]}), Presentation(complaint="cough"), max_turns=10)
+    who = Doctor(ScriptedMind({"choose": [{"answer": "E"}]}), Presentation(complaint="cough"), max_turns=10)
     came = await one_step(who, question=QUESTION)
     assert (came.end, came.answer) == (End.FAILED, None)
     assert came.trace.last(Failed).error == "WrongAnswer"
@@ -178,15 +178,15 @@ async def test_the_loop_ends_for_any_scripted_doctor(turns, reports, limit, orde
 
 
 async def test_scripts():
-    by_function = Scripted(lambda ask, role: f"asked to {ask.purpose}")
+    by_function = ScriptedMind(lambda ask, role: f"asked to {ask.purpose}")
     assert await by_function.answer(SPEAK, None) == DoctorTurn("asked to speak")
-    in_a_row = Scripted(["one", "two"])
+    in_a_row = ScriptedMind(["one", "two"])
     assert await in_a_row.answer(OPEN, None) == PatientTurn("one")
     assert await in_a_row.answer(SPEAK, None) == DoctorTurn("two")
     with pytest.raises(ScriptError, match="script of 2 answers is spent"):
         await in_a_row.answer(SPEAK, None)
     with pytest.raises(ScriptError, match="holds answers for speak only"):
-        await Scripted({"speak": []}).answer(REPORT, None)
+        await ScriptedMind({"speak": []}).answer(REPORT, None)
 
 
 def test_an_ask_checks_the_answer():

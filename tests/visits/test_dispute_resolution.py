@@ -24,7 +24,7 @@ from polyclinic.events import (
     Shared,
 )
 from polyclinic.players.player import PatientTurn, Purpose, Results
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.visits.dispute_resolution import Attending, dispute_resolution
 
 CBC = Finding(examination="blood count", item="hemoglobin", value=9.1, unit="g/dL")
@@ -45,7 +45,7 @@ class Puppet:
     """A player without a role of its own. It notes what it had heard each time that it was asked."""
 
     def __init__(self, script, name="puppet"):
-        self.mind = Scripted(script, name=name)
+        self.mind = ScriptedMind(script, name=name)
         self.name = name
         self.heard = []
         self.asked = []

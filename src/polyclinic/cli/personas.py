@@ -33,7 +33,7 @@ from polyclinic.models.session import open_session
 from polyclinic.players.language_model.personas import persona_by_model, persona_from_templates
 from polyclinic.players.minds import model_of
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.seeds import derive
 from polyclinic.tasks import run_all
 from polyclinic.terminal.screen import console, note, plain
@@ -106,7 +106,7 @@ async def _persona(
 ) -> Persona | str:
     """Returns the persona of a case, or why it has none."""
     # The role knows what a patient may know, and cuts what it may not say.
-    patient = Patient(Scripted([]), case.record, withheld=truth_terms(case))
+    patient = Patient(ScriptedMind([]), case.record, withheld=truth_terms(case))
     rng = derive(seed, case.id, "persona")
     try:
         if model is None:

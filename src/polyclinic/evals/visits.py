@@ -29,7 +29,7 @@ from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Repor
 from polyclinic.judges.director import sections_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import information_of, unusable_answer
-from polyclinic.players.minds import Minds, model_of, read_script
+from polyclinic.players.minds import Minds, check_mind, model_of
 from polyclinic.visits.visit import Visit, revisit
 
 TRACE = "trace"
@@ -161,7 +161,7 @@ def _check(patient: str, max_turns: int | None) -> None:
         raise BadInput(f"max_turns={max_turns}; the doctor needs 1 or more")
     model = model_of(patient)
     if model is None:
-        read_script(Role.PATIENT, patient)
+        check_mind(Role.PATIENT, patient)
     elif model.partition("/")[0] == "local":
         raise UnknownMind(f"patient={patient}: Inspect cannot open {model}; serve it, and give direct/NAME")
 

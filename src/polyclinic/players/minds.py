@@ -1,25 +1,28 @@
 """Minds by the names that the command line gives them.
 
-| name                  | plays                     | what it is                                              |
-|-----------------------|---------------------------|---------------------------------------------------------|
-| `rules`               | everybody                 | built in, no model, deterministic                       |
-| `scripted:FILE`       | all but the examiner      | answers from a JSON file: a list, or a list a purpose   |
-| a model's name        | everybody                 | a language model: `local`, `direct/NAME`, `openai/NAME` |
-| `saps:MODEL`          | patient                   | the state-aware patient on a model                      |
-| `saps-parallel:MODEL` | patient                   | the same, its tracker's questions asked at once         |
-| `human`               | nurse                     | a person at the terminal                                |
+| name                  | plays               | what it is                                                     |
+|-----------------------|---------------------|----------------------------------------------------------------|
+| `rules`               | everybody           | built in, no model, deterministic                              |
+| `scripted:FILE`       | all but the examiner| answers from a JSON file: a list, or a list a purpose          |
+| a model's name        | everybody           | a language model: `local`, `direct/NAME`, `openai/NAME`        |
+| `saps:MODEL`          | patient             | the state-aware patient on a model                             |
+| `saps-parallel:MODEL` | patient             | the same, its tracker's questions asked at once                |
+| `human`               | nurse               | a person at the terminal                                       |
+| `FILE.py:NAME`        | everybody           | a mind of one's own, see `own_mind`                            |
+| an entry point's name | everybody           | the same, from an installed package (group `polyclinic.minds`) |
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from polyclinic import doors
 from polyclinic.errors import BadInput, UnknownMind
 from polyclinic.events import Role
 from polyclinic.files import check_file, decode
@@ -32,6 +35,7 @@ from polyclinic.models.model import Model
 from polyclinic.players.human_nurse import HumanNurse
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
+from polyclinic.players.own_mind import OwnMind, maker_of
 from polyclinic.players.player import Mind
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
@@ -45,7 +49,7 @@ from polyclinic.players.rules.examiner import RulesExaminer
 from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import Script, Scripted
+from polyclinic.players.scripted import Script, ScriptedMind
 from polyclinic.seeds import derive
 
 _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
@@ -57,13 +61,9 @@ SOMETHING_ELSE = 2
 knows eight, 4 % where it knows fifty. Who knows more meets less that is unknown."""
 
 
-HUMAN = "human"
-"""Who plays where a person does, at the terminal."""
-
-
 def is_model(name: str) -> bool:
     """Whether a mind's name is the name of a language model."""
-    return name.partition("/")[0] == "local" or "/" in name.partition(":")[0]
+    return name.partition("/")[0] == "local" or ("/" in name.partition(":")[0] and not doors.names_file(name))
 
 
 def model_of(name: str) -> str | None:
@@ -88,13 +88,31 @@ class Seat(NamedTuple):
 ALONE = Seat()
 
 
+class _Part(NamedTuple):
+    """A role in one visit.
+
+    Attributes:
+        role: who is played.
+        case: names the visit.
+        episode: names the part of the run that it is, for a journal.
+        seat: of the doctor.
+        department: of the doctor.
+    """
+
+    role: Role
+    case: str
+    episode: str
+    seat: Seat = ALONE
+    department: str = ""
+
+
 class Minds:
     """Makes a mind for each role of each visit; what is heavy (tables, scripts, models) is made once.
 
     Args:
-        doctor: the doctor's mind, by name; or a script for it (see `Scripted`).
+        doctor: the doctor's mind, by name; or a script for it (see `ScriptedMind`), or a class or object (`own_mind`).
         patient: the patient's, likewise.
-        examiner: the examiner's, by name.
+        examiner: the examiner's, likewise, but no script.
         director: the director's, who chairs where several doctors discuss, like the doctor's.
         nurse: the nurse's, like the doctor's.
         pharmacist: the pharmacist's, likewise.
@@ -113,12 +131,12 @@ class Minds:
     def __init__(
         self,
         *,
-        doctor: str | Script = "rules",
-        patient: str | Script = "rules",
-        examiner: str = "rules",
-        director: str | Script = "rules",
-        nurse: str | Script = "rules",
-        pharmacist: str | Script = "rules",
+        doctor: str | Script | Mind[Doctor] = "rules",
+        patient: str | Script | Mind[Patient] = "rules",
+        examiner: str | Mind[Examiner] = "rules",
+        director: str | Script | Mind[Director] = "rules",
+        nurse: str | Script | Mind[Nurse] = "rules",
+        pharmacist: str | Script | Mind[Pharmacist] = "rules",
         knowledge: Knowledge,
         seed: int,
         models: Mapping[str, Model] | None = None,
@@ -127,7 +145,10 @@ class Minds:
         temperature: float | None = None,
     ) -> None:
         self.seed = seed
-        minds: dict[Role, str | Script] = {
+        self._models = dict(models or {})
+        self._journal, self._temperature = journal, temperature
+        self._ledgers = () if ledger is None else (ledger,)
+        players = {
             Role.DOCTOR: doctor,
             Role.PATIENT: patient,
             Role.EXAMINER: examiner,
@@ -135,19 +156,13 @@ class Minds:
             Role.NURSE: nurse,
             Role.PHARMACIST: pharmacist,
         }
-        self.names = {role: mind if isinstance(mind, str) else "scripted" for role, mind in minds.items()}
-        self._models = dict(models or {})
-        self._journal, self._temperature = journal, temperature
-        self._ledgers = () if ledger is None else (ledger,)
-        self._scripts = {
-            role: self._script(role, mind) if isinstance(mind, str) else mind for role, mind in minds.items()
-        }
+        self.names = {role: _name_of(player) for role, player in players.items()}
+        self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._reader, self.examination_names = _tables(knowledge)
         self._readers: dict[str, Reader] = {}
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
         # It remembers nothing of a patient, so one is enough for all; who needs none does not wait for its tables.
         self._rules_nurse = functools.cache(lambda: RulesNurse(self._reader))
-        self._human_nurse = functools.cache(HumanNurse)
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
         """Returns a mind for the doctor who sees this case; alone, or in a seat of a team.
@@ -157,37 +172,28 @@ class Minds:
             seat: which doctor of a team.
             department: whose doctor; a doctor with rules then knows the diseases of this department alone.
         """
-        episode = self._episode(case, seat)
-        mind = self._model(Role.DOCTOR, episode) or self._scripted(Role.DOCTOR)
-        return mind or RulesDoctor(self.reader(department))
+        return self._make(_Part(Role.DOCTOR, case, self._episode(case, seat), seat, department))
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
-        episode = self._episode(case, seat)
-        rng = derive(self.seed, case, Role.PATIENT, *([seat.number] if seat.number else []))
-        rules = RulesPatient(self._reader.lexicons, self.examination_names, rng)
-        return self._model(Role.PATIENT, episode) or self._saps(episode) or self._scripted(Role.PATIENT) or rules
+        return self._make(_Part(Role.PATIENT, case, self._episode(case, seat), seat))
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
-        return self._model(Role.EXAMINER, self._episode(case, seat)) or RulesExaminer()
+        return self._make(_Part(Role.EXAMINER, case, self._episode(case, seat), seat))
 
     def director(self, case: str, *, team: str) -> Mind[Director]:
         """Returns a mind for the director of the discussion of this case by a team."""
         episode = f"{self.names[Role.DIRECTOR]} {case}/director of {team}"
-        return self._model(Role.DIRECTOR, episode) or self._scripted(Role.DIRECTOR) or RulesDirector(self._reader)
+        return self._make(_Part(Role.DIRECTOR, case, episode))
 
     def nurse(self, case: str) -> Mind[Nurse]:
         """Returns a mind for the nurse who receives the patient of this case."""
-        episode = self._staff_episode(case, Role.NURSE)
-        if self.names[Role.NURSE] == HUMAN:
-            return self._human_nurse()
-        return self._model(Role.NURSE, episode) or self._scripted(Role.NURSE) or self._rules_nurse()
+        return self._make(_Part(Role.NURSE, case, self._staff_episode(case, Role.NURSE)))
 
     def pharmacist(self, case: str) -> Mind[Pharmacist]:
         """Returns a mind for the pharmacist to whom the patient of this case brings a prescription."""
-        episode = self._staff_episode(case, Role.PHARMACIST)
-        return self._model(Role.PHARMACIST, episode) or self._scripted(Role.PHARMACIST) or RulesPharmacist()
+        return self._make(_Part(Role.PHARMACIST, case, self._staff_episode(case, Role.PHARMACIST)))
 
     def reader(self, department: str = "") -> Reader:
         """Returns the reader of the whole knowledge, or of one department's where it has diseases; made once."""
@@ -219,42 +225,98 @@ class Minds:
         alone = f"{self.names[Role.DOCTOR]} {case}"
         return f"{alone}/doctor {seat.number} of {seat.team}" if seat.number else alone
 
-    def _scripted(self, role: Role) -> Scripted | None:
-        script = self._scripts[role]
-        return None if script is None else Scripted(script, name=self.names[role])
+    def _make(self, part: _Part) -> Mind[Any]:
+        return self._makers[part.role](self, part)
 
-    def _model(self, role: Role, episode: str) -> ModelMind | None:
-        """Returns the mind of a role that is a language model itself, or None."""
-        name = self.names[role]
-        model = self._opened(role, episode)
-        if model is None or name.partition(":")[0] in _SAPS:
-            return None
-        return ModelMind(model, name=name, temperature=self._temperature)
-
-    def _saps(self, episode: str) -> Saps | None:
-        """Returns the state-aware patient, or None where the patient is another."""
-        name = self.names[Role.PATIENT]
-        tracker = _SAPS.get(name.partition(":")[0])
-        model = self._opened(Role.PATIENT, episode)
-        if model is None or tracker is None:
-            return None
-        return Saps(model, name=name, tracker=tracker, temperature=self._temperature)
-
-    def _opened(self, role: Role, episode: str) -> Model | None:
+    def _model(self, part: _Part) -> Model:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
-        model = self._models.get(model_of(self.names[role]) or "")
-        if model is None:
-            return None
+        model = self._models[model_of(self.names[part.role]) or ""]
         if self._journal is not None:
-            model = self._journal.wrap(model, episode=episode)
+            model = self._journal.wrap(model, episode=part.episode)
         for ledger in self._ledgers:
-            model = ledger.meter(model, role)
+            model = ledger.meter(model, part.role)
         return model
 
-    def _script(self, role: Role, name: str) -> Script | None:
-        """Returns the script of a scripted mind, or None for `rules` and for what a model plays."""
-        plays = role is Role.PATIENT or name.partition(":")[0] not in _SAPS
-        return None if plays and model_of(name) in self._models else read_script(role, name)
+
+_Maker = Callable[[Minds, _Part], Mind[Any]]
+
+
+def _draws(minds: Minds, part: _Part) -> Any:
+    """Returns the generator of whoever plays a part."""
+    return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
+
+
+_RULES: dict[Role, _Maker] = {
+    Role.DOCTOR: lambda minds, part: RulesDoctor(minds.reader(part.department)),
+    Role.PATIENT: lambda minds, part: RulesPatient(
+        minds.reader().lexicons, minds.examination_names, _draws(minds, part)
+    ),
+    Role.EXAMINER: lambda *_: RulesExaminer(),
+    Role.DIRECTOR: lambda minds, _: RulesDirector(minds.reader()),
+    Role.NURSE: lambda minds, _: minds._rules_nurse(),
+    Role.PHARMACIST: lambda *_: RulesPharmacist(),
+}
+
+
+def _name_of(player: object) -> str:
+    if isinstance(player, str):
+        return player
+    return str(getattr(player, "name", "")) or getattr(player, "__name__", "own") if _is_own(player) else "scripted"
+
+
+def _is_own(player: object) -> bool:
+    return hasattr(player, "answer")
+
+
+def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
+    """Returns what makes the minds of a role.
+
+    Raises:
+        UnknownMind: nobody of that name can play it; a model's name where the model was not opened.
+        BadInput: a script cannot be read.
+    """
+    if not isinstance(player, str):
+        return _own(player, _name_of(player)) if _is_own(player) else lambda *_: ScriptedMind(player)
+    kind, _, rest = player.partition(":")
+    saps = _SAPS.get(kind) if role is Role.PATIENT else None
+    if model_of(player) in models and (saps is not None or kind not in _SAPS):
+        if saps is None:
+            return lambda minds, part: ModelMind(minds._model(part), name=player, temperature=minds._temperature)
+        return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
+    if player == "rules":
+        return _RULES[role]
+    if player == "human" and role is Role.NURSE:
+        human = HumanNurse()
+        return lambda *_: human
+    if kind == "scripted" and role is not Role.EXAMINER:
+        if not rest:
+            raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
+        script = read_script(Path(rest))
+        return lambda *_: ScriptedMind(script, name=player)
+    if (thing := doors.find(player, "minds")) is not None:
+        return _own(thing, player)
+    names = {"rules": True, "scripted:FILE": role is not Role.EXAMINER, "human": role is Role.NURSE}
+    names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
+    allowed = ", ".join(name for name, plays in names.items() if plays)
+    own = ", ".join(("FILE.py:NAME", *doors.offered("minds")))
+    raise UnknownMind(
+        f"no mind {player!r} can play the {role}; allowed: {allowed}, or a model: {_MODELS}; or one of your own: {own}"
+    )
+
+
+def _own(thing: object, name: str) -> _Maker:
+    make = maker_of(thing, name)
+    return lambda minds, part: OwnMind(make, name=name, seed=_draws(minds, part).getrandbits(32))
+
+
+def check_mind(role: Role, name: str) -> None:
+    """Checks that a mind that needs no model can play a role.
+
+    Raises:
+        UnknownMind: it cannot.
+        BadInput: its file cannot be read.
+    """
+    _maker(role, name, {})
 
 
 def _reader_of(knowledge: Knowledge) -> Reader:
@@ -267,31 +329,20 @@ def _tables(knowledge: Knowledge) -> tuple[Reader, Names]:
     return _reader_of(knowledge), Names(knowledge)
 
 
-def read_script(role: Role, name: str) -> Script | None:
-    """Returns the script of a scripted mind, or None for `rules`.
+def read_script(path: Path) -> Script:
+    """Reads a script from a JSON file.
 
     Raises:
-        UnknownMind: the name is neither; a model's name comes here only where it was not opened.
-        BadInput: the script cannot be read.
+        BadInput: it cannot be read, or holds something else.
     """
-    kind, _, file = name.partition(":")
-    if (kind == "rules" and not file) or (name == HUMAN and role is Role.NURSE):
-        return None
-    if kind != "scripted" or role is Role.EXAMINER:
-        allowed = "rules" if role is Role.EXAMINER else "rules, scripted:FILE"
-        allowed += ", saps:MODEL, saps-parallel:MODEL" if role is Role.PATIENT else ""
-        allowed += ", human" if role is Role.NURSE else ""
-        raise UnknownMind(f"no mind {name!r} can play the {role}; allowed: {allowed}, or a model: {_MODELS}")
-    if not file:
-        raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
-    path = Path(file)
     check_file(path)
     problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
     try:
-        script: Any = msgspec.json.decode(decode(path.read_bytes(), path=path))
+        script: Script = msgspec.json.decode(
+            decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]]
+        )
+    except msgspec.ValidationError:
+        raise BadInput(problem, path=path) from None
     except msgspec.DecodeError as error:
         raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None
-    lists = script.values() if isinstance(script, dict) else [script]
-    if not isinstance(script, dict | list) or not all(isinstance(answers, list) for answers in lists):
-        raise BadInput(problem, path=path)
     return script

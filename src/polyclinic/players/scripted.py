@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polyclinic.errors import ScriptError
-from polyclinic.players.player import Ask, DoctorTurn, PatientTurn, Purpose
+from polyclinic.players.own_mind import turn_of
+from polyclinic.players.player import Ask
 
 Script = Iterable[object] | Mapping[str, Iterable[object]] | Callable[[Ask[Any], Any], object]
 
 
-class Scripted:
+class ScriptedMind:
     """Answers what its script says.
 
     Args:
@@ -21,19 +23,14 @@ class Scripted:
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
-        self._name = name
+        self.name = name
         self._function = script if callable(script) else None
         self._answers: dict[str, list[object]] = {}
         if isinstance(script, Mapping):
             self._answers = {str(purpose): list(answers) for purpose, answers in script.items()}
         elif not callable(script):
             self._answers = {"": list(script)}
-        self._asked: dict[str, int] = {}
-
-    @property
-    def name(self) -> str:
-        """How it is called in traces."""
-        return self._name
+        self._asked: Counter[str] = Counter()
 
     async def answer(self, ask: Ask[Any], role: object) -> object:
         """Answers the next thing of the script.
@@ -42,22 +39,14 @@ class Scripted:
             ScriptError: the script is spent, or holds nothing for this purpose.
         """
         if self._function is not None:
-            return _turn(ask, self._function(ask, role))
+            return turn_of(ask, self._function(ask, role))
         key = "" if "" in self._answers else str(ask.purpose)
-        asked = self._asked.get(key, 0)
+        asked = self._asked[key]
         answers = self._answers.get(key)
         if answers is None:
             held = ", ".join(sorted(self._answers)) or "nothing"
             raise ScriptError(f"asked to {ask.purpose}, and the script holds answers for {held} only")
         if asked >= len(answers):
             raise ScriptError(f"asked to {ask.purpose}, and the script of {len(answers)} answers is spent")
-        self._asked[key] = asked + 1
-        return _turn(ask, answers[asked])
-
-
-def _turn(ask: Ask[Any], answer: object) -> object:
-    if isinstance(answer, str) and ask.purpose is Purpose.SPEAK:
-        return DoctorTurn(say=answer)
-    if isinstance(answer, str) and ask.purpose in (Purpose.OPEN, Purpose.REPLY):
-        return PatientTurn(say=answer)
-    return answer
+        self._asked[key] += 1
+        return turn_of(ask, answers[asked])

@@ -32,7 +32,7 @@ from polyclinic.players.language_model.personas import (
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.prompts import read_prompts
 from polyclinic.visits.visit import see
 
@@ -62,7 +62,7 @@ def case(*, language="en", age=40.0, persona=None, setting="ward", **history):
 
 
 def patient(case, mind=None):
-    mind = mind or Scripted([])
+    mind = mind or ScriptedMind([])
     options = {"setting": case.setting, "withheld": truth_terms(case), "persona": case.persona}
     return Patient(mind, case.record, **options)
 

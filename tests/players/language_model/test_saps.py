@@ -25,7 +25,7 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import Scripted as ScriptedMind
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.prompts import read_prompts
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visits.consultation import consultation

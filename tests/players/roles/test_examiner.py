@@ -19,7 +19,7 @@ from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.player import EXAMINE, Request
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 
 WHOLE_BODY = {
     key_of(name) for name in ("physical examination", "physical exam", "体格检查", "查体", "体检", "全身检查")
@@ -94,7 +94,7 @@ def all_names(findings):
 
 
 async def examine(text, record, *, items=None, mind=None, **options):
-    mind = mind or (RulesExaminer() if items is None else Scripted([Request(items)]))
+    mind = mind or (RulesExaminer() if items is None else ScriptedMind([Request(items)]))
     examiner = Examiner(mind, record, names(), **options)
     examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=text))
     return await examiner.act(EXAMINE), examiner

@@ -294,13 +294,3 @@ async def test_a_fourth_point_is_unreadable():
     director = Director(ModelMind(model, name="direct/x"), Presentation(complaint="cough"))
     assert (await director.act(DISPUTE)).points == ("a", "b", "c")
     assert model.asked == 1
-
-
-async def test_a_small_model_gets_bounds_in_every_answer():
-    facts = {"symptoms": ["a"], "examinations": [], "ask_patient": [], "ask_examiner": []}
-    report = {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
-    model = Scripted([facts, {"points": []}, report])
-    director = Director(ModelMind(model, name="local", short=True), Presentation(complaint="cough"))
-    assert (await director.act(MERGE)).symptoms == ("a",)
-    assert (await director.act(DISPUTE)).points == ()
-    assert (await director.act(CONCLUDE)).diagnoses == ()

@@ -15,7 +15,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPORT, Purpose, Triage, WrongAnswer, send_to
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.rules.nurse import RulesNurse
-from polyclinic.players.scripted import Scripted as ScriptedMind
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.prompts import read_prompts
 
 
@@ -124,12 +124,10 @@ async def test_the_rules_nurse_does_nothing_else(rules):
 
 
 def test_the_form_names_the_departments_and_nothing_else():
-    wanted = form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=False)
-    schema = msgspec.json.schema(wanted)["$defs"]["Triage"]["properties"]
+    wanted = form(Purpose.TRIAGE, tuple(DEPARTMENTS))
+    schema = msgspec.json.schema(wanted)["$defs"]["Sent"]["properties"]
     assert schema["department"] == {"enum": ["infections", "respiratory"]}
-    assert form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=False) is wanted
-    bounded = msgspec.json.schema(form(Purpose.TRIAGE, tuple(DEPARTMENTS), short=True))
-    assert bounded["$defs"]["Triage"]["properties"]["reason"]["maxLength"] > 0
+    assert form(Purpose.TRIAGE, tuple(DEPARTMENTS)) is wanted
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

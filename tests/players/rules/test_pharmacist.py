@@ -13,7 +13,7 @@ from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPORT, WrongAnswer, dispense
 from polyclinic.players.roles.pharmacist import Known, Pharmacist, told_at_the_counter
 from polyclinic.players.rules.pharmacist import RulesPharmacist, told
-from polyclinic.players.scripted import Scripted as ScriptedMind
+from polyclinic.players.scripted import ScriptedMind
 
 ATC = {
     "paracetamol": "N02BE01",

@@ -11,7 +11,7 @@ from polyclinic.knowledge.names import Names
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Request
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.rules.examiner import RulesExaminer
-from polyclinic.players.scripted import Scripted
+from polyclinic.players.scripted import ScriptedMind
 
 
 def item(key: str, en: str, zh: str, *, synonyms=((), ()), loinc=None) -> Item:
@@ -183,7 +183,7 @@ async def test_a_generic_item_counts_only_beside_its_examination():
 async def test_the_look_up_is_never_the_minds():
     """A mind that makes results up changes nothing, and one that asks for everything gets nothing."""
     record = blood_count_only()
-    examiner = Examiner(Scripted([Request(("everything",)), Request(("hemoglobin is 3.0 g/dL",))]), record, NAMES)
+    examiner = Examiner(ScriptedMind([Request(("everything",)), Request(("hemoglobin is 3.0 g/dL",))]), record, NAMES)
     examiner.observe(
         Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text="Everything about hemoglobin, please.")
     )
@@ -205,7 +205,7 @@ async def test_the_role_shows_its_mind_names_and_no_results():
         assert ask.purpose == READ_REQUEST.purpose
         return Request(())
 
-    examiner = Examiner(Scripted(look), EN, NAMES)
+    examiner = Examiner(ScriptedMind(look), EN, NAMES)
     await examiner.act(EXAMINE)
     assert "opacity" not in str(seen)
     assert examiner.names_recorded() == ("physical examination", "complete blood count", "chest X-ray", "MRI")

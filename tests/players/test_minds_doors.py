@@ -1,0 +1,240 @@
+"""Minds that a stranger wrote play every role, by the name of their file, wherever a mind is named."""
+
+import json
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from polyclinic import doors
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import UnknownMind
+from polyclinic.events import End, Failed, Role, Trace
+from polyclinic.generation.draw import generate
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.players.minds import Minds, check_mind, is_model, model_of
+from polyclinic.players.own_mind import in_full
+from polyclinic.players.player import CONCLUDE, DISPUTE, READ_REQUEST, REPORT, SPEAK, Choice, WrongAnswer, choose_from
+from polyclinic.visits.visit import see
+
+KNOWLEDGE = read_knowledge()
+
+STRANGERS = """
+import asyncio
+import random
+
+from polyclinic.players import Diagnosis, DoctorTurn, Triage
+
+
+def doctor(ask, role):
+    if ask.purpose == "speak":
+        return "What brings you here?" if role.turns_left() > 8 else DoctorTurn("Goodbye.", conclude=True)
+    if ask.purpose == "report":
+        return [Diagnosis("influenza", probability=0.7), "pneumonia"]
+    return next(iter(ask.question.options))
+
+
+class Counting:
+    "Says how often this one was asked: state of one visit."
+
+    def __init__(self, seed):
+        self.rng, self.asked = random.Random(seed), 0
+
+    async def answer(self, ask, role):
+        await asyncio.sleep(0)
+        self.asked += 1
+        if ask.purpose == "speak":
+            return {"say": f"question {self.asked}, {self.rng.random()}", "conclude": self.asked == 3}
+        return "influenza" if ask.purpose == "report" else "A"
+
+
+def patient(ask, role):
+    return "I am ill." if ask.purpose == "open" else f"You said: {role.heard()}"
+
+
+def examiner(ask, role):
+    return [role.request()]
+
+
+def nurse(ask, role):
+    return Triage(ask.among[0], "routine", "all go there")
+
+
+async def pharmacist(ask, role):
+    return {"withheld": [{"drug": drug, "reason": "I hand out nothing"} for drug in ask.among]}
+
+
+class Director:
+    def answer(self, ask, role):
+        if ask.purpose == "merge":
+            return {"symptoms": ["a cough"], "examinations": []}
+        return [] if ask.purpose == "dispute" else ["influenza"]
+
+
+def failing(ask, role):
+    return {}["nothing"]
+
+
+def make_doctor():
+    return Counting(7)
+
+
+shared = Counting(1)
+number = 3
+
+
+def one_argument(ask):
+    pass
+
+
+class Silent:
+    pass
+
+
+class Shy:
+    def answer(self, ask):
+        pass
+
+
+class Needy:
+    def __init__(self, key):
+        pass
+
+    def answer(self, ask, role):
+        pass
+"""
+
+
+@pytest.fixture
+def strangers(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text(STRANGERS)
+    return path
+
+
+def case():
+    return next(generate(KNOWLEDGE, n=1, seed=3))
+
+
+def minds(**roles):
+    return Minds(**{role: str(mind) for role, mind in roles.items()}, knowledge=KNOWLEDGE, seed=1)
+
+
+async def test_they_see_a_patient(strangers):
+    mine = minds(doctor=f"{strangers}:doctor", patient=f"{strangers}:patient", examiner=f"{strangers}:examiner")
+    visit = await see(case(), mine)
+    assert visit.end is End.CONCLUDED
+    assert [diagnosis.name for diagnosis in visit.report.diagnoses] == ["influenza", "pneumonia"]
+    assert visit.report.diagnoses[0].probability == 0.7
+    assert visit.trace[0].minds[Role.DOCTOR] == f"{strangers}:doctor"
+    assert visit.trace[1].text == "I am ill."
+
+
+@pytest.mark.parametrize("name", ["Counting", "make_doctor"])
+async def test_a_class_and_what_makes_a_mind_are_called_for_each_visit(strangers, name):
+    mine = minds(doctor=f"{strangers}:{name}")
+    first, second = [await see(case(), mine) for _ in range(2)]
+    assert (first.turns, first.trace.lines()) == (3, second.trace.lines())
+
+
+async def test_a_seed_is_the_runs_and_the_visits_own(strangers):
+    def turn(seed, part):
+        mine = Minds(doctor=f"{strangers}:Counting", knowledge=KNOWLEDGE, seed=seed)
+        return mine.doctor(part).answer(SPEAK, None)
+
+    said = [str(await turn(seed, part)) for seed in (1, 2) for part in ("one", "two")]
+    assert len(set(said)) == 4
+    assert str(await turn(1, "one")) == said[0]
+
+
+async def test_an_instance_is_shared(strangers):
+    mine = minds(doctor=f"{strangers}:shared")
+    said = [(await mine.doctor(part).answer(SPEAK, None))["say"].split(",")[0] for part in ("one", "two")]
+    assert said == ["question 1", "question 2"]
+
+
+async def test_what_a_mind_raises_fails_its_visit_by_name(strangers):
+    visit = await see(case(), minds(doctor=f"{strangers}:failing"))
+    failed = visit.trace.last(Failed)
+    assert (visit.end, failed.who, failed.error) == (End.FAILED, Role.DOCTOR, "BrokenMind")
+    assert failed.problem == f"{strangers}:failing: KeyError: 'nothing'"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("one_argument", "my.py:one_argument takes 1 argument (ask); a mind takes (ask, role)"),
+        ("Silent", "my.py:Silent has no method 'answer'"),
+        ("Shy", "my.py:Shy's method 'answer' takes 1 argument (ask); a mind takes (ask, role)"),
+        ("Needy", "my.py:Needy needs more to be made"),
+        ("number", "my.py:number is int"),
+    ],
+)
+def test_what_does_not_fit_is_told_in_one_line(strangers, name, problem, complaint):
+    with pytest.raises(UnknownMind) as raised:
+        check_mind(Role.DOCTOR, f"{strangers}:{name}")
+    assert problem in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert problem in complaint("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:{name}")
+
+
+def test_a_file_is_no_model():
+    assert not is_model("path/to/my.py:doctor")
+    assert model_of("./my.py:doctor") is None
+
+
+async def test_an_installed_mind_goes_by_its_own_name(strangers, monkeypatch):
+    monkeypatch.syspath_prepend(strangers.parent)
+    entry = EntryPoint(name="newcomer", value="my:doctor", group="polyclinic.minds")
+    monkeypatch.setattr(doors, "_installed", lambda group: {"newcomer": (entry,)})
+    visit = await see(case(), minds(doctor="newcomer"))
+    assert visit.trace[0].minds[Role.DOCTOR] == "newcomer"
+    with pytest.raises(UnknownMind, match=r"or one of your own: FILE\.py:NAME, newcomer"):
+        minds(doctor="nobody")
+
+
+async def test_an_object_may_be_given_instead_of_a_name():
+    class Hasty:
+        name = "hasty"
+
+        def answer(self, ask, role):
+            return {"say": "Bye.", "conclude": True} if ask == SPEAK else "flu"
+
+    visit = await see(case(), Minds(doctor=Hasty(), knowledge=KNOWLEDGE, seed=1))
+    assert visit.trace[0].minds[Role.DOCTOR] == "hasty"
+    assert visit.report.diagnoses[0].name == "flu"
+
+
+def test_on_the_command_line(strangers, run, tmp_path):
+    cases, trace = tmp_path / "cases.jsonl", tmp_path / "trace.jsonl"
+    run("cases", "generate", "--n", 2, "--seed", 1, "--out", cases)
+    doctor, *others = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner")]
+    run("consult", "--case", cases, doctor, *others, "--out", trace)
+    assert {visit[0].minds[Role.PATIENT] for visit in Trace.read(trace)} == {f"{strangers}:patient"}
+    team = ["--doctors", f"{strangers}:doctor", f"{strangers}:Counting", f"--director={strangers}:Director"]
+    assert "influenza" in run("consult", "--case", cases, *others, *team).stdout
+    document = json.loads(run("eval", "aie", "--cases", cases, doctor, *others, "--json").stdout)
+    assert f"{strangers}:doctor" in json.dumps(document)
+    failed = run("consult", "--case", cases, f"--doctor={strangers}:failing", code=1)
+    assert "BrokenMind" in failed.stdout
+
+
+def test_in_a_run_its_workers_find_it_too(strangers, process, tmp_path):
+    town = ["--residents", 200, "--days", 1, "--seed", 1]
+    roles = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner", "nurse", "pharmacist")]
+    shown = []
+    for workers in (1, 2):
+        out = process("run", *town, *roles, "--workers", workers, "--json", "--max-failures", 0).stdout
+        shown.append(json.loads(out))
+    assert (shown[0]["visits"], shown[0]["failed"]) == (3, 0)
+    assert shown[0]["log_hash"] == shown[1]["log_hash"]
+
+
+def test_short_answers_are_put_in_full():
+    assert in_full(DISPUTE, ["a", "b"]).points == ("a", "b")
+    assert in_full(READ_REQUEST, "blood count").items == ("blood count",)
+    assert CONCLUDE.check(in_full(CONCLUDE, "flu")).diagnoses[0].name == "flu"
+    assert REPORT.check(in_full(REPORT, [{"name": "flu", "icd10": "J10"}])).diagnoses[0].icd10 == "J10"
+    ask = choose_from(Question(id="q", stem="Which?", options={"A": "flu", "B": "cold"}, language="en"))
+    assert ask.check(in_full(ask, "B")) == Choice("B")
+    with pytest.raises(WrongAnswer):
+        REPORT.check(in_full(REPORT, 3))
