@@ -73,6 +73,10 @@ def model_of(name: str) -> str | None:
     return named if is_model(named) else None
 
 
+HUMAN = "human"
+"""Who plays where a person does, at the terminal."""
+
+
 class Seat(NamedTuple):
     """A doctor's place in a team; 0 is none. Each seat of each team has answers in a journal of its own.
 
@@ -158,11 +162,13 @@ class Minds:
         }
         self.names = {role: _name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
+        self._reader: Reader
+        self.examination_names: Names
         self._reader, self.examination_names = _tables(knowledge)
         self._readers: dict[str, Reader] = {}
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
         # It remembers nothing of a patient, so one is enough for all; who needs none does not wait for its tables.
-        self._rules_nurse = functools.cache(lambda: RulesNurse(self._reader))
+        self.rules_nurse: Callable[[], RulesNurse] = functools.cache(lambda: RulesNurse(self._reader))
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
         """Returns a mind for the doctor who sees this case; alone, or in a seat of a team.
@@ -253,7 +259,7 @@ _RULES: dict[Role, _Maker] = {
     ),
     Role.EXAMINER: lambda *_: RulesExaminer(),
     Role.DIRECTOR: lambda minds, _: RulesDirector(minds.reader()),
-    Role.NURSE: lambda minds, _: minds._rules_nurse(),
+    Role.NURSE: lambda minds, _: minds.rules_nurse(),
     Role.PHARMACIST: lambda *_: RulesPharmacist(),
 }
 
@@ -285,7 +291,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
     if player == "rules":
         return _RULES[role]
-    if player == "human" and role is Role.NURSE:
+    if player == HUMAN and role is Role.NURSE:
         human = HumanNurse()
         return lambda *_: human
     if kind == "scripted" and role is not Role.EXAMINER:
@@ -295,7 +301,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(thing, player)
-    names = {"rules": True, "scripted:FILE": role is not Role.EXAMINER, "human": role is Role.NURSE}
+    names = {"rules": True, "scripted:FILE": role is not Role.EXAMINER, HUMAN: role is Role.NURSE}
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
     own = ", ".join(("FILE.py:NAME", *doors.offered("minds")))
