@@ -5,10 +5,10 @@ Every way a file can be wrong has one clear line, and nothing is half-written.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -150,8 +150,9 @@ def make_folder(path: Path) -> None:
         raise BadInput("may not be written to", path=path)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a whole file or nothing: the text goes to a file beside it, which then takes its place.
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yields a path beside that of a file; what is written there takes the file's place in the end, or nothing does.
 
     Raises:
         BadInput: the folder is missing or may not be written to, or the path is a directory.
@@ -159,21 +160,31 @@ def write_text(path: Path, text: str) -> None:
     check_writable(path)
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(text)
+        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(number)
+        temporary = Path(name)
+        yield temporary
         # A temporary file is private to its maker; what takes its place gets the rights that any new file gets.
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
     except OSError as error:
+        raise BadInput(f"cannot be written ({error.strerror or error})", path=path) from None
+    finally:
         if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-        raise BadInput(f"cannot be written ({error.strerror})", path=path) from None
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a whole file or nothing.
+
+    Raises:
+        BadInput: as `whole`.
+    """
+    with whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def split_place(message: str) -> tuple[str, str]:

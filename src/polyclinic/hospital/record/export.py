@@ -7,10 +7,7 @@ Parquet and CSV have one column for each field there is; what a happening does n
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -18,8 +15,8 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from polyclinic.errors import BadInput, MissingExtra
-from polyclinic.files import check_writable
+from polyclinic.errors import MissingExtra
+from polyclinic.files import whole
 from polyclinic.hospital.record.account import encode
 from polyclinic.hospital.record.happenings import What
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -51,9 +48,8 @@ def export(run: RecordedRun, path: Path, layout: LogLayout) -> int:
         BadInput: the file cannot be written, or the run is damaged.
         MissingExtra: Parquet is wanted, and what writes it is not installed.
     """
-    check_writable(path)
     write = {LogLayout.JSONL: _write_lines, LogLayout.PARQUET: _write_parquet, LogLayout.CSV: _write_csv}[layout]
-    with _whole(path) as temporary:
+    with whole(path) as temporary:
         return write(run, temporary)
 
 
@@ -132,24 +128,3 @@ def _write_parquet(run: RecordedRun, path: Path) -> int:
             writer.write_table(pa.Table.from_pylist(plain, schema=schema))
             n += len(group)
     return n
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Yields a path beside that of a file, which takes its place in the end."""
-    temporary = None
-    try:
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(number)
-        temporary = Path(name)
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except OSError as error:
-        raise BadInput(f"cannot be written ({error.strerror or error})", path=path) from None
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
