@@ -30,23 +30,14 @@ _JOURNAL = "the run itself"  # names the run in its journal, which holds no othe
 
 
 class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a run.
+    """What came of a run."""
 
-    Attributes:
-        run: of the simulation.
-        calls: to models.
-        tokens: in and out.
-        cost: in the currency of the prices; None where there are none.
-        profile_failures: residents whom a model could not write, by the failure; they are as the templates say.
-        wall_seconds: from the first to the last moment, on the clock on the wall.
-    """
-
-    run: SimulatedRun
-    calls: int
-    tokens: int
-    cost: float | None
-    profile_failures: dict[str, int]
-    wall_seconds: float
+    run: SimulatedRun  # of the simulation
+    calls: int  # to models
+    tokens: int  # in and out
+    cost: float | None  # in the currency of the prices; None where there are none
+    profile_failures: dict[str, int]  # residents whom a model could not write, by failure; the templates did
+    wall_seconds: float  # from the first to the last moment, on the clock on the wall
 
 
 class Watching(Sink, Protocol):

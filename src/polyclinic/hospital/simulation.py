@@ -39,23 +39,14 @@ _LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before 
 
 
 class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a simulation.
+    """What came of a simulation."""
 
-    Attributes:
-        days: simulated, the last perhaps in part.
-        visits: that residents set out for; who was turned away and came again is counted once.
-        happenings: lines of the log.
-        log_hash: of the log.
-        still_ill: residents who are ill at the end.
-        summary: what the log says.
-    """
-
-    days: float
-    visits: int
-    happenings: int
-    log_hash: str
-    still_ill: int
-    summary: RunSummary
+    days: float  # simulated, the last perhaps in part
+    visits: int  # that residents set out for; who was turned away and came again is counted once
+    happenings: int  # lines of the log
+    log_hash: str  # of the log
+    still_ill: int  # residents who are ill at the end
+    summary: RunSummary  # what the log says
 
 
 async def simulate(

@@ -18,55 +18,30 @@ from polyclinic.visits.consultation import MAX_TURNS
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What episodes are computed with; plain values, so that another process can open the same.
+    """What episodes are computed with; plain values, so that another process can open the same."""
 
-    Attributes:
-        seed: the run's.
-        doctor: who plays, by name as on the command line; so are the four that follow.
-        patient: likewise.
-        nurse: likewise.
-        examiner: likewise.
-        pharmacist: likewise.
-        knowledge: the folder of the medical knowledge; "" for the package's own.
-        diseases: which of them the hospital knows, as `Knowledge.select` takes it.
-        max_turns: a doctor's turns a consultation.
-        max_referrals: as `MAX_REFERRALS`.
-        max_examinations: a visit, referrals included; None for as many as are ordered.
-        traces: whether episodes hold the traces of their consultations; they take most of an episode's memory.
-        departments: their names, id to name by language, as a nurse is shown them; the id where there is none.
-        base_url: the endpoint's address, up to `/v1`.
-        api_key_env: the environment variable that holds the key.
-        concurrency: questions at a time to an endpoint, over all workers; None adapts.
-        temperature: of the models; None leaves it to the server.
-        journal: the file that keeps every answer; "" for none. Each of several workers has a file of its own beside it.
-        run: names the run in the journal.
-        max_tokens: of the models, in and out, over all workers; the run ends when a worker has used its share.
-        max_cost: likewise, in the currency of the prices.
-        price: what tokens cost.
-    """
-
-    seed: int
-    doctor: str = "rules"
+    seed: int  # the run's
+    doctor: str = "rules"  # who plays, by name as on the command line; so are the four that follow
     patient: str = "rules"
     nurse: str = "rules"
     examiner: str = "rules"
     pharmacist: str = "rules"
-    knowledge: str = ""
-    diseases: str = "all"
-    max_turns: int = MAX_TURNS
-    max_referrals: int = MAX_REFERRALS
-    max_examinations: int | None = None
-    traces: bool = False
-    departments: dict[str, dict[str, str]] = {}
-    base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int | None = None
-    temperature: float | None = None
-    journal: str = ""
-    run: str = ""
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    price: Price | None = None
+    knowledge: str = ""  # the folder of the medical knowledge; "" for the package's own
+    diseases: str = "all"  # which of them the hospital knows, as `Knowledge.select` takes it
+    max_turns: int = MAX_TURNS  # a doctor's turns a consultation
+    max_referrals: int = MAX_REFERRALS  # as `MAX_REFERRALS`
+    max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
+    traces: bool = False  # whether episodes hold traces, which take most of their memory
+    departments: dict[str, dict[str, str]] = {}  # id to name by language, for the nurse; the id where there is none
+    base_url: str | None = None  # the endpoint's address, up to `/v1`
+    api_key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key
+    concurrency: int | None = None  # questions at a time to an endpoint, over all workers; None adapts
+    temperature: float | None = None  # of the models; None leaves it to the server
+    journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
+    run: str = ""  # names the run in the journal
+    max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
+    max_cost: float | None = None  # in the currency of the prices
+    price: Price | None = None  # what tokens cost
 
     @property
     def cast(self) -> Cast:

@@ -27,81 +27,45 @@ class Proportion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long people waited before they were called. Who left uncalled is counted in `RunSummary.left`.
+    """How long people waited before they were called. Who left uncalled is counted in `RunSummary.left`."""
 
-    Attributes:
-        n: calls.
-        mean: in seconds, like the others.
-        median: half waited no longer.
-        p90: nine in ten waited no longer.
-        p99: 99 in a hundred waited no longer.
-        longest: of all.
-    """
-
-    n: int
-    mean: float
-    median: int
-    p90: int
-    p99: int
-    longest: int
+    n: int  # calls
+    mean: float  # in seconds, like the others
+    median: int  # half waited no longer
+    p90: int  # nine in ten waited no longer
+    p99: int  # 99 in a hundred waited no longer
+    longest: int  # of all
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What a member of the staff did.
+    """What a member of the staff did."""
 
-    Attributes:
-        at_work: seconds between the beginnings and ends of its shifts, overtime included.
-        busy: seconds of these with somebody, from the call to the end of the service.
-        called: patients, once for each call.
-    """
-
-    at_work: int
-    busy: int
-    called: int
+    at_work: int  # seconds between the beginnings and ends of its shifts, overtime included
+    busy: int  # seconds of these with somebody, from the call to the end of the service
+    called: int  # patients, once for each call
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log says.
+    """What a log says."""
 
-    Attributes:
-        fell_ill: onsets.
-        arrived: comings to the hospital: the sum of `seen`, `left`, `failed` and `inside`.
-        seen: treated and gone home.
-        left: by reason, those who left before.
-        failed: by the failure's name, visits that came to no report.
-        inside: on the way to or in the hospital at the end of the log.
-        referred: patients sent on to another department.
-        follow_ups: by outcome, or by what failed; somebody who is better is told again when recovered.
-        waits: for the first talk with a doctor, by department.
-        area_waits: by area; triage, registration, examinations, the pharmacy.
-        work: by member of the staff.
-        triage: sent to the right department.
-        acuity: judged as urgent as it was.
-        over_triage: judged more urgent.
-        under_triage: judged less urgent.
-        examination: an examination that is right for the disease was done.
-        diagnosis: right.
-        treatment: the plan of the disease at its severity.
-    """
-
-    fell_ill: int
-    arrived: int
-    seen: int
-    left: dict[str, int]
-    failed: dict[str, int]
-    inside: int
-    referred: int
-    follow_ups: dict[str, int]
-    waits: dict[str, Waits]
-    area_waits: dict[str, Waits]
-    work: dict[str, Work]
-    triage: Proportion
-    acuity: Proportion
-    over_triage: Proportion
-    under_triage: Proportion
-    examination: Proportion
-    diagnosis: Proportion
-    treatment: Proportion
+    fell_ill: int  # onsets
+    arrived: int  # comings to the hospital: the sum of `seen`, `left`, `failed` and `inside`
+    seen: int  # treated and gone home
+    left: dict[str, int]  # by reason, those who left before
+    failed: dict[str, int]  # by the failure's name, visits that came to no report
+    inside: int  # on the way to or in the hospital at the end of the log
+    referred: int  # patients sent on to another department
+    follow_ups: dict[str, int]  # by outcome, or by what failed; somebody who is better is told again when recovered
+    waits: dict[str, Waits]  # for the first talk with a doctor, by department
+    area_waits: dict[str, Waits]  # by area; triage, registration, examinations, the pharmacy
+    work: dict[str, Work]  # by member of the staff
+    triage: Proportion  # sent to the right department
+    acuity: Proportion  # judged as urgent as it was
+    over_triage: Proportion  # judged more urgent
+    under_triage: Proportion  # judged less urgent
+    examination: Proportion  # an examination that is right for the disease was done
+    diagnosis: Proportion  # right
+    treatment: Proportion  # the plan of the disease at its severity
 
 
 class Treated(StrEnum):
@@ -113,58 +77,34 @@ class Treated(StrEnum):
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """One day.
+    """One day."""
 
-    Attributes:
-        day: from 0.
-        arrived: people who came to the hospital.
-        seen: went home treated on that day.
-        left: went home before.
-        failed: visits that came to no report.
-        diagnosis: how many diagnoses of the day are right.
-    """
-
-    day: int
-    arrived: int
-    seen: int
-    left: int
-    failed: int
-    diagnosis: Proportion
+    day: int  # from 0
+    arrived: int  # people who came to the hospital
+    seen: int  # went home treated on that day
+    left: int  # went home before
+    failed: int  # visits that came to no report
+    diagnosis: Proportion  # how many diagnoses of the day are right
 
 
 class Hour(msgspec.Struct, frozen=True, kw_only=True):
-    """People in the hospital at a full hour of the day, the mean over the days on which somebody was there.
+    """People in the hospital at a full hour of the day, the mean over the days on which somebody was there."""
 
-    Attributes:
-        hour: from 0 to 23.
-        waiting: in a queue.
-        served: with staff, or at a counter without.
-        other: on the way within the hospital, or neither.
-        most: all together, on the day on which they were most.
-    """
-
-    hour: int
-    waiting: float
-    served: float
-    other: float
-    most: int
+    hour: int  # from 0 to 23
+    waiting: float  # in a queue
+    served: float  # with staff, or at a counter without
+    other: float  # on the way within the hospital, or neither
+    most: int  # all together, on the day on which they were most
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows behind the pictures of a report.
+    """The rows behind the pictures of a report."""
 
-    Attributes:
-        days: every day up to the last on which somebody came to the hospital or left it.
-        hours: every hour of the day.
-        diagnosis: right diagnoses, by the department that made them.
-        acuity: visits by right acuity, then by acuity as judged.
-        outcomes: first follow-ups after a visit, or after one that did not come about, by how the patient was treated.
-    """
-
-    days: tuple[Day, ...]
-    hours: tuple[Hour, ...]
-    diagnosis: dict[str, Proportion]
-    acuity: dict[str, dict[str, int]]
+    days: tuple[Day, ...]  # every day up to the last on which somebody came to the hospital or left it
+    hours: tuple[Hour, ...]  # every hour of the day
+    diagnosis: dict[str, Proportion]  # right diagnoses, by the department that made them
+    acuity: dict[str, dict[str, int]]  # visits by right acuity, then by acuity as judged
+    # First follow-ups after a visit, or after one that did not come about, by how the patient was treated
     outcomes: dict[str, dict[str, int]]
 
 

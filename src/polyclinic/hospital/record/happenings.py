@@ -213,16 +213,9 @@ What = (
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the log.
+    """One line of the log."""
 
-    Attributes:
-        seq: from 0, without gaps.
-        t: seconds since midnight of the first day.
-        who: to whom it happened: the id of a resident or of a member of the staff.
-        what: what happened.
-    """
-
-    seq: int
-    t: int
-    who: str
-    what: What
+    seq: int  # from 0, without gaps
+    t: int  # seconds since midnight of the first day
+    who: str  # to whom it happened: the id of a resident or of a member of the staff
+    what: What  # what happened

@@ -33,27 +33,16 @@ _SHARES = {
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a report shows.
+    """All that a report shows."""
 
-    Attributes:
-        run: what the run is called.
-        seed: of the run; None where its configuration names none.
-        package: the version of polyclinic that began the run.
-        finished: whether the run has come to its end; else these are the figures so far.
-        happenings: lines of the log.
-        log_hash: of the log.
-        summary: what the log says.
-        series: the same by day, hour and department.
-    """
-
-    run: str
-    seed: int | None
-    package: str
-    finished: bool
-    happenings: int
-    log_hash: str
-    summary: RunSummary
-    series: Series
+    run: str  # what the run is called
+    seed: int | None  # of the run; None where its configuration names none
+    package: str  # the version of polyclinic that began the run
+    finished: bool  # whether the run has come to its end; else these are the figures so far
+    happenings: int  # lines of the log
+    log_hash: str  # of the log
+    summary: RunSummary  # what the log says
+    series: Series  # the same by day, hour and department
 
 
 class _HospitalNames(msgspec.Struct, frozen=True):

@@ -60,33 +60,19 @@ class Doing(StrEnum):
 
 
 class Visitor(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A resident out of its home.
+    """A resident out of its home."""
 
-    Attributes:
-        home: the area that it came from; "" where that is not known.
-        area: where it is, or was last.
-        path: the areas of its last walk.
-        times: when each is reached.
-        began: when that walk began.
-        queue: in which it waits; "" in none.
-        since: seconds since which it waits or is served.
-        staff: who serves it; "" for nobody, and for a counter without staff.
-        served: the queue that it was called from and is served for; "" for none.
-        department: where it was sent.
-        acuity: as the nurse judged it.
-    """
-
-    home: str = ""
-    area: str = ""
-    path: tuple[str, ...] = ()
-    times: tuple[int, ...] = ()
-    began: int = 0
-    queue: str = ""
-    since: int = 0
-    staff: str = ""
-    served: str = ""
-    department: str = ""
-    acuity: Acuity | None = None
+    home: str = ""  # the area that it came from; "" where that is not known
+    area: str = ""  # where it is, or was last
+    path: tuple[str, ...] = ()  # the areas of its last walk
+    times: tuple[int, ...] = ()  # when each is reached
+    began: int = 0  # when that walk began
+    queue: str = ""  # in which it waits; "" in none
+    since: int = 0  # seconds since which it waits or is served
+    staff: str = ""  # who serves it; "" for nobody, and for a counter without staff
+    served: str = ""  # the queue that it was called from and is served for; "" for none
+    department: str = ""  # where it was sent
+    acuity: Acuity | None = None  # as the nurse judged it
 
     def doing(self, t: int) -> Doing:
         """Returns what it does at a time from its last happening on."""
@@ -125,25 +111,15 @@ class Counts(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class World(msgspec.Struct, kw_only=True):
-    """The hospital at one time.
+    """The hospital at one time."""
 
-    Attributes:
-        t: seconds since midnight of the first day.
-        seq: of the last happening; -1 before the first.
-        people: residents who are not at home, by id.
-        duty: staff at work, by id.
-        queues: by name, in the order in which they are called.
-        counts: what has happened so far.
-        homecoming: who walks home: when it arrives, and who it is; the first to arrive first.
-    """
-
-    t: int = 0
-    seq: int = -1
-    people: dict[str, Visitor] = {}
-    duty: dict[str, Duty] = {}
-    queues: dict[str, list[Place]] = {}
-    counts: Counts = msgspec.field(default_factory=Counts)
-    homecoming: list[tuple[int, str]] = []
+    t: int = 0  # seconds since midnight of the first day
+    seq: int = -1  # of the last happening; -1 before the first
+    people: dict[str, Visitor] = {}  # residents who are not at home, by id
+    duty: dict[str, Duty] = {}  # staff at work, by id
+    queues: dict[str, list[Place]] = {}  # by name, in the order in which they are called
+    counts: Counts = msgspec.field(default_factory=Counts)  # what has happened so far
+    homecoming: list[tuple[int, str]] = []  # who walks home: when it arrives, and who it is; the first to arrive first
 
     def advance(self, t: int) -> None:
         """Goes on to a time at which nothing else happens: who has reached home by then is no longer held."""

@@ -34,15 +34,10 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoCourse(msgspec.Struct, frozen=True, kw_only=True):
-    """A follow-up that failed: how the illness goes on is not known.
+    """A follow-up that failed: how the illness goes on is not known."""
 
-    Attributes:
-        error: the name of the failure.
-        problem: what it said.
-    """
-
-    error: str
-    problem: str
+    error: str  # the name of the failure
+    problem: str  # what it said
 
 
 async def course_by_model(

@@ -30,49 +30,29 @@ _YEAR = 365.25
 
 
 class Onset(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody falls ill.
+    """Somebody falls ill."""
 
-    Attributes:
-        resident: its number, from 0.
-        day: from 0.
-        disease: its id in the knowledge.
-        severity: how badly.
-    """
-
-    resident: int
-    day: int
-    disease: str
-    severity: Severity
+    resident: int  # its number, from 0
+    day: int  # from 0
+    disease: str  # its id in the knowledge
+    severity: Severity  # how badly
 
 
 class IllnessCourse(msgspec.Struct, frozen=True, kw_only=True):
-    """How an illness goes on after a visit.
+    """How an illness goes on after a visit."""
 
-    Attributes:
-        outcome: how the patient is at the follow-up.
-        recovers_after_days: days from the visit until it is healthy; None where it gets worse.
-        severity: of the illness from now on: one up where it gets worse.
-    """
-
-    outcome: FollowUpOutcome
-    recovers_after_days: int | None
-    severity: Severity
+    outcome: FollowUpOutcome  # how the patient is at the follow-up
+    recovers_after_days: int | None  # days from the visit until it is healthy; None where it gets worse
+    severity: Severity  # of the illness from now on: one up where it gets worse
 
 
 class Treatment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a visit did for a patient.
+    """What a visit did for a patient."""
 
-    Attributes:
-        treated: anything at all.
-        right: the plan of the disease at its severity.
-        diagnosis: what the doctor took it for; "" where it committed to none.
-        items: what was prescribed and handed out.
-    """
-
-    treated: bool = False
-    right: bool = False
-    diagnosis: str = ""
-    items: tuple[str, ...] = ()
+    treated: bool = False  # anything at all
+    right: bool = False  # the plan of the disease at its severity
+    diagnosis: str = ""  # what the doctor took it for; "" where it committed to none
+    items: tuple[str, ...] = ()  # what was prescribed and handed out
 
 
 class Incidence:

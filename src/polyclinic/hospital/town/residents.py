@@ -76,55 +76,31 @@ def read_templates(path: Path = TEMPLATES) -> ProfileTemplates:
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be said of a resident in other words than the templates'.
+    """What can be said of a resident in other words than the templates'."""
 
-    Attributes:
-        about: one line on the person, which everybody sees at the door.
-        household: whom it lives with, a sentence.
-        habits: what it likes and does, a sentence each.
-        past: what happened in its life before, beside its conditions.
-    """
-
-    about: str = ""
-    household: str
-    habits: tuple[str, ...]
-    past: str = ""
+    about: str = ""  # one line on the person, which everybody sees at the door
+    household: str  # whom it lives with, a sentence
+    habits: tuple[str, ...]  # what it likes and does, a sentence each
+    past: str = ""  # what happened in its life before, beside its conditions
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who lives in the town. Texts are in its language.
+    """Somebody who lives in the town. Texts are in its language."""
 
-    Attributes:
-        id: "r00001" is the first.
-        name: made up.
-        age: in years.
-        sex: as recorded.
-        language: in which it speaks.
-        occupation: what it does all day.
-        about: one line on the person; "" where nothing is known.
-        household: whom it lives with.
-        habits: what it likes and does.
-        conditions: what was so before, a sentence each.
-        medications: what it takes, a sentence each.
-        allergies: what it does not tolerate, a sentence each.
-        takes: ATC codes of what it takes.
-        avoid: beginnings of the ATC codes of drugs that it does not tolerate.
-    """
-
-    id: str
-    name: str
-    age: int
-    sex: Sex
-    language: Language
-    occupation: str
-    about: str = ""
-    household: str
-    habits: tuple[str, ...]
-    conditions: tuple[str, ...] = ()
-    medications: tuple[str, ...] = ()
-    allergies: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
+    id: str  # "r00001" is the first
+    name: str  # made up
+    age: int  # in years
+    sex: Sex  # as recorded
+    language: Language  # in which it speaks
+    occupation: str  # what it does all day
+    about: str = ""  # one line on the person; "" where nothing is known
+    household: str  # whom it lives with
+    habits: tuple[str, ...]  # what it likes and does
+    conditions: tuple[str, ...] = ()  # what was so before, a sentence each
+    medications: tuple[str, ...] = ()  # what it takes, a sentence each
+    allergies: tuple[str, ...] = ()  # what it does not tolerate, a sentence each
+    takes: tuple[str, ...] = ()  # ATC codes of what it takes
+    avoid: tuple[str, ...] = ()  # beginnings of the ATC codes of drugs that it does not tolerate
 
     @property
     def history(self) -> History:
