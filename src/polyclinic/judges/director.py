@@ -9,6 +9,7 @@ Best a model of another family than every doctor that it judges. It is told no d
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -96,12 +97,7 @@ class Judge(Protocol):
         ...
 
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
-        """Grades a report.
-
-        Args:
-            case: what is so.
-            report: the doctor's.
-            one_step: the doctor read the whole record; symptoms and examinations are not graded.
+        """Grades a report; in one step the doctor read the whole record, and symptoms and examinations are not graded.
 
         Returns:
             The judgement, without the doctor's name; a failure of the judge is in it, and is not raised.
@@ -141,37 +137,24 @@ class ModelJudge:
         handed = Handed(case, report, one_step)
         asked = await JUDGING.judge([handed], self._model, temperature=self._temperature, memory=self._memory)
         ruling = asked[0]
-        came = Judgement(
-            case=case.id,
-            judge=self.name,
-            version=self.version,
-            prompts=self.prompts,
-            one_step=one_step,
-            failed=ruling.error if ruling.failed else "",
-            lengths=lengths_of(report, one_step=one_step),
-        )
-        return came if ruling.failed else _read(came, ruling)
+        came = judgement_of(self, case, one_step=one_step, lengths=lengths_of(report, one_step=one_step))
+        return msgspec.structs.replace(came, failed=ruling.error) if ruling.failed else _read(came, ruling)
 
 
 def without_report(case: Case, judge: Judge, problem: str, *, one_step: bool) -> Judgement:
     """Returns the judgement on a doctor whose answer cannot be used: D in every aspect, as nobody gains by that.
 
-    Args:
-        case: the case.
-        judge: whose judgements it stands among; it is not asked.
-        problem: the name of the failure.
-        one_step: as in `Judge.grade`.
+    The judge is the one whose judgements it stands among; it is not asked.
     """
     aspects = aspects_of(one_step=one_step)
-    return Judgement(
-        case=case.id,
-        judge=judge.name,
-        version=judge.version,
-        prompts=judge.prompts,
-        one_step=one_step,
-        grades=dict.fromkeys(aspects, Grade.D),
-        analyses=dict.fromkeys(aspects, f"no report was handed in: {problem}"),
-    )
+    analyses = dict.fromkeys(aspects, f"no report was handed in: {problem}")
+    return judgement_of(judge, case, one_step=one_step, grades=dict.fromkeys(aspects, Grade.D), analyses=analyses)
+
+
+def judgement_of(judge: Judge, case: Case, *, one_step: bool, **said: Any) -> Judgement:
+    """Returns a judgement with the marks of the judge it is from."""
+    marks: dict[str, Any] = {"judge": judge.name, "version": judge.version, "prompts": judge.prompts}
+    return Judgement(case=case.id, **marks, one_step=one_step, **said)
 
 
 def _read(came: Judgement, ruling: Ruling) -> Judgement:
@@ -195,15 +178,12 @@ def _read(came: Judgement, ruling: Ruling) -> Judgement:
 
 def _said(ruling: Ruling) -> dict[str, Any]:
     """Returns what an answer holds, whatever it is; empty where there is nothing."""
+    said: dict[str, Any] = {}
     if ruling.failure is None:
-        said: dict[str, Any] = msgspec.to_builtins(ruling.value)
+        said = msgspec.to_builtins(ruling.value)
     elif isinstance(ruling.failure, UnreadableReply):
-        try:
+        with contextlib.suppress(UnreadableReply):
             said = read_value(ruling.failure.text, _ANYTHING)
-        except UnreadableReply:
-            said = {}
-    else:
-        said = {}
     return said
 
 

@@ -24,7 +24,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
-from polyclinic.judges.director import lengths_of
+from polyclinic.judges.director import judgement_of, lengths_of
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
@@ -103,7 +103,7 @@ class RulesJudge:
     Args:
         knowledge: knows which names of diseases and of examinations mean the same.
         link: finds the ICD-10 codes of a disease's name; two names that share one are alike. The scales are fitted
-            without: with one, names score higher, and `judge_fitting.fitted` gives scales of its own.
+            without: with one, names score higher, and `director_fitting.fitted` gives scales of its own.
         scales: how shares become grades.
     """
 
@@ -129,11 +129,9 @@ class RulesJudge:
         aspects = aspects_of(one_step=one_step)
         language = case.presentation.language
         without = {aspect: _NO_REFERENCE for aspect in aspects if not compared[aspect].shares}
-        return Judgement(
-            case=case.id,
-            judge=self.name,
-            version=self.version,
-            prompts=self.prompts,
+        return judgement_of(
+            self,
+            case,
             one_step=one_step,
             grades={
                 aspect: None if aspect in without else self._scales[aspect].grade(compared[aspect].shares)
@@ -197,8 +195,7 @@ class RulesJudge:
             1.0 if (meant := _said_of(lexicon, point)) and meant <= known else coverage(point, whole)
             for point in wanted
         ]
-        matched, missed = _divided(wanted, shares)
-        return AspectMatch({"said": len(matched) / len(wanted)} if wanted else {}, matched, missed)
+        return _points("said", wanted, shares)
 
     def _examinations(self, case: Case, report: Report) -> AspectMatch:
         names = self._names.of(case.record.findings)
@@ -206,9 +203,13 @@ class RulesJudge:
         told = names.look_up("\n".join(case.truth.rationale))[0]
         wanted = tuple(dict.fromkeys(finding.examination for finding in told)) or names.recorded()
         found = {finding.examination for item in report.examinations for finding in names.look_up(item)[0]}
-        matched, missed = _divided(wanted, [float(name in found) for name in wanted])
         extra = tuple(item for item in report.examinations if not names.look_up(item)[0])
-        return AspectMatch({"done": len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
+        return _points("done", wanted, [float(name in found) for name in wanted], extra)
+
+
+def _points(name: str, wanted: Sequence[str], shares: Sequence[float], extra: tuple[str, ...] = ()) -> AspectMatch:
+    matched, missed = _divided(wanted, shares)
+    return AspectMatch({name: len(matched) / len(wanted)} if wanted else {}, matched, missed, extra)
 
 
 def _said_of(lexicon: Lexicon, text: str) -> set[str]:

@@ -36,13 +36,7 @@ class ErrorCategory(StrEnum):
 
 
 class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A wrong answer, with everything that was said on the way to it.
-
-    Attributes:
-        question: what was asked, and what is right.
-        method: who answered.
-        outcome: what came.
-    """
+    """A wrong answer of a method, with what is right and everything that was said on the way to it."""
 
     question: ExamQuestion
     method: str
@@ -58,9 +52,7 @@ class Categorised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         category: None where nobody named one.
         source: who says so; None where nobody was asked.
         who: the person, or the model's name.
-        analysis: why.
-        error: the name of the failure where a judge named no category.
-        failed: no answer came at all; otherwise one came that cannot be used.
+        error: as in `Ruling`, and so is `failed`.
     """
 
     question: str

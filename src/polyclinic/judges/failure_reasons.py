@@ -62,14 +62,9 @@ class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The reason of one miss.
 
     Attributes:
-        case: the case's id.
-        doctor: whose report it is.
         reason: None where the judge gave none.
-        source: who says so.
         who: the person, the model's name, or "rules".
-        analysis: why.
-        error: the name of the failure where there is no reason.
-        failed: no answer came at all; otherwise one came that cannot be used.
+        error: as in `Ruling`, and so is `failed`.
     """
 
     case: str
@@ -167,40 +162,34 @@ async def find_reasons(
     rules, names = RulesJudge(knowledge), Names(knowledge)
 
     def by_rules(missed: Missed) -> Reasoned:
-        return reason_by_rules(missed, rules, names)
+        reason, analysis = reason_by_rules(missed, rules, names)
+        case, doctor = SORTING.named(missed)
+        return Reasoned(case=case, doctor=doctor, reason=reason, source="rules", who="rules", analysis=analysis)
 
     reasons = await SORTING.sort(misses, model=judge, words=words or {}, otherwise=by_rules)
     prompts = "" if judge is None else SORTING.judging.prompts
     return Reasons(**SORTING.count(reasons, words or {}), reasons=reasons, prompts=prompts)
 
 
-def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> Reasoned:
-    """Finds by rules why a diagnosis missed.
+def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> tuple[FailureReason, str]:
+    """Finds by rules why a diagnosis missed, and in what that shows.
 
     1. Omission: an examination that the rationale of the reference speaks of has a result, and was never done.
     2. Complications: a diagnosis of the report is like one of the reference's further diagnoses, or stands in a finding
        or in what the patient tells.
     3. Erroneous otherwise.
-
-    Args:
-        missed: the miss.
-        rules: say which names are alike.
-        names: of examinations.
     """
-    case, report = missed.case, missed.report
-    recorded = names.of(case.record.findings)
-    came = Reasoned(case=case.id, doctor=missed.doctor, reason=FailureReason.ERRONEOUS, source="rules", who="rules")
+    case = missed.case
     if missed.done is not None:
+        recorded = names.of(case.record.findings)
         done = {finding.examination for name in missed.done for finding in recorded.look_up(name)[0]}
         needed = dict.fromkeys(f.examination for f in recorded.look_up("\n".join(case.truth.rationale))[0])
         if omitted := [name for name in needed if name not in done]:
-            return msgspec.structs.replace(came, reason=FailureReason.OMISSION, analysis="; ".join(omitted))
+            return FailureReason.OMISSION, "; ".join(omitted)
     others = [diagnosis.name for diagnosis in case.truth.diagnoses[1:]]
-    told = [text for _, text in case.record.history.sections()]
+    told = [case.presentation.complaint, *(text for _, text in case.record.history.sections())]
     told += [finding.value_text for finding in case.record.findings]
-    for diagnosis in report.diagnoses:
-        if any(rules.likeness(diagnosis.name, other) >= HALF for other in others) or any(
-            coverage(diagnosis.name, text) >= 1 for text in (case.presentation.complaint, *told)
-        ):
-            return msgspec.structs.replace(came, reason=FailureReason.COMPLICATIONS, analysis=diagnosis.name)
-    return came
+    for name in (diagnosis.name for diagnosis in missed.report.diagnoses):
+        if any(rules.likeness(name, other) >= HALF for other in others) or any(coverage(name, t) >= 1 for t in told):
+            return FailureReason.COMPLICATIONS, name
+    return FailureReason.ERRONEOUS, ""

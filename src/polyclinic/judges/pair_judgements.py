@@ -23,14 +23,10 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a judge prefers of two dialogues in one order.
 
     Attributes:
-        case: the case's id.
         view: as whom it judged.
         first: the doctor whose dialogue was shown first.
-        second: the other.
-        analysis: why.
         better: by criterion; empty where no answer could be used.
-        error: the name of the failure; "" where there was none.
-        failed: no answer came at all; otherwise one came that cannot be used.
+        error: as in `Ruling`, and so is `failed`.
     """
 
     case: str
@@ -106,15 +102,7 @@ def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference,
 
 
 def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
-    """Returns what a judge's answers come to.
-
-    Args:
-        judge: its name.
-        prompts: hash of the prompts.
-        calls: every question; the two orders of a comparison follow each other.
-        without: pairs that were not judged.
-        seed: of the bootstrap.
-    """
+    """Returns what a judge's answers come to; the two orders of a comparison follow each other among the calls."""
     unreadable, failed = failures(calls)
     came = Judgements(
         judge=judge,

@@ -67,14 +67,9 @@ class Ties(msgspec.Struct, frozen=True, kw_only=True):
     """How often a judge gives two doctors one grade on one case: what it cannot tell apart.
 
     Attributes:
-        first: a doctor.
-        second: another.
-        aspect: of what.
         n: cases on which both have a grade.
         ties: those on which it is the same.
-        percent: of n; None where that is 0.
-        low: lower end of its 95 % interval (Wilson).
-        high: upper end.
+        percent: of n, with Wilson's 95 % interval; None where that is 0.
     """
 
     first: str

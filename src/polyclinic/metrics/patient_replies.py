@@ -32,11 +32,9 @@ class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient replied to one turn of a doctor.
 
     Attributes:
-        case: the case's id; replies of one case are resampled together.
+        case: its id; replies of one case are resampled together.
         turn: which turn of the conversation it was, from 0.
         state: what the doctor's turn truly was.
-        text: the reply.
-        language: of the case.
         information: all that is known of the patient.
         answer: the part of it that the turn asks for; needed on effective inquiry and advice.
         heard: what the patient took the turn to be; None where it gave no state that can be read.

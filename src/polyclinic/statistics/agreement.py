@@ -17,10 +17,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
         labels: in the order of the confusion's rows and columns.
         confusion: how often each reference label (row) was read as each label (column).
         unreadable: by reference label, how often the other gave none of the labels; it counts as disagreement.
-        n: how many things.
-        percent: read alike; None where there is nothing.
-        low: lower end of its 95 % interval (Wilson).
-        high: upper end.
+        percent: of the n things, those read alike, with Wilson's 95 % interval; None where there is nothing.
         kappa: agreement beyond chance, at most 1; None where chance alone agrees on everything.
     """
 
@@ -35,12 +32,7 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: Sequence[str]) -> Agreement:
-    """Compares labels with a reference.
-
-    Args:
-        reference: the labels that count as right.
-        other: the labels that were read, in the same order; None is an answer that could not be read.
-        labels: all there are.
+    """Compares the labels that were read with a reference's, in the same order; None could not be read.
 
     Raises:
         ValueError: the two are not of one length, or a reference label is none of the labels.
@@ -70,12 +62,8 @@ def agreement(reference: Sequence[str], other: Sequence[str | None], *, labels: 
 def weighted_kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     """Returns Cohen's kappa with quadratic weights: being two grades apart is four times as wrong as one.
 
-    Args:
-        confusion: how often each reference label (row) was read as each label (column); the labels in their order,
-            and evenly spaced.
-
-    Returns:
-        At most 1, 0 for what chance would give; None where chance alone agrees on everything.
+    It is at most 1, 0 for what chance would give, and None where chance alone agrees on everything. The labels of the
+    confusion are in their order, and evenly spaced.
     """
     n = sum(map(sum, confusion))
     rows, columns = [sum(row) for row in confusion], [sum(column) for column in zip(*confusion, strict=True)]

@@ -13,9 +13,8 @@ from polyclinic.statistics.uncertainty import Numbers
 def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
     """Returns Spearman's rank correlation of every column with every other, ties sharing their mean rank.
 
-    Args:
-        columns: the indicators, each with one value a thing that is compared; None where it has none, and then that
-            thing is left out for the pairs of that indicator.
+    Each column is an indicator, with one value a thing that is compared; None where it has none, and then that thing is
+    left out for the pairs of that indicator.
 
     Returns:
         A symmetric matrix; None where fewer than two things are shared or an indicator does not vary.

@@ -19,11 +19,9 @@ _CLOSE = 1e-9
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """One judgement of two players on one case.
+    """One judgement of two players.
 
     Attributes:
-        first: a player.
-        second: the other.
         winner: one of the two; None is a tie.
         case: what they were compared on; comparisons of one case are resampled together.
     """
@@ -37,13 +35,7 @@ class Comparison(msgspec.Struct, frozen=True):
 class WinRate(msgspec.Struct, frozen=True, kw_only=True):
     """How often a player wins, in percent of the comparisons that were no ties, with Wilson's 95 % interval.
 
-    Attributes:
-        percent: None where every comparison was a tie, and so are its ends.
-        low: lower end.
-        high: upper end.
-        wins: comparisons won.
-        losses: comparisons lost.
-        ties: comparisons that count for nobody.
+    Without such a comparison percent, low and high are None.
     """
 
     percent: float | None
@@ -55,13 +47,9 @@ class WinRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Strength(msgspec.Struct, frozen=True, kw_only=True):
-    """A player's Bradley-Terry strength.
+    """A player's Bradley-Terry strength from n comparisons, with its 95 % bootstrap interval.
 
-    Attributes:
-        strength: natural logarithm, 0 on average; two players' difference d gives odds of exp(d) to win.
-        low: lower end of the 95 % bootstrap interval.
-        high: its upper end.
-        n: comparisons.
+    It is a natural logarithm, 0 on average; two players' difference d gives odds of exp(d) to win.
     """
 
     strength: float

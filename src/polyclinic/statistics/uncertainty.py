@@ -39,14 +39,11 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one differs from another on the same cases.
+    """How much one differs from another on the n cases that both have, with the ends of its interval.
 
     Attributes:
         mean: of the differences, case by case; None where they share no case.
-        low: lower end of its 95 % bootstrap interval.
-        high: its upper end.
         p: two-sided, for no difference; None below two cases.
-        n: cases that both have.
     """
 
     mean: float | None

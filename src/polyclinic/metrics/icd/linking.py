@@ -57,6 +57,21 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     other_categories: bool = False
 
 
+def linked(name: str, similarity: float, entries: Sequence[IcdEntry]) -> Link:
+    """Returns the link of a name to the first of the titles that are most similar to it, where that is enough."""
+    if similarity < THRESHOLD:
+        return Link(name=name, code=None, title=None, similarity=similarity)
+    codes = {entry.code for entry in entries}
+    return Link(
+        name=name,
+        code=entries[0].code,
+        title=entries[0].title,
+        similarity=similarity,
+        ties=len(codes) - 1,
+        other_categories=len(set(map(category, codes))) > 1,
+    )
+
+
 Linker = Callable[[Iterable[str]], Mapping[str, tuple[Link, ...]]]
 
 
@@ -153,32 +168,19 @@ class Titles:
 
     def _search(self, wording: str) -> Link:
         if wording in self._rows:
-            return self._made(wording, _EXACT, self._rows[wording])
+            return linked(wording, _EXACT, [self._entries[row] for row in self._rows[wording]])
         overlap = self._overlap(wording)
         places = np.flatnonzero(overlap)
         if len(places) > _CANDIDATES:
             bar = np.partition(overlap[places], -_CANDIDATES)[-_CANDIDATES]
             places = places[overlap[places] >= bar]
         if not len(places):
-            return Link(name=wording, code=None, title=None, similarity=0.0)
+            return linked(wording, 0.0, ())
         similarity = self._similarity(wording, places, overlap[places])
         highest = float(similarity.max())
         best = places[similarity >= highest - _EQUAL]  # in order, own words first
-        return self._made(wording, highest, [row for place in best for row in self._rows[self._wordings[place]]])
-
-    def _made(self, wording: str, similarity: float, rows: Sequence[int]) -> Link:
-        if similarity < THRESHOLD:
-            return Link(name=wording, code=None, title=None, similarity=similarity)
-        first = self._entries[rows[0]]
-        codes = {self._entries[row].code for row in rows}
-        return Link(
-            name=wording,
-            code=first.code,
-            title=first.title,
-            similarity=similarity,
-            ties=len(codes) - 1,
-            other_categories=len(set(map(category, codes))) > 1,
-        )
+        rows = (row for place in best for row in self._rows[self._wordings[place]])
+        return linked(wording, highest, [self._entries[row] for row in rows])
 
     def _overlap(self, wording: str) -> Numbers:
         """Returns the weighted share (Dice) of parts that a wording has in common with each title."""

@@ -1,6 +1,6 @@
 """The plain way to link a report to ICD-10: cut at punctuation, take the title with the highest edit similarity.
 
-It is the baseline that `icd_linking` has to beat, and shows what its rules are worth.
+It is the baseline that `linking` has to beat, and shows what its rules are worth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from polyclinic.metrics.icd.linking import THRESHOLD, Link
-from polyclinic.metrics.icd.tables import IcdEntry, category
+from polyclinic.metrics.icd.linking import Link, linked
+from polyclinic.metrics.icd.tables import IcdEntry
 
 _NUMBER = re.compile(r"^\s*\d+[.、)]\s*", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[\n,，;；。、]")
@@ -29,10 +29,6 @@ def split_plainly(text: str) -> tuple[str, ...]:
 def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str, tuple[Link, ...]]:
     """Links each name to the title with the highest normalised edit similarity; among equals, the first in the table.
 
-    Args:
-        names: of diseases, as they were written.
-        entries: the table.
-
     Returns:
         One link by name.
     """
@@ -43,19 +39,6 @@ def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str,
         block = wanted[begin : begin + _BLOCK]
         similarities = process.cdist(block, titles, scorer=Indel.normalized_similarity, dtype=np.float32)
         for name, row in zip(block, similarities, strict=True):
-            best = np.flatnonzero(row == row.max())
-            if row.max() < THRESHOLD:
-                links[name] = (Link(name=name, code=None, title=None, similarity=float(row.max())),)
-                continue
-            first, codes = entries[int(best[0])], {entries[int(place)].code for place in best}
-            links[name] = (
-                Link(
-                    name=name,
-                    code=first.code,
-                    title=first.title,
-                    similarity=float(row.max()),
-                    ties=len(codes) - 1,
-                    other_categories=len(set(map(category, codes))) > 1,
-                ),
-            )
+            best = [entries[int(place)] for place in np.flatnonzero(row == row.max())]
+            links[name] = (linked(name, float(row.max()), best),)
     return links
