@@ -6,7 +6,7 @@ that the same seed gives the same trace, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -280,10 +280,15 @@ class Trace:
     """The events of one visit, or of one discussion, in order.
 
     `trace.lines()` and `Trace.read(path)` are the way out and the way back in.
+
+    Args:
+        events: with which it begins.
+        watch: called with each event that is added.
     """
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), *, watch: Callable[[Event], None] | None = None) -> None:
         self._events: list[Event] = list(events)
+        self._watch = watch
 
     @property
     def next(self) -> int:
@@ -299,6 +304,8 @@ class Trace:
         if event.seq != self.next:
             raise ValueError(f"event {event.seq} where event {self.next} was due")
         self._events.append(event)
+        if self._watch is not None:
+            self._watch(event)
         return event
 
     def __iter__(self) -> Iterator[Event]:

@@ -144,7 +144,7 @@ async def test_the_figures_are_those_of_the_benchmark(one_step, file, tmp_path):
 
 async def test_the_log_shows_the_visit_and_the_report_and_no_truth(file, tmp_path):
     from polyclinic.evals.visits import TRACE, trace_of
-    from polyclinic.visits.visit import revisit
+    from polyclinic.visits.revisit import revisit
 
     report = {**REPORT, "diagnoses": [{"name": "Gout", "icd10": None, "probability": None}], "rationale": []}
     async with Endpoint(answers=lambda body: intern(body, report)) as endpoint:

@@ -68,7 +68,7 @@ async def test_a_visit_event_by_event():
     whom = patient("No.", PatientTurn("Please: blood count, chest CT", to="examiner"))
     by = examiner(look)
     watched = []
-    came = await consultation(who, whom, by, watch=watched.append)
+    came = await consultation(who, whom, by, trace=Trace(watch=watched.append))
     assert [type(e).__name__ for e in came.trace] == [
         *("Said", "Said", "Said", "Said", "Said", "Examined", "Said", "Reported", "Ended"),
     ]

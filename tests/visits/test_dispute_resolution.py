@@ -22,6 +22,7 @@ from polyclinic.events import (
     Role,
     Said,
     Shared,
+    Trace,
 )
 from polyclinic.players.player import PatientTurn, Purpose, Results
 from polyclinic.players.scripted import ScriptedMind
@@ -117,7 +118,8 @@ async def test_algorithm_1_event_by_event():
     team = doctors(["A", "A", "B"], ["B", "B", "B"])
     chair = director(["A or B?"], ["still A or B?"], [], final="B")
     watched = []
-    came = await dispute_resolution(team, chair, None, None, order=Order.SEQUENTIAL, watch=watched.append)
+    trace = Trace(watch=watched.append)
+    came = await dispute_resolution(team, chair, None, None, order=Order.SEQUENTIAL, trace=trace)
     assert steps(came.trace) == [
         *("facts of 1", "facts of 2", "facts of all"),
         *("1 in 0: A", "2 in 0: B"),

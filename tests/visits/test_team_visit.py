@@ -41,7 +41,9 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import SAYINGS
 from polyclinic.testing.endpoint import Endpoint
-from polyclinic.visits.visit import confer, revisit_all, see
+from polyclinic.visits.revisit import revisit_all
+from polyclinic.visits.team import confer
+from polyclinic.visits.visit import see
 
 BYE = {"say": "Goodbye.", "conclude": True}
 EMPTY = {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}

@@ -20,7 +20,8 @@ from polyclinic.events import End, Examined, Opened, Revealed, Role, Said
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
-from polyclinic.visits.visit import revisit, see
+from polyclinic.visits.revisit import revisit
+from polyclinic.visits.visit import see
 
 REAL = (
     ("agentclinic/agentclinic_medqa.jsonl", 107),

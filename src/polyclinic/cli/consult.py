@@ -41,7 +41,8 @@ from polyclinic.tasks import run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.visit import TeamVisit, Visit, confer, see
+from polyclinic.visits.team import TeamVisit, confer
+from polyclinic.visits.visit import Visit, see
 
 
 async def consult(

@@ -15,7 +15,9 @@ from polyclinic.events import Chosen, Convened, Opened, Reported, Revealed, Trac
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.metrics.accuracy import verdict
 from polyclinic.terminal.screen import console, print_json
-from polyclinic.visits.visit import TeamVisit, Visit, revisit_all
+from polyclinic.visits.revisit import revisit_all
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
 
 
 def replay(

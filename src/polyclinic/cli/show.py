@@ -15,7 +15,8 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
-from polyclinic.visits.visit import TeamVisit, Visit
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
 
 STYLE = {
     Role.DOCTOR: "bold cyan",

@@ -28,7 +28,7 @@ from polyclinic.events import (
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import verdict
 from polyclinic.terminal.screen import plain
-from polyclinic.visits.visit import TeamVisit
+from polyclinic.visits.team import TeamVisit
 
 _DIRECTOR, _DOCTOR = STYLE[Role.DIRECTOR], STYLE[Role.DOCTOR]
 

@@ -30,7 +30,8 @@ from polyclinic.judges.director import sections_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import information_of, unusable_answer
 from polyclinic.players.minds import Minds, check_mind, model_of
-from polyclinic.visits.visit import Visit, revisit
+from polyclinic.visits.revisit import revisit
+from polyclinic.visits.visit import Visit
 
 TRACE = "trace"
 """Where in the sample's store the events of the visit lie."""

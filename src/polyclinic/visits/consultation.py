@@ -10,8 +10,6 @@ failed, with the name of the error; it never counts as something said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from polyclinic.cases.presentation import Question
@@ -49,7 +47,6 @@ async def consultation(
     max_turns: int = MAX_TURNS,
     question: Question | None = None,
     trace: Trace | None = None,
-    watch: Callable[[Event], None] | None = None,
 ) -> Consultation:
     """Lets a doctor see a patient.
 
@@ -60,7 +57,6 @@ async def consultation(
         max_turns: the doctor's turns; at the limit the doctor is asked for the report.
         question: put to the doctor after the dialogue in place of the report (AIE's diagnosis step, §4.3).
         trace: events go to its end; a new one by default.
-        watch: called with each event as it happens.
 
     Returns:
         The consultation. A player's failure is in it, as its end and as an event; it is not raised.
@@ -76,8 +72,6 @@ async def consultation(
             player = players[role]
             if player is not None:
                 player.observe(event)
-        if watch is not None:
-            watch(event)
 
     def say(who: Role, to: Role, text: str, state: State | None = None) -> None:
         hearers = (Role.DOCTOR, Role.PATIENT, *((to,) if to is Role.EXAMINER else ()))
@@ -143,7 +137,6 @@ async def one_step(
     *,
     question: Question | None = None,
     trace: Trace | None = None,
-    watch: Callable[[Event], None] | None = None,
 ) -> Consultation:
     """Asks a doctor who was given the whole record, without a dialogue: the upper bound (AI Hospital; AIE's MCQE).
 
@@ -151,25 +144,19 @@ async def one_step(
         doctor: a doctor who knows the record.
         question: put to the doctor in place of asking for the report.
         trace: as in `consultation`.
-        watch: as in `consultation`.
     """
     trace = Trace() if trace is None else trace
-
-    def happen(event: Event) -> None:
-        trace.add(event)
-        if watch is not None:
-            watch(event)
 
     report, answer, end = None, None, End.CONCLUDED
     try:
         if question is not None:
             answer = (await doctor.act(choose_from(question))).answer
-            happen(Chosen(seq=trace.next, answer=answer))
+            trace.add(Chosen(seq=trace.next, answer=answer))
         else:
             report = await doctor.act(REPORT)
-            happen(Reported(seq=trace.next, report=report))
+            trace.add(Reported(seq=trace.next, report=report))
     except PlayFailure as failure:
         end = End.FAILED
-        happen(failure_event(trace.next, Role.DOCTOR, failure))
-    happen(Ended(seq=trace.next, reason=end, turns=0))
+        trace.add(failure_event(trace.next, Role.DOCTOR, failure))
+    trace.add(Ended(seq=trace.next, reason=end, turns=0))
     return Consultation(trace=trace, report=report, answer=answer, end=end, turns=0)

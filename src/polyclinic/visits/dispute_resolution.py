@@ -84,7 +84,6 @@ async def dispute_resolution(
     max_rounds: int = MAX_ROUNDS,
     disputes: bool = True,
     trace: Trace | None = None,
-    watch: Callable[[Event], None] | None = None,
 ) -> Discussion:
     """Lets doctors who have each seen the patient agree under a director.
 
@@ -97,12 +96,11 @@ async def dispute_resolution(
         max_rounds: rounds at most.
         disputes: the doctors are shown the points of dispute; False is the paper's ablation.
         trace: events go to its end; a new one by default.
-        watch: called with each event as it happens.
 
     Returns:
         The discussion. A player's failure is in it, as an event and perhaps its end; it is not raised.
     """
-    room = _Room(doctors, director, trace=Trace() if trace is None else trace, watch=watch, disputes=disputes)
+    room = _Room(doctors, director, trace=Trace() if trace is None else trace, disputes=disputes)
     rounds = 0
 
     def ended(reason: End, report: Report | None = None) -> Discussion:
@@ -163,18 +161,10 @@ class _Unanswered(Exception):
 class _Room:
     """Where they meet: who hears what, which report stands, and the trace of it all."""
 
-    def __init__(
-        self,
-        doctors: Sequence[Attending],
-        director: Player,
-        *,
-        trace: Trace,
-        watch: Callable[[Event], None] | None,
-        disputes: bool,
-    ) -> None:
+    def __init__(self, doctors: Sequence[Attending], director: Player, *, trace: Trace, disputes: bool) -> None:
         self.trace = trace
         self.kept = 0
-        self._doctors, self._director, self._watch, self._disputes = doctors, director, watch, disputes
+        self._doctors, self._director, self._disputes = doctors, director, disputes
         self._players = [doctor.player for doctor in doctors]
         self._reports = {doctor.number: doctor.report for doctor in doctors}
 
@@ -182,8 +172,6 @@ class _Room:
         self.trace.add(event)
         for player in hearers:
             player.observe(event)
-        if self._watch is not None:
-            self._watch(event)
 
     def share(self, doctor: Attending) -> None:
         shared = Shared(

@@ -34,7 +34,8 @@ from polyclinic.players.roles.examiner import Missing
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
-from polyclinic.visits.visit import TeamVisit, Visit, confer, see
+from polyclinic.visits.team import TeamVisit, confer
+from polyclinic.visits.visit import Visit, see
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):

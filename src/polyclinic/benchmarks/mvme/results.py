@@ -22,7 +22,8 @@ from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names
 from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate
-from polyclinic.visits.visit import TeamVisit, Visit
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
 
 
 class Setting(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.statistics.uncertainty import share
-from polyclinic.visits.visit import TeamVisit
+from polyclinic.visits.team import TeamVisit
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,182 @@
+"""A visit of several doctors: each sees the patient alone, and then they settle what they disagree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Self
+
+import msgspec
+
+from polyclinic.answering.outcome import needed, together
+from polyclinic.cases.case import Case
+from polyclinic.cases.truth import Truth
+from polyclinic.events import (
+    TRACE_FORMAT,
+    Convened,
+    End,
+    Ended,
+    Event,
+    Examined,
+    Failed,
+    Order,
+    Reported,
+    Revised,
+    Role,
+    Trace,
+)
+from polyclinic.players.minds import Minds, Seat
+from polyclinic.players.roles.director import Director
+from polyclinic.players.roles.examiner import Missing
+from polyclinic.players.roles.patient import Patient
+from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, Discussion, dispute_resolution
+from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
+
+
+class TeamVisit(Discussion, frozen=True, kw_only=True):
+    """A discussion that is over, with the consultations that led to it, beside what is so.
+
+    Attributes:
+        case: the case's id.
+        consultations: each doctor's own visit, doctor 1 first.
+        truth: what is so; it ends the trace.
+    """
+
+    case: str
+    consultations: tuple[Visit, ...]
+    truth: Truth
+
+    @classmethod
+    def of(cls, consultations: Sequence[Visit], trace: Trace, truth: Truth) -> Self:
+        """Returns the visit that these consultations and the trace of a discussion tell of."""
+        convened, ended, reported = trace.last(Convened), trace.last(Ended), trace.last(Reported)
+        assert convened is not None and ended is not None  # noqa: S101
+        return cls(
+            case=convened.case,
+            consultations=tuple(consultations),
+            end=ended.reason,
+            rounds=ended.turns,
+            consensus=ended.turns if ended.reason is End.CONSENSUS else None,
+            kept=sum(event.kept for event in trace if isinstance(event, Revised)),
+            report=None if reported is None else reported.report,
+            truth=truth,
+            trace=trace,
+        )
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The consultations' traces and then the discussion's: what a file holds of it."""
+        return (*(visit.trace for visit in self.consultations), self.trace)
+
+    def document(self) -> dict[str, Any]:
+        """Returns the visit as what `--json` prints."""
+        told = document_of(self, "case", "end", "rounds", "consensus", "kept", "report", "truth", "trace")
+        return {**told, "consultations": [visit.document() for visit in self.consultations]}
+
+
+async def confer(
+    case: Case,
+    doctors: Sequence[Minds],
+    *,
+    max_turns: int = MAX_TURNS,
+    in_one_step: bool = False,
+    order: Order = Order.PARALLEL,
+    max_rounds: int = MAX_ROUNDS,
+    disputes: bool = True,
+    missing: Missing = "not recorded",
+    watch: Callable[[int, Event], None] | None = None,
+) -> TeamVisit:
+    """Lets several doctors see the patient of a case, each alone and all at once, and then settle what they dispute.
+
+    Args:
+        case: who is ill.
+        doctors: who plays in each doctor's visit, at least one; the first one's director chairs, and its patient and
+            examiner are asked again.
+        max_turns: each doctor's turns.
+        in_one_step: the doctors read the whole record, and nobody can be asked again.
+        order: of the doctors within a round.
+        max_rounds: rounds at most.
+        disputes: the doctors are shown the points of dispute; False is the paper's ablation.
+        missing: what the examiner says of an examination of which the record says nothing.
+        watch: called with each event as it happens, and with the doctor whose visit it belongs to; 0 is the discussion.
+
+    Returns:
+        The visit; a player's failure is in it and is not raised. A doctor whose own visit failed takes no part; where
+        that is all of them, the visit has failed.
+
+    Raises:
+        ValueError: there are no doctors.
+    """
+    if not doctors:
+        raise ValueError("a team needs at least one doctor")
+    lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
+    team = f"{', '.join(names)}; {order}{'' if disputes else '; disputes not shown'}"
+    visits = (
+        attend(
+            case,
+            minds,
+            max_turns=max_turns,
+            in_one_step=in_one_step,
+            missing=missing,
+            seat=Seat(number, team),
+            watch=None if watch is None else partial(watch, number),
+        )
+        for number, minds in enumerate(doctors, start=1)
+    )
+    seen = [needed(one) for one in await together(*visits)]
+    director = Director(lead.director(case.id, team=team), case.presentation, may_ask=not in_one_step)
+    trace = Trace(watch=None if watch is None else partial(watch, 0))
+    trace.add(
+        Convened(
+            seq=0,
+            format=TRACE_FORMAT,
+            case=case.id,
+            presentation=case.presentation,
+            doctors=names,
+            director=director.name,
+            seed=lead.seed,
+            order=order,
+            max_rounds=max_rounds,
+            dispute_resolution=disputes,
+        )
+    )
+    attending = list(_attending(seen, trace, case, in_one_step=in_one_step))
+    if not attending:
+        trace.add(Ended(seq=trace.next, reason=End.FAILED, turns=0))
+    else:
+        again = Seat(len(doctors) + 1, team)
+        opening = seen[attending[0].number - 1].visit.trace[1]
+
+        def patient() -> Patient:
+            whom = patient_of(case, lead, again, key=case.id)
+            whom.observe(opening)
+            return whom
+
+        await dispute_resolution(
+            attending,
+            director,
+            None if in_one_step else patient,
+            partial(examiner_of, case, lead, again, missing, key=case.id) if case.setting == "ward" else None,
+            order=order,
+            max_rounds=max_rounds,
+            disputes=disputes,
+            trace=trace,
+        )
+    reveal(case, trace)
+    return TeamVisit.of([attended.visit for attended in seen], trace, case.truth)
+
+
+def _attending(seen: Sequence[Attended], trace: Trace, case: Case, *, in_one_step: bool) -> Iterator[Attending]:
+    """Yields the doctors who take part; of those who do not, the trace says why."""
+    for number, (visit, doctor, _) in enumerate(seen, start=1):
+        failure, reported = visit.trace.last(Failed), visit.trace.last(Reported)
+        if reported is None or visit.report is None:
+            assert failure is not None  # noqa: S101
+            trace.add(msgspec.structs.replace(failure, seq=trace.next, doctor=number))
+            continue
+        # In the discussion a doctor knows what it wrote, and the director every result that it was given.
+        doctor.observe(reported)
+        examined = (f for e in visit.trace if isinstance(e, Examined) for f in e.findings)
+        findings = case.record.findings if in_one_step else tuple(dict.fromkeys(examined))
+        yield Attending(number, doctor, visit.report, findings)
