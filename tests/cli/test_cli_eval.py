@@ -133,3 +133,25 @@ def test_a_patient_on_labelled_questions(run, tmp_path):
     assert document["states"]["percent"] >= 75
     assert set(document["metrics"]) == set(document["human"])
     assert "states that agree" in run("eval", "patient-simulator", "--cases", file).stdout
+
+
+def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):
+    own = tmp_path / "own.py"
+    lines = ["def turns(dialogue):", "    return len(dialogue.turns)", "def talks(dialogue):", "    return 'well'"]
+    own.write_text("\n".join(lines))
+    command = (*AIE, "--doctor", "rules", f"scripted:{tmp_path}/doctor.json", "--max-failures", "100")
+    turns = {"speak": [{"say": "Since when?"}, {"say": "Goodbye.", "conclude": True}], "choose": []}
+    (tmp_path / "doctor.json").write_text(json.dumps(turns))
+    done = run(*command, "--metric", "AVG_TURN", "--metric", f"{own}:turns", "--json", "--out", tmp_path / "out")
+    document = json.loads(done.stdout)
+    for doctor in document["doctors"]:
+        assert list(doctor["metrics"]) == ["AVG_TURN", f"{own}:turns"]
+        assert doctor["metrics"]["AVG_TURN"]["mean"] == doctor["metrics"][f"{own}:turns"]["mean"]
+    indicators = document["correlations"]["pairs"]["indicators"]
+    assert indicators == ["AVG_TURN", f"{own}:turns"]
+    assert not any(document["correlations"]["pairs"]["with_judge"].values())
+    files = {file.name for file in (tmp_path / "out").iterdir()}
+    assert len(files) == 3 and {"rules.jsonl", "summary.json"} < files
+    shown = run(*AIE, "--doctor", "rules", "--metric", f"{own}:turns").stdout
+    assert f"{own}:turns" in shown.replace("\n", "") or "own.py" in shown
+    assert "it returns a number" in run(*AIE, "--doctor", "rules", "--metric", f"{own}:talks", code=2).stderr

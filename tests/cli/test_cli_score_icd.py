@@ -150,7 +150,7 @@ def test_known_codes(run, tmp_path, table):
 def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     good = write(recorded(1, "肺炎", "肺炎"))
     assert "no such file" in complaint("score", "icd", tmp_path / "none.jsonl")
-    assert "no layout 'x'; --layout takes polyclinic or ai-hospital" in complaint("score", "icd", good, "--layout", "x")
+    assert "--layout x; allowed: polyclinic, ai-hospital" in complaint("score", "icd", good, "--layout", "x")
     assert "the cases are Chinese" in complaint("score", "icd", good)
     assert "no such file" in complaint("score", "icd", good, "--table", tmp_path / "none.xls")
     assert "no table of ICD-10" in complaint("score", "icd", good, "--table", write({"a": 1}, name="t.csv"))

@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 LEGACY = (
     *("eval medqa", "eval medmcqa", "eval pubmedqa", "eval mmlu", "eval exam"),
-    *("score director", "score icd", "study ablation", "study experts", "study errors"),
+    *("study ablation", "study experts", "study errors"),
 )
 """Not yet on the new command line."""
 

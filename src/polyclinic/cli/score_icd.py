@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
 
-from polyclinic.cli.minds import JsonOption
+from polyclinic.benchmarks.aie.score_tables import show_left_out
+from polyclinic.cli.options import FILE, Json, Seed
 from polyclinic.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyclinic.metrics.icd.reports import NamedReports, ReportLayout
-    from polyclinic.metrics.icd.scores import IcdSummary
-    from polyclinic.metrics.icd.tables import IcdEntry
-    from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.metrics.disease_names import split_names
+from polyclinic.metrics.icd.linking import Titles
+from polyclinic.metrics.icd.plain import link_plainly, split_plainly
+from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_named_reports
+from polyclinic.metrics.icd.scores import IcdSummary, score_names
+from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
+from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.tables import interval, mean_and_error
+from polyclinic.terminal.tables import table as table_of
 
 _ROWS = (
     ("names a report", "number", None),
@@ -31,63 +38,42 @@ _ROWS = (
 
 
 def icd(
-    file: Annotated[Path, typer.Argument(help="Traces of ours, or recorded reports; one doctor a file.")],
+    file: Annotated[Path, Parameter(help="Traces of ours, or recorded reports; one doctor a file.")],
+    /,
+    *,
     layout: Annotated[
-        str | None, typer.Option(help="polyclinic or ai-hospital; by default the first record tells.")
+        ReportLayout | None, Parameter(help="How the file is laid out; by default the first record tells.")
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
+        FILE,
+        Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
     ] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="The baseline: cut at punctuation, plain edit distance.")
-    ] = False,
+    plain: Annotated[bool, Parameter(help="The baseline: cut at punctuation, plain edit distance.")] = False,
     known_codes: Annotated[
-        bool, typer.Option("--known-codes", help="Take the codes that typed diagnoses have, instead of their names.")
+        bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    json: JsonOption = False,
+    seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
+    json: Json = False,
 ) -> None:
-    """Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of categories."""
-    import time
+    """Links the diagnoses of the reports to ICD-10, and scores them.
 
-    from polyclinic.metrics.disease_names import split_names
-    from polyclinic.metrics.icd.linking import Titles
-    from polyclinic.metrics.icd.plain import link_plainly, split_plainly
-    from polyclinic.metrics.icd.reports import read_named_reports
-    from polyclinic.metrics.icd.scores import score_names
-    from polyclinic.terminal.screen import print_json
-
+    Raises:
+        UserError: the file or the table cannot be used.
+    """
     begun = time.perf_counter()
-    reports = read_named_reports(file, layout=_layout(layout), split=split_plainly if plain else split_names)
+    reports = read_named_reports(file, layout=layout, split=split_plainly if plain else split_names)
     entries = _entries(reports, table)
-    summary = score_names(
-        reports.pairs,
-        (lambda names: link_plainly(names, entries)) if plain else Titles(entries).link_all,
-        known_codes=known_codes,
-        seed=seed,
-    )
+    linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
+    summary = score_names(reports.pairs, linker, known_codes=known_codes, seed=seed)
     seconds = time.perf_counter() - begun
     if json:
         print_json(_document(file, reports, entries, summary, seconds))
-        return
-    _show(file, reports, entries, summary, seconds)
-
-
-def _layout(name: str | None) -> ReportLayout | None:
-    from polyclinic.metrics.icd.reports import ReportLayout
-
-    if name is None:
-        return None
-    try:
-        return ReportLayout(name)
-    except ValueError:
-        raise UserError(f"no layout {name!r}; --layout takes {' or '.join(ReportLayout)}") from None
+    else:
+        _show(console(), file, reports, entries, summary, seconds)
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:
-    from polyclinic.metrics.icd.tables import english_entries, read_entries
-
     if table is not None:
         return read_entries(table)
     if reports.language == "zh":
@@ -120,23 +106,20 @@ def _document(
     }
 
 
-def _show(file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summary: IcdSummary, seconds: float) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.benchmarks.aie.score_tables import show_left_out
-    from polyclinic.terminal.screen import console, plain
-    from polyclinic.terminal.tables import mean_and_error
-
-    screen = console()
-    table = Table(show_edge=False, pad_edge=False, title=Text(plain(str(file))), title_justify="left")
-    for column in ("metric", "pooled ± se", "95 % interval", "mean of cases ± se", "n"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
+def _show(
+    screen: Console,
+    file: Path,
+    reports: NamedReports,
+    entries: Sequence[IcdEntry],
+    summary: IcdSummary,
+    seconds: float,
+) -> None:
+    shown = table_of(str(file), ("metric", "pooled ± se", "95 % interval", "mean of cases ± se", "n"))
     for label, name, case in _ROWS:
         e = summary.metrics[name]
         mean = mean_and_error(summary.per_case[case]) if case is not None else ""
-        table.add_row(label, mean_and_error(e), _interval(e), mean, str(e.n))
-    screen.print(table)
+        shown.add_row(label, mean_and_error(e), interval(e), mean, str(e.n))
+    screen.print(shown)
     n, empty = len(summary.cases), summary.without_names
     failed = sum(problem.failed for problem in reports.left_out)
     counts = (
@@ -150,9 +133,3 @@ def _show(file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summar
     )
     screen.print(linked, style="dim", soft_wrap=True)
     show_left_out(screen, reports.left_out)
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return "–"
-    return f"{estimate.low:.2f}-{estimate.high:.2f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,10 +14,11 @@ from polyclinic.benchmarks.benchmark import Output, file_names
 from polyclinic.benchmarks.mvme.evaluation import MvmeResult
 from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.judges.failure_reasons import FailureReason
-from polyclinic.metrics.director import AspectMean
 from polyclinic.metrics.grades import Aspect, judgement_lines
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, mean_and_error, number, p_value, signed_interval, table
+
+_grade = partial(mean_and_error, form=".3f")
 
 
 def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "") -> Output:
@@ -228,7 +230,3 @@ def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[Ent
         shown.add_section()
         shown.add_row(setting, style="italic")
         yield from (one for one in entrants if one.setting is setting)
-
-
-def _grade(graded: AspectMean) -> str:
-    return NOTHING if graded.mean is None else f"{graded.mean:.3f} ± {number(graded.stderr, '.3f')}"

@@ -104,3 +104,19 @@ def test_the_published_tables(run, shared_data):
         for name, cell in rows[doctor].items():
             if name != "MODEL":
                 assert cell.replace(r"$\pm$", " ± ") in shown, (doctor, name)
+
+
+def test_metrics_of_ones_own_stand_beside_the_ten(run, write, record, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("async def turns(dialogue):\n    assert dialogue.id != 2, 'two'\n    return len(dialogue.turns)\n")
+    one, two = write("one.json", record(1), record(2)), write("two.json", record(1))
+    document = json.loads(run(one, "--metric", f"{own}:turns", "--json"))
+    assert len(document["metrics"]) == 11
+    assert document["metrics"][f"{own}:turns"]["mean"] == document["cases"][0]["AVG_TURN"]
+    assert document["left_out"] == [{"id": 2, "problem": "AssertionError: two", "metrics": [f"{own}:turns"]}]
+    both = json.loads(run(one, two, "--metric", "AVG_TURN", f"{own}:turns", "--json"))
+    assert [one["metric"] for one in both["comparisons"]] == ["AVG_TURN", f"{own}:turns"]
+    shown = run(one, two, "--metric", "DISTINCT")
+    assert "DISTINCT" in shown and "COVERAGE" not in shown
+    assert "no metric 'EMPATHY'" in run(one, "--metric", "EMPATHY", code=2)
+    assert "holds no 'other'" in run(one, "--metric", f"{own}:other", code=2)
