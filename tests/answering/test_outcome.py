@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
-from polyclinic.answering.outcome import Calls, Outcome, OutcomeEnd, decision_on, keys_of, needed, together, usable
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.answering.together import needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, Unreachable, UnreadableReply, UserError
 from polyclinic.models.answers import Completion
@@ -172,3 +175,21 @@ async def test_keys_of_a_decision():
 def test_no_options_no_decision():
     with pytest.raises(UserError, match="'q' has no options"):
         decision_on(Question(id="q", stem="?", options={}))
+
+
+async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_where_that_is_wished():
+    question = Question(id="q", stem="Which?", options=OPTIONS)
+    calls = Calls(Costly("One of them.", "Answer: B"))
+    said = await calls.answer("Which?", question, round_trip=1, purpose="answer", repair=True)
+    assert (said.text, said.keys) == ("One of them.\n\nAnswer: B", {"B"})
+    first, second = calls.trace
+    assert (first.error, first.round_trip, second.error, second.round_trip) == ("UnreadableReply", 1, "", 2)
+    assert second.purpose == "answer, once more"
+
+
+async def test_a_reply_is_asked_for_once_more_and_not_again():
+    question = Question(id="q", stem="Which?", options=OPTIONS)
+    calls = Calls(Costly("One of them.", "Or another."))
+    with pytest.raises(UnreadableReply):
+        await calls.answer("Which?", question, round_trip=1, purpose="answer", repair=True)
+    assert [call.error for call in calls.trace] == ["UnreadableReply", "UnreadableReply"]

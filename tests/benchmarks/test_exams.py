@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from polyclinic.answering.outcome import Called, Outcome, OutcomeEnd
+from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.benchmarks.exams.evaluation import Answered, answer_all, compare, result, stability
 from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
 from polyclinic.benchmarks.exams.studies import (
@@ -19,11 +19,12 @@ from polyclinic.benchmarks.exams.studies import (
 )
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, BudgetSpent, Unreachable, UserError
-from polyclinic.methods.table import METHODS, answering, choose, kind_of, settable
+from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.answers import write_answer
 from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.examples import kind_of
 from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
@@ -41,7 +42,7 @@ def answered(number, answers, end=OutcomeEnd.ANSWERED, key="A", subject=""):
         answers=frozenset(answers),
         end=end,
         problem="" if answers else "it went wrong",
-        trace=(Called(seq=0, round_trip=1, purpose="answer", text="so"),),
+        trace=(Call(seq=0, round_trip=1, purpose="answer", text="so"),),
     )
     right = frozenset(answers) == frozenset(key)
     return Answered(id=f"q{number}", subject=subject, key=tuple(key), outcome=outcome, right=right, seconds=0.5)

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from polyclinic.answering.outcome import Called, Outcome
+from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, BudgetSpent, Refused, TimedOut
 from polyclinic.judges.error_categories import (
@@ -35,8 +35,8 @@ def wrong(id="q1", method="medagents", said="The murmur is systolic.", language=
         language=language,
     )
     trace = (
-        Called(seq=0, round_trip=1, purpose="analyse the question, expert 1", text=said),
-        Called(seq=1, round_trip=2, purpose="decision", error="UnreadableReply", problem="nothing"),
+        Call(seq=0, round_trip=1, purpose="analyse the question, expert 1", text=said),
+        Call(seq=1, round_trip=2, purpose="decision", error="UnreadableReply", problem="nothing"),
     )
     outcome = Outcome(question=id, answers=frozenset("A"), rationale="So I chose.", trace=trace)
     return MissedQuestion(question=ExamQuestion(question=question, key=("B",)), method=method, outcome=outcome)

@@ -24,7 +24,7 @@ from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.errors import BadInput, EndpointError, UserError
 from polyclinic.evals.questions import question_of
 from polyclinic.evals.tested import Tested
-from polyclinic.methods.table import METHODS, Answering, Chosen, answering, choose
+from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose
 from polyclinic.questions.examples import read_examples
 
 OUTCOME = "outcome"
@@ -94,7 +94,7 @@ def _solver_of(method: str) -> Callable[..., Solver]:
     return solver(name=method)(made)
 
 
-def chosen_with(method: str, settings: dict[str, Any]) -> Chosen:
+def chosen_with(method: str, settings: dict[str, Any]) -> ChosenMethod:
     """Returns a method with settings that are values or their texts.
 
     Raises:
@@ -109,7 +109,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _solving(chosen: Chosen, always: _Always) -> Solver:
+def _solving(chosen: ChosenMethod, always: _Always) -> Solver:
     shown = read_examples(Path(always.examples)) if always.examples is not None else ()
     learnt = read_examples(Path(always.training)) if always.training is not None else ()
     ready: dict[tuple[int, int], _Ready] = {}

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.outcome import Calls, Outcome
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Message, Model
@@ -34,6 +35,7 @@ async def chain_of_thought(
     *,
     examples: Sequence[Example] = (),
     temperature: float | None = None,
+    repair: bool = False,
 ) -> Outcome:
     """Asks for reasoning that ends in the answer.
 
@@ -43,6 +45,7 @@ async def chain_of_thought(
         examples: from a training set, with their reasoning, in the order in which they are shown; none for zero-shot,
             `shipped_examples(question.language)` for those that are shipped.
         temperature: as `Model.ask`.
+        repair: a reply that cannot be read is asked for once more, in a second call.
 
     Returns:
         The outcome, the reasoning as its rationale. A failure is its end; it is not raised.
@@ -60,7 +63,7 @@ async def chain_of_thought(
     ]
     calls = Calls(model, temperature=temperature)
     try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="reasoning and answer")
+        said = await calls.answer(messages, question, round_trip=1, purpose="reasoning and answer", repair=repair)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.outcome import Calls, Outcome
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Message, Model
@@ -35,6 +36,7 @@ async def few_shot(
     *,
     examples: Sequence[Example] | None = None,
     temperature: float | None = None,
+    repair: bool = False,
 ) -> Outcome:
     """Shows answered questions and asks for the answer to this one, and nothing else.
 
@@ -44,6 +46,7 @@ async def few_shot(
         examples: from a training set, in the order in which they are shown; their reasoning is not. None for the first
             five of the shipped ones.
         temperature: as `Model.ask`.
+        repair: a reply that cannot be read is asked for once more, in a second call.
 
     Returns:
         The outcome. A failure is its end; it is not raised.
@@ -57,7 +60,7 @@ async def few_shot(
     ]
     calls = Calls(model, temperature=temperature)
     try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="answer")
+        said = await calls.answer(messages, question, round_trip=1, purpose="answer", repair=repair)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)

@@ -22,7 +22,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.outcome import Calls, Outcome, decision_on, keys_of, together, usable
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.outcome import Outcome
+from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Answer, Message, Model
@@ -34,7 +37,7 @@ PROMPTS = Path(__file__).with_suffix(".md")
 Level = Literal["low", "moderate", "high"]
 
 
-class Triage(msgspec.Struct, frozen=True):
+class Difficulty(msgspec.Struct, frozen=True):
     """How hard the question is."""
 
     reason: str
@@ -81,11 +84,11 @@ async def mdagents(
             if number < least:
                 raise UserError(f"{name} is {number}; it is at least {least}")
     calls = Calls(model, temperature=temperature, top_p=top_p)
-    clinic = _Clinic(question, calls)
+    clinic = _Clinicians(question, calls)
     try:
         # 1. Triage.
         if level is None:
-            level = (await clinic.ask("triage", "triage", trip=1, answer=Triage)).level
+            level = (await clinic.ask("triage", "triage", trip=1, answer=Difficulty)).level
         # 2. Recruitment, and 3. what the recruited work out.
         if level == "low":
             found = ""
@@ -101,7 +104,7 @@ async def mdagents(
         return calls.failed(question.id, failure)
 
 
-class _Clinic:
+class _Clinicians:
     """Asks on behalf of those recruited."""
 
     def __init__(self, question: Question, calls: Calls) -> None:

@@ -21,7 +21,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.outcome import Calls, Outcome, decision_on, keys_of, needed, together, usable
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.outcome import Outcome
+from polyclinic.answering.together import needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Answer, Message, Model

@@ -22,7 +22,9 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.answering.outcome import Called, Calls, Outcome, Said, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer
+from polyclinic.answering.outcome import Call, Outcome
+from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Message, Model
@@ -57,7 +59,7 @@ class Pool:
         reasoned: bool = False,
         wrong: int = 0,
         unusable: int = 0,
-        trace: tuple[Called, ...] = (),
+        trace: tuple[Call, ...] = (),
     ) -> None:
         self.examples, self.reasoned = tuple(examples), reasoned
         self.wrong, self.unusable, self.trace = wrong, unusable, trace
@@ -152,12 +154,12 @@ async def medprompt(
         nearest.reverse()
 
         # 2. The question in several orders of its options, all at once; what is chosen is put back into its own order.
-        async def member(number: int) -> Said:
+        async def member(number: int) -> TextAnswer:
             shown, own = shuffle_options(question, seed=seed, count=number)
             draw = derive(seed, question.id, "draw", number).getrandbits(31)
             messages = _messages(shown, nearest)
             said = await calls.answer(messages, shown, round_trip=round_trip, purpose=f"order {number}", seed=draw)
-            return Said(said.text, frozenset(own[key] for key in said.keys))
+            return TextAnswer(said.text, frozenset(own[key] for key in said.keys))
 
         voters = usable(await together(*map(member, range(1, shuffles + 1))))
     except PlayFailure as failure:

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.outcome import Calls, Outcome, Said, together, usable
+from polyclinic.answering.calls import Calls, TextAnswer
+from polyclinic.answering.outcome import Outcome
+from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Message, Model
@@ -77,11 +79,11 @@ async def self_consistency(
     ]
     calls = Calls(model, temperature=temperature)
 
-    async def sample(number: int, round_trip: int) -> Said:
+    async def sample(number: int, round_trip: int) -> TextAnswer:
         draw = derive(seed, question.id, "sample", number).getrandbits(31)
         return await calls.answer(messages, question, round_trip=round_trip, purpose=f"sample {number}", seed=draw)
 
-    came: list[Said | ModelError] = []
+    came: list[TextAnswer | ModelError] = []
     try:
         # 1. With a budget of tokens, the first sample shows what one costs.
         if budget_tokens is not None:
@@ -98,7 +100,7 @@ async def self_consistency(
     return calls.majority(question.id, voters, seed=seed)
 
 
-def _affordable(budget: int, calls: Calls, first: Said | ModelError) -> int:
+def _affordable(budget: int, calls: Calls, first: TextAnswer | ModelError) -> int:
     usage = calls.trace[0].usage
     cost = usage.tokens_in + usage.tokens_out
     if cost:

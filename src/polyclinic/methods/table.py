@@ -1,12 +1,15 @@
 """The methods that answer questions, by name, with settings that can be given as text.
 
 A setting is a keyword of the method's function: `votes=separate` sets `votes` of `medagents`. What the functions say
-of their keywords is what is allowed.
+of their keywords is what is allowed. A method of the user's is `path/to/file.py:name`, or the name under which an
+installed package offers it; see `polyclinic.methods.own`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
@@ -15,23 +18,22 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
+from polyclinic.doors import find, offered
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.language.language import Language
 from polyclinic.methods.chain_of_thought import chain_of_thought
-from polyclinic.methods.few_shot import few_shot
+from polyclinic.methods.few_shot import SHOTS, few_shot
 from polyclinic.methods.mdagents import mdagents
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
+from polyclinic.methods.own import check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.tree_of_thought import tree_of_thought
 from polyclinic.methods.zero_shot import zero_shot
 from polyclinic.models.model import Model
-from polyclinic.questions.examples import Example, ExampleKind, shipped_examples
+from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 
-SHOTS = 5
-"""Examples that a few-shot method is shown (medagents §4.1 uses few-shot baselines; five is the field's habit)."""
-
-_DECISIONS = frozenset(("yes", "no", "maybe", "是", "否", "不是", "不确定", "可能"))
+_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "temperature")
 
 Answering = Callable[[Question], Awaitable[Outcome]]
 """A method with its model and its options: a question in, an outcome out."""
@@ -74,7 +76,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {"pubmedqa": {"medagents": {"que
 """Settings of methods by data set: four experts on a question of PubMedQA, five elsewhere (medagents, Table 4)."""
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
     """A method with its settings.
 
     Attributes:
@@ -93,17 +95,43 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} ({told})" if told else self.name
 
 
+@functools.cache
+def find_method(name: str) -> Method:
+    """Returns a method by its name: one of ours, or one of the user's.
+
+    Raises:
+        UserError: there is none, or what stands there is no method.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    if (function := find(name, "methods")) is not None:
+        given = check_parameters(function, name)
+        return Method(of_user(function, name), "a method of your own", examples="examples" in given)
+    near = difflib.get_close_matches(name.replace("-", "_"), METHODS, n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    known = ", ".join((*METHODS, *offered("methods"), "FILE.py:NAME"))
+    raise UserError(f"no method {name!r}{meant}; methods: {known}")
+
+
 def settable(name: str) -> dict[str, Any]:
     """Returns the settings of a method with their types; what is given to every method alike is not among them."""
-    run = METHODS[name].run
-    hints = get_type_hints(run, include_extras=True)
-    keywords = (k for k, p in inspect.signature(run).parameters.items() if p.kind is p.KEYWORD_ONLY)
-    return {k: hints[k] for k in keywords if k not in ("examples", "pool", "training", "seed", "temperature")}
+    return {key: kind for key, kind in _keywords(name).items() if key not in _GIVEN_TO_ALL}
+
+
+@functools.cache
+def _keywords(name: str) -> dict[str, Any]:
+    run = inspect.unwrap(find_method(name).run)
+    parameters = list(inspect.signature(run).parameters.values())[2:]
+    try:
+        hints = get_type_hints(run, include_extras=True)
+    except Exception as error:
+        raise UserError(f"method {name!r}: its settings' types cannot be read ({error})") from None
+    return {p.name: hints.get(p.name, Any) for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
 def choose(
     names: Sequence[str], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
-) -> list[Chosen]:
+) -> list[ChosenMethod]:
     """Reads methods and their settings.
 
     Args:
@@ -115,8 +143,7 @@ def choose(
         UserError: an unknown method, a setting that no chosen method has, or a value that it does not take.
     """
     for name in names:
-        if name not in METHODS:
-            raise UserError(f"no method {name!r}; methods: {', '.join(METHODS)}")
+        find_method(name)
         if list(names).count(name) > 1:
             raise UserError(f"method {name!r} is named twice; each once")
     settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in names}
@@ -131,7 +158,7 @@ def choose(
             raise UserError(f"setting {key!r} belongs to none of the methods; there are: {allowed}")
         for name in takes:
             settings[name][bare] = _value(name, bare, value)
-    return [Chosen(name=name, settings=settings[name]) for name in names]
+    return [ChosenMethod(name=name, settings=settings[name]) for name in names]
 
 
 def _value(method: str, key: str, text: str) -> Any:
@@ -142,13 +169,8 @@ def _value(method: str, key: str, text: str) -> Any:
         raise UserError(f"setting {method}.{key}={text!r}: {error}") from None
 
 
-def kind_of(question: Question) -> ExampleKind:
-    """Returns which form of examples is like a question: decisions, where the options are yes, no and maybe."""
-    return "decision" if {text.strip().casefold() for text in question.options.values()} <= _DECISIONS else "choice"
-
-
 def answering(
-    chosen: Chosen,
+    chosen: ChosenMethod,
     model_for: ModelFor,
     *,
     examples: Sequence[Example] = (),
@@ -166,8 +188,7 @@ def answering(
         temperature: of every call; by default the method's own.
         seed: of what a method draws.
     """
-    method = METHODS[chosen.name]
-    takes = inspect.signature(method.run).parameters
+    method, takes = find_method(chosen.name), _keywords(chosen.name)
     always: dict[str, Any] = dict(chosen.settings)
     if "seed" in takes:
         always["seed"] = seed

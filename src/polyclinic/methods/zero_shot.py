@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.outcome import Calls, Outcome
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
 from polyclinic.models.model import Message, Model
@@ -25,13 +26,16 @@ from polyclinic.questions.shown import show
 PROMPTS = Path(__file__).with_suffix(".md")
 
 
-async def zero_shot(question: Question, model: Model, *, temperature: float | None = None) -> Outcome:
+async def zero_shot(
+    question: Question, model: Model, *, temperature: float | None = None, repair: bool = False
+) -> Outcome:
     """Asks for the answer and nothing else.
 
     Args:
         question: what is asked.
         model: who answers.
         temperature: as `Model.ask`.
+        repair: a reply that cannot be read is asked for once more, in a second call.
 
     Returns:
         The outcome. A failure is its end; it is not raised.
@@ -41,7 +45,7 @@ async def zero_shot(question: Question, model: Model, *, temperature: float | No
     messages: list[Message] = [("system", instructions), ("user", show(question))]
     calls = Calls(model, temperature=temperature)
     try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="answer")
+        said = await calls.answer(messages, question, round_trip=1, purpose="answer", repair=repair)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
     return calls.outcome(question.id, said.keys, rationale=said.text)

@@ -1,4 +1,4 @@
-r"""Reading a model's free-text reply as options of a question, without ever guessing.
+r"""Mention a model's free-text reply as options of a question, without ever guessing.
 
 A reply is read from its *statements*: places where it says which option it takes. In the order of their weight:
 
@@ -31,7 +31,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
 from polyclinic.questions.formats import FINAL_LINE, AnswerFormat, show_form, write_answer
 from polyclinic.questions.json_answers import json_answers
-from polyclinic.questions.mentions import Mentions, Reading, plain
+from polyclinic.questions.mentions import Mention, Mentions, plain
 from polyclinic.questions.shown import option_lines
 
 __all__ = ["FINAL_LINE", "AnswerFormat", "read_answer", "show_form", "write_answer"]
@@ -125,7 +125,7 @@ class _Statement(msgspec.Struct, frozen=True):
     start: int
     end: int
     weight: _Weight
-    said: Reading
+    said: Mention
     vague: bool = False
 
 
@@ -181,7 +181,7 @@ def _written_out(reply: str, mentions: Mentions) -> str:
     return plain(_MARKED_BY_SIGNS.sub(lambda match: f"\nFinal answer: {(match[1] or match[3] or '').strip()}\n", reply))
 
 
-def _conclusion(text: str, mentions: Mentions, question: Question) -> Reading:
+def _conclusion(text: str, mentions: Mentions, question: Question) -> Mention:
     """Returns what the statements of a reply come to; see the rules above."""
     statements = sorted(_statements(text, mentions, question), key=lambda statement: (statement.start, statement.end))
     # A line by itself that holds a heavier statement says nothing of its own.
@@ -192,16 +192,16 @@ def _conclusion(text: str, mentions: Mentions, question: Question) -> Reading:
         if statement.weight > _Weight.REMARK or not any(statement.start <= at < statement.end for at in heavy)
     ]
     if not statements:
-        return Reading(problem="it names no option as its answer")
+        return Mention(problem="it names no option as its answer")
     last = statements[-1]
     for earlier in statements[:-1]:
         if earlier.vague or earlier.weight < last.weight or earlier.said.keys == last.said.keys or last.said.problem:
             continue
         if _TAKEN_BACK.search(text, earlier.end, last.start) is None:
             first, then = (", ".join(sorted(one.said.keys)) for one in (earlier, last))
-            return Reading(problem=f"it says {first or 'something else'} and then {then}, and takes neither back")
+            return Mention(problem=f"it says {first or 'something else'} and then {then}, and takes neither back")
     if (doubt := _TAKEN_BACK.search(text, last.end)) and mentions.others(text[doubt.end() :], last.said.keys):
-        return Reading(problem="it takes its answer back, and does not say clearly what it is instead")
+        return Mention(problem="it takes its answer back, and does not say clearly what it is instead")
     return last.said
 
 
@@ -245,7 +245,7 @@ def _announced(match: re.Match[str], text: str, mentions: Mentions, question: Qu
     if said is None and (not final or _ANNOUNCED.search(tail)):
         return
     problem = f"its answer, {tail.strip()[:80]!r}, names no option" if tail.strip() else "it ends before its answer"
-    yield _Statement(match.start(), match.end(), weight, said or Reading(problem=problem), said is None)
+    yield _Statement(match.start(), match.end(), weight, said or Mention(problem=problem), said is None)
 
 
 def _verdicts(text: str, mentions: Mentions, question: Question) -> Iterator[_Statement]:
@@ -270,7 +270,7 @@ def _by_themselves(text: str, mentions: Mentions, question: Question) -> Iterato
         yield _Statement(0, len(text), _Weight.REMARK, whole)
         return
     if (colon := _COLON.match(text.strip())) and (key := mentions.key(colon[1])) and mentions.is_word(key):
-        yield _Statement(0, len(text), _Weight.REMARK, Reading(frozenset([key])))
+        yield _Statement(0, len(text), _Weight.REMARK, Mention(frozenset([key])))
     lines = [(found.start(), found.end()) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
     labels = list(mentions.labels(text))
     for start, end in dict.fromkeys((lines[0], lines[-1])) if lines else ():

@@ -14,7 +14,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
 from polyclinic.language.language import CHINESE
 from polyclinic.questions.answers import write_answer
-from polyclinic.questions.examples import Example, shipped_examples
+from polyclinic.questions.examples import Example, kind_of, shipped_examples
 from polyclinic.questions.shown import show
 
 _RUN = re.compile(rf"(?P<han>[{CHINESE}]+)|[^\W{CHINESE}]+")
@@ -34,9 +34,7 @@ def examples_for(question: Question, examples: Iterable[Example] | None = None) 
         examples: from a training set; None for the shipped ones of the question's language and kind.
     """
     if examples is None:
-        # Keys that are their options' own words are those of a decision: yes, no, maybe.
-        decision = all(key.casefold() == text.strip().casefold() for key, text in question.options.items())
-        examples = shipped_examples(question.language, "decision" if decision else "choice")
+        examples = shipped_examples(question.language, kind_of(question))
     return [example for example in examples if not asks_the_same(example.question, question)]
 
 

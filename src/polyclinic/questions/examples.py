@@ -19,6 +19,7 @@ from polyclinic.language.language import Language
 ExampleKind = Literal["choice", "decision"]
 """`choice`: four options by letter; `decision`: yes, no or maybe, after a short study."""
 
+_DECISIONS = frozenset(("yes", "no", "maybe", "是", "否", "不是", "不确定", "可能"))
 _SHIPPED = Path(__file__).parent / "data"
 _FILES: dict[tuple[Language, ExampleKind], str] = {
     ("en", "choice"): "examples_choice.jsonl",
@@ -40,6 +41,11 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     question: Question
     reasoning: str = ""
     key: tuple[str, ...]
+
+
+def kind_of(question: Question) -> ExampleKind:
+    """Returns which form of examples is like a question: decisions, where the options are yes, no and maybe."""
+    return "decision" if {text.strip().casefold() for text in question.options.values()} <= _DECISIONS else "choice"
 
 
 @functools.cache

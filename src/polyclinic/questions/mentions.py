@@ -85,7 +85,7 @@ _DOUBT = re.compile(
 )
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Mention(msgspec.Struct, frozen=True):
     """What a piece of text says: keys, or what keeps it from saying any."""
 
     keys: frozenset[str] = frozenset()
@@ -180,7 +180,7 @@ class Mentions:
         """Tells whether the first line of a text names another option than these by its key."""
         return any(key not in keys for key in self._named(re.findall(_K, self.mark(text.lstrip().split("\n", 1)[0]))))
 
-    def said(self, text: str, extent: Extent = "whole") -> Reading | None:
+    def said(self, text: str, extent: Extent = "whole") -> Mention | None:
         """Reads the options that a text begins with.
 
         Returns:
@@ -210,7 +210,7 @@ class Mentions:
             problem = f"options {', '.join(self._keys[place] for place in same)} have the same text"
         elif len(offered) > 1 and (not self._several or either or len(offered) > len(set(keys))):
             problem = f"it names {', '.join(offered)}, and one was asked for"
-        return Reading(frozenset(() if problem else keys), problem, by_key=re.match(_K, items) is not None)
+        return Mention(frozenset(() if problem else keys), problem, by_key=re.match(_K, items) is not None)
 
     def _named(self, signs: Iterable[str]) -> list[str]:
         return [self._keys[self._named_by[sign][0]] for sign in signs]

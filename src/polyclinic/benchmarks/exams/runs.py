@@ -11,7 +11,7 @@ from polyclinic.answering.outcome import Outcome
 from polyclinic.benchmarks.exams.evaluation import MethodResult, answer_all, result, stability
 from polyclinic.cases.presentation import Question
 from polyclinic.methods.self_consistency import self_consistency
-from polyclinic.methods.table import METHODS, Answering, Chosen, ModelFor, answering
+from polyclinic.methods.table import METHODS, Answering, ChosenMethod, ModelFor, answering
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
@@ -44,7 +44,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
 
 async def run_methods(
     questions: Sequence[ExamQuestion],
-    chosen: Sequence[Chosen],
+    chosen: Sequence[ChosenMethod],
     models: Episode,
     *,
     learning: Learning | None = None,
@@ -83,7 +83,7 @@ async def run_methods(
     return results
 
 
-def asked(questions: int, chosen: Sequence[Chosen], *, match: Match = "calls", shuffle: bool = False) -> int:
+def asked(questions: int, chosen: Sequence[ChosenMethod], *, match: Match = "calls", shuffle: bool = False) -> int:
     """Returns how many questions will be put, over all methods."""
     runs = sum(1 + (METHODS[one.name].team and match != "none") for one in chosen)
     return questions * runs * (2 if shuffle else 1)
@@ -92,7 +92,7 @@ def asked(questions: int, chosen: Sequence[Chosen], *, match: Match = "calls", s
 _With = Callable[[ModelFor], Answering]
 
 
-def _method(chosen: Chosen, learning: Learning) -> _With:
+def _method(chosen: ChosenMethod, learning: Learning) -> _With:
     return lambda model_for: answering(
         chosen,
         model_for,

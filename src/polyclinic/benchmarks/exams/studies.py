@@ -18,7 +18,7 @@ from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import read_lines, split_place
 from polyclinic.judges.error_categories import MissedQuestion
-from polyclinic.methods.table import Chosen
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.seeds import derive
 
@@ -65,15 +65,15 @@ class Wrong(NamedTuple):
     failed: int
 
 
-def ablation(settings: dict[str, Any] | None = None) -> list[Chosen]:
+def ablation(settings: dict[str, Any] | None = None) -> list[ChosenMethod]:
     """Returns the rows of Table 3: direct and chain-of-thought prompting, and MedAgents with more and more stages.
 
     Args:
         settings: of `medagents`, for all of its rows.
     """
-    rows = [Chosen(name="zero_shot"), Chosen(name="chain_of_thought")]
+    rows = [ChosenMethod(name="zero_shot"), ChosenMethod(name="chain_of_thought")]
     for stages in ("analysis", "summary", "consultation"):
-        rows.append(Chosen(name="medagents", settings={**(settings or {}), "stages": stages}))
+        rows.append(ChosenMethod(name="medagents", settings={**(settings or {}), "stages": stages}))
     return rows
 
 
@@ -106,7 +106,7 @@ async def sweep(
     learning = learning or Learning()
     pairs = panels(question_experts, option_experts, at)
     chosen = [
-        Chosen(name="medagents", settings={**(settings or {}), "question_experts": m, "option_experts": n})
+        ChosenMethod(name="medagents", settings={**(settings or {}), "question_experts": m, "option_experts": n})
         for m, n in pairs
     ]
     came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance)
