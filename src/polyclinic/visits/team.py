@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from polyclinic.answering.outcome import needed, together
+from polyclinic.answering.together import needed, together
 from polyclinic.cases.case import Case
 from polyclinic.cases.truth import Truth
 from polyclinic.events import (
