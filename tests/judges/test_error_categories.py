@@ -2,7 +2,6 @@
 
 import json
 
-import msgspec
 import pytest
 
 from polyclinic.answering.outcome import Call, Outcome
@@ -10,12 +9,12 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput, BudgetSpent, Refused, TimedOut
 from polyclinic.judges.error_categories import (
     SORTING,
-    CategoryWord,
     ErrorCategory,
     MissedQuestion,
     find_categories,
     read_words,
 )
+from polyclinic.judges.sorting import Word
 from polyclinic.models.scripted import Scripted
 from polyclinic.questions.exam import ExamQuestion
 
@@ -92,7 +91,7 @@ WORD = {"question": "q1", "method": "medagents", "category": "consistency", "who
 
 
 async def test_a_persons_word_goes_before_and_is_not_asked_for():
-    words = {(q, "medagents"): msgspec.convert(WORD | {"question": q}, CategoryWord) for q in ("q1", "zz")}
+    words = {(q, "medagents"): Word(ErrorCategory.CONSISTENCY, "Dr A") for q in ("q1", "zz")}
     judge = Scripted(lambda _: {"analysis": "", "category": "mis_retrieval"})
     answers = [wrong("q1"), wrong("q1", method="zero_shot"), wrong("q2")]
     came = await find_categories(answers, judge=judge, words=words)
@@ -108,7 +107,7 @@ async def test_a_persons_word_goes_before_and_is_not_asked_for():
 
 
 async def test_without_a_judge_only_people_count():
-    words = {("q1", "medagents"): msgspec.convert(WORD, CategoryWord)}
+    words = {("q1", "medagents"): Word(ErrorCategory.CONSISTENCY, "Dr A")}
     came = await find_categories([wrong("q1"), wrong("q2")], judge=None, words=words)
     assert (sum(came.counts.values()), came.counts["consistency"], came.unasked) == (1, 1, 1)
     assert (came.prompts, came.unreadable, came.failed) == ("", {}, {})

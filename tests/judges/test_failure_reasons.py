@@ -15,11 +15,11 @@ from polyclinic.judges.failure_reasons import (
     SORTING,
     FailureReason,
     Missed,
-    ReasonWord,
     find_reasons,
     is_missed,
     read_words,
 )
+from polyclinic.judges.sorting import Word
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement
 from polyclinic.models.scripted import Scripted
@@ -135,10 +135,7 @@ async def test_a_spent_budget_ends_the_run():
 
 
 async def test_a_persons_word_goes_before_and_is_not_asked_for():
-    words = {
-        (case, "x"): ReasonWord(case=case, doctor="x", reason=FailureReason.COMPLICATIONS, who="Dr A")
-        for case in ("c0", "zz")
-    }
+    words = {(case, "x"): Word(FailureReason.COMPLICATIONS, "Dr A") for case in ("c0", "zz")}
     judge = Scripted(lambda _: {"analysis": "", "reason": "omission"})
     misses = [missed(id="c0"), missed(id="c0", doctor="y"), missed(id="c1")]
     came = await find_reasons(misses, judge=judge, knowledge=KNOWLEDGE, words=words)
@@ -169,7 +166,7 @@ WORD = {"case": "c1", "doctor": "x", "reason": "omission", "who": "Dr A"}
 def test_words_of_people(tmp_path):
     path = tmp_path / "words.jsonl"
     path.write_text(json.dumps(WORD) + "\n", encoding="utf-8")
-    assert read_words(path)["c1", "x"].reason is FailureReason.OMISSION
+    assert read_words(path) == {("c1", "x"): Word(FailureReason.OMISSION, "Dr A")}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ judge's. Without a judge only what people say counts. The paper's authors sorted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome
 from polyclinic.judges.judging import Exhibit, Judging
-from polyclinic.judges.sorting import Counted, Sorting, Source
+from polyclinic.judges.sorting import Counted, Sorting, Source, Words, answer_with
 from polyclinic.models.model import Model
 from polyclinic.questions.exam import ExamQuestion
 
@@ -81,22 +81,7 @@ class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
     prompts: str = ""
 
 
-class CategoryWord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person says of a wrong answer; one line of the file of people's words."""
-
-    question: str
-    method: str
-    category: ErrorCategory
-    who: str
-
-
-Words = Mapping[tuple[str, str], CategoryWord]
-"""By question and method."""
-
-
-class _CategoryAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    analysis: str
-    category: ErrorCategory
+_ANSWER = answer_with("category", ErrorCategory)
 
 
 def _shown(missed: MissedQuestion) -> Exhibit:
@@ -116,24 +101,23 @@ def _shown(missed: MissedQuestion) -> Exhibit:
         "rationale": [outcome.rationale],
     }
     purpose = f"error category, {question.id}, {missed.method}"
-    return Exhibit(question.language, "category", ("shown",), texts, _CategoryAnswer, purpose)
+    return Exhibit(question.language, "category", ("shown",), texts, _ANSWER, purpose)
 
 
 SORTING = Sorting(
     judging=Judging(Path(__file__).with_suffix(".md"), _shown),
     names=("question", "method"),
     named=lambda missed: (missed.question.question.id, missed.method),
-    category="category",
+    field="category",
     categories=ErrorCategory,
     found=Categorised,
-    word=CategoryWord,
 )
 
 read_words = SORTING.read_words
 
 
 async def find_categories(
-    wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words | None = None
+    wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words[ErrorCategory] | None = None
 ) -> Categories:
     """Returns why answers are wrong: as people say, else as the judge does.
 

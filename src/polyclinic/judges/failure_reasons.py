@@ -6,7 +6,7 @@ the others'. Only reports whose diagnosis is graded 1 have one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.judges.director_by_rules import HALF, RulesJudge
 from polyclinic.judges.judging import Exhibit, Judging
-from polyclinic.judges.sorting import Counted, Sorting, Source
+from polyclinic.judges.sorting import Counted, Sorting, Source, Words, answer_with
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.language.overlap import coverage
@@ -91,22 +91,7 @@ class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
     prompts: str = ""
 
 
-class ReasonWord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person says of a miss; one line of the file of people's words."""
-
-    case: str
-    doctor: str
-    reason: FailureReason
-    who: str
-
-
-Words = Mapping[tuple[str, str], ReasonWord]
-"""By case and doctor."""
-
-
-class _ReasonAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    analysis: str
-    reason: FailureReason
+_ANSWER = answer_with("reason", FailureReason)
 
 
 def _shown(missed: Missed) -> Exhibit:
@@ -123,17 +108,16 @@ def _shown(missed: Missed) -> Exhibit:
     }
     # Two doctors may have handed in the same report.
     purpose = f"failure reason, {case.id}, {missed.doctor}"
-    return Exhibit(language, "reason", ("shown",), texts, _ReasonAnswer, purpose)
+    return Exhibit(language, "reason", ("shown",), texts, _ANSWER, purpose)
 
 
 SORTING = Sorting(
     judging=Judging(PROMPTS, _shown),
     names=("case", "doctor"),
     named=lambda missed: (missed.case.id, missed.doctor),
-    category="reason",
+    field="reason",
     categories=FailureReason,
     found=Reasoned,
-    word=ReasonWord,
 )
 
 read_words = SORTING.read_words
@@ -145,7 +129,7 @@ def is_missed(judgement: Judgement) -> bool:
 
 
 async def find_reasons(
-    misses: Sequence[Missed], *, judge: Model | None, knowledge: Knowledge, words: Words | None = None
+    misses: Sequence[Missed], *, judge: Model | None, knowledge: Knowledge, words: Words[FailureReason] | None = None
 ) -> Reasons:
     """Returns why diagnoses missed: as people say, else as the judge does, else, without a judge, by rules.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -35,7 +35,17 @@ class Sourced(Judged, Protocol):
 
 
 Found = TypeVar("Found", bound=Sourced)
-Word = TypeVar("Word", bound=msgspec.Struct)
+
+
+class Word(NamedTuple, Generic[Category]):
+    """What a person says of a thing."""
+
+    category: Category
+    who: str
+
+
+Words = Mapping[tuple[str, str], Word[Category]]
+"""People's words by the two names of what they are about."""
 
 
 class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
@@ -57,33 +67,31 @@ class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Sorting(Generic[Item, Found, Word]):
+class Sorting(Generic[Item, Found, Category]):
     """How things are sorted.
 
     Attributes:
         judging: the judge; a field of its answer has the name of the category's.
         names: the fields that hold the two names, in what is found and in people's words.
         named: the two names of a thing.
-        category: the field that holds the category.
+        field: the one that holds the category, also in the judge's answer.
         categories: all there are.
         found: what is made of a thing, with the names, the category, and `source`, `who`, `error` and `failed`.
-        word: what a person says of a thing, with the names, the category and `who`.
     """
 
     judging: Judging[Item]
     names: tuple[str, str]
     named: Callable[[Item], tuple[str, str]]
-    category: str
-    categories: type[StrEnum]
+    field: str
+    categories: type[Category]
     found: Callable[..., Found]
-    word: type[Word]
 
     async def sort(
         self,
         items: Sequence[Item],
         *,
         model: Model | None,
-        words: Mapping[tuple[str, str], Word],
+        words: Words[Category],
         otherwise: Callable[[Item], Found],
     ) -> tuple[Found, ...]:
         """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`.
@@ -96,23 +104,23 @@ class Sorting(Generic[Item, Found, Word]):
         rulings = iter(await self.judging.judge(left, model) if model is not None else ())
 
         def found(item: Item) -> Found:
-            names = self.named(item)
-            if (word := words.get(names)) is not None:
-                return self.found(source="human", **msgspec.structs.asdict(word))
+            names = dict(zip(self.names, self.named(item), strict=True))
+            if (word := words.get(self.named(item))) is not None:
+                return self.found(**names, **{self.field: word.category}, source="human", who=word.who)
             if model is None:
                 return otherwise(item)
             ruling = next(rulings)
-            said = {self.category: None} if ruling.value is None else msgspec.structs.asdict(ruling.value)
+            said = {self.field: None} if ruling.value is None else msgspec.structs.asdict(ruling.value)
             who = {"source": "judge", "who": model.name, "error": ruling.error, "failed": ruling.failed}
-            return self.found(**dict(zip(self.names, names, strict=True)), **said, **who)
+            return self.found(**names, **said, **who)
 
         return tuple(found(item) for item in items)
 
-    def count(self, found: Sequence[Found], words: Mapping[tuple[str, str], Word]) -> dict[str, Any]:
+    def count(self, found: Sequence[Found], words: Words[Category]) -> dict[str, Any]:
         """Returns the fields of `Counted`."""
         sources: dict[Source, Counter[StrEnum]] = {}
         for one in found:
-            if one.source is not None and (category := getattr(one, self.category)) is not None:
+            if one.source is not None and (category := getattr(one, self.field)) is not None:
                 sources.setdefault(one.source, Counter())[category] += 1
         counts = sum(sources.values(), Counter[StrEnum]())
         unreadable, failed = failures(found)
@@ -128,24 +136,32 @@ class Sorting(Generic[Item, Found, Word]):
             "unused": tuple(names for names in words if names not in known),
         }
 
-    def read_words(self, path: Path) -> dict[tuple[str, str], Word]:
+    def read_words(self, path: Path) -> dict[tuple[str, str], Word[Category]]:
         """Reads what people say: JSON lines, at most one for each two names.
 
         Raises:
             BadInput: the file cannot be read, a line is something else, or two lines are about the same.
         """
-        words: dict[tuple[str, str], Word] = {}
+        fields = [*((name, str) for name in self.names), (self.field, self.categories), ("who", str)]
+        line = msgspec.defstruct("Line", fields, forbid_unknown_fields=True)
+        words: dict[tuple[str, str], Word[Category]] = {}
         try:
-            for number, word in read_records(path, self.word, f"a {self.category}"):
-                first, second = (getattr(word, name) for name in self.names)
+            for number, said in read_records(path, line, f"a {self.field}"):
+                first, second, category, who = msgspec.structs.astuple(said)
                 if (first, second) in words:
                     of = f"{self.names[0]} {first} of {self.names[1]} {second}"
-                    problem = f"{of} has a {self.category} already; leave one line of them"
+                    problem = f"{of} has a {self.field} already; leave one line of them"
                     raise BadInput(problem, path=path, line=number)
-                words[first, second] = word
+                words[first, second] = Word(category, who)
         except BadInput as error:
-            if error.field == f"$.{self.category}":
-                problem = f"{error.problem}; the {self.category} is one of {', '.join(self.categories)}"
+            if error.field == f"$.{self.field}":
+                problem = f"{error.problem}; the {self.field} is one of {', '.join(self.categories)}"
                 raise BadInput(problem, path=path, line=error.line, field=error.field) from None
             raise
         return words
+
+
+def answer_with(field: str, categories: type[StrEnum]) -> type[msgspec.Struct]:
+    """Returns the type of a judge's answer: an analysis, and then the category in a field of this name."""
+    fields = [("analysis", str), (field, categories)]
+    return msgspec.defstruct(field.title(), fields, frozen=True, forbid_unknown_fields=True)

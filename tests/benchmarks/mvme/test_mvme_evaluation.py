@@ -10,7 +10,8 @@ from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
 from polyclinic.judges.director_by_rules import RulesJudge
-from polyclinic.judges.failure_reasons import FailureReason, ReasonWord
+from polyclinic.judges.failure_reasons import FailureReason
+from polyclinic.judges.sorting import Word
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
 from polyclinic.metrics.icd.linking import Titles
@@ -216,7 +217,7 @@ async def test_departments_divide_the_reports(knowledge, cases):
 
 async def test_why_diagnoses_graded_1_went_wrong(knowledge, cases):
     judge = Judge({"Gout": Grade.D})
-    words = {(cases[0].id, "one"): ReasonWord(case=cases[0].id, doctor="one", reason=FailureReason.ERRONEOUS, who="me")}
+    words = {(cases[0].id, "one"): Word(FailureReason.ERRONEOUS, "me")}
     entrant = Entrant("one", (minds(knowledge, doctor(turns=1)),))
     (row,) = (await evaluated(knowledge, cases, [entrant], judge, words=words)).entrants
     reasons = row.reasons

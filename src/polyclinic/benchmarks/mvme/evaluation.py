@@ -23,7 +23,8 @@ from polyclinic.benchmarks.mvme.results import Entrant, EntrantResult, MvmePlay,
 from polyclinic.cases.case import Case
 from polyclinic.events import Failed, Order, Role, Shared
 from polyclinic.judges.director import Judge, without_report
-from polyclinic.judges.failure_reasons import Missed, Words, find_reasons, is_missed
+from polyclinic.judges.failure_reasons import FailureReason, Missed, find_reasons, is_missed
+from polyclinic.judges.sorting import Words
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.director import Protocol, Ties, ties
@@ -83,7 +84,7 @@ def mvme(
     knowledge: Knowledge,
     linkers: Mapping[Language, Linker] | None = None,
     reason_judge: Model | None = None,
-    words: Words | None = None,
+    words: Words[FailureReason] | None = None,
     max_turns: int = MAX_TURNS,
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
