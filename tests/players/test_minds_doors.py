@@ -215,7 +215,7 @@ def test_on_the_command_line(strangers, run, tmp_path):
     document = json.loads(run("eval", "aie", "--cases", cases, doctor, *others, "--json").stdout)
     assert f"{strangers}:doctor" in json.dumps(document)
     failed = run("consult", "--case", cases, f"--doctor={strangers}:failing", code=1)
-    assert "BrokenMind" in failed.stdout
+    assert "BrokenMind" in failed.stderr
 
 
 def test_in_a_run_its_workers_find_it_too(strangers, process, tmp_path):
