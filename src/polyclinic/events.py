@@ -66,14 +66,17 @@ class Order(StrEnum):
     SEQUENTIAL = "sequential"
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="opened", omit_defaults=True):
+class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=str.lower, omit_defaults=True):
+    seq: int
+
+
+class Opened(_Event, frozen=True, kw_only=True):
     """A visit begins: what the doctor knows, who plays, under which seed.
 
     Attributes:
         doctor: which doctor of a team it is, from 1; 0 where the doctor works alone.
     """
 
-    seq: int
     format: int
     case: str
     presentation: Presentation
@@ -84,7 +87,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
     doctor: int = 0
 
 
-class Convened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="convened", omit_defaults=True):
+class Convened(_Event, frozen=True, kw_only=True):
     """A discussion begins: doctors who have each seen the patient alone meet under a director.
 
     Attributes:
@@ -94,7 +97,6 @@ class Convened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
         dispute_resolution: the doctors are shown the points of dispute.
     """
 
-    seq: int
     format: int
     case: str
     presentation: Presentation
@@ -106,7 +108,7 @@ class Convened(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     dispute_resolution: bool = True
 
 
-class Shared(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="shared", omit_defaults=True):
+class Shared(_Event, frozen=True, kw_only=True):
     """A doctor tells the director the facts that it has learnt, and no diagnosis.
 
     Attributes:
@@ -115,7 +117,6 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
         findings: results, word for word as the record has them.
     """
 
-    seq: int
     doctor: int
     name: str
     symptoms: tuple[str, ...] = ()
@@ -123,7 +124,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
     findings: tuple[Finding, ...] = ()
 
 
-class Established(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="established", omit_defaults=True):
+class Established(_Event, frozen=True, kw_only=True):
     """The director's summary of the facts, which every doctor gets.
 
     Attributes:
@@ -132,13 +133,12 @@ class Established(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", 
         findings: everybody's results, word for word as the record has them.
     """
 
-    seq: int
     symptoms: tuple[str, ...] = ()
     examinations: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
-class Revised(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="revised", omit_defaults=True):
+class Revised(_Event, frozen=True, kw_only=True):
     """A doctor speaks in the discussion: its report as it stands now.
 
     Attributes:
@@ -148,7 +148,6 @@ class Revised(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
         kept: the doctor gave no usable answer, and its last report stands.
     """
 
-    seq: int
     doctor: int
     name: str
     round: int
@@ -156,7 +155,7 @@ class Revised(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     kept: bool = False
 
 
-class Disputed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="disputed", omit_defaults=True):
+class Disputed(_Event, frozen=True, kw_only=True):
     """The director says what is in dispute after a round.
 
     Attributes:
@@ -164,12 +163,11 @@ class Disputed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
         points: the most important first; none is a consensus.
     """
 
-    seq: int
     round: int
     points: tuple[str, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="said", omit_defaults=True):
+class Said(_Event, frozen=True, kw_only=True):
     """Somebody says something to somebody.
 
     Attributes:
@@ -177,7 +175,6 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="sa
         state: on what the patient says: what it took the doctor's turn to be.
     """
 
-    seq: int
     turn: int
     who: Role
     to: Role
@@ -185,7 +182,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="sa
     state: State | None = None
 
 
-class Examined(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="examined", omit_defaults=True):
+class Examined(_Event, frozen=True, kw_only=True):
     """The examiner has looked up what was asked for; doctor and patient learn it.
 
     Attributes:
@@ -194,28 +191,25 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
         text: the same as it is read out.
     """
 
-    seq: int
     turn: int
     findings: tuple[Finding, ...]
     not_recorded: tuple[str, ...]
     text: str
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="reported"):
+class Reported(_Event, frozen=True, kw_only=True):
     """The doctor hands in the report; in a discussion the director does."""
 
-    seq: int
     report: Report
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="chosen"):
+class Chosen(_Event, frozen=True, kw_only=True):
     """The doctor answers the case's multiple-choice question; None where it commits to no option."""
 
-    seq: int
     answer: str | None
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="failed", omit_defaults=True):
+class Failed(_Event, frozen=True, kw_only=True):
     """A player gave no usable answer.
 
     Attributes:
@@ -226,7 +220,6 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
         doctor: in a discussion, which doctor's visit or report it concerns, from 1.
     """
 
-    seq: int
     who: Role
     error: str
     problem: str
@@ -234,18 +227,16 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="
     doctor: int = 0
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="ended"):
+class Ended(_Event, frozen=True, kw_only=True):
     """The consultation is over. `turns` counts what the doctor said; in a discussion, its rounds."""
 
-    seq: int
     reason: End
     turns: int
 
 
-class Revealed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="revealed", omit_defaults=True):
+class Revealed(_Event, frozen=True, kw_only=True):
     """The truth becomes known, after the end of the visit."""
 
-    seq: int
     diagnoses: tuple[Diagnosis, ...]
     rationale: tuple[str, ...] = ()
     treatment: tuple[str, ...] = ()

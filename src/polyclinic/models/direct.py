@@ -39,17 +39,8 @@ class Direct(Door):
 
     Args:
         model: the model's name there.
-        base_url: the address, up to `/v1`; `OPENAI_BASE_URL`, then OpenAI's, unless given.
-        api_key_env: the variable that the key is read from. Without a key, requests go without one.
         concurrency: requests at a time, or a `Limit` that models of one endpoint share.
-        timeout: seconds that one request may take.
-        attempts: requests for one answer, where the endpoint fails.
-        patience: seconds that one answer may take, pauses included, before it is given up.
-        pause: seconds before the second request at most; doubled for each further one.
-        repairs: how often an answer that cannot be read is asked for again.
-        price: what tokens cost, for the sums.
-        seed: gives the pauses.
-        report: told, once each, which parameters the model does not take; the log unless given.
+        base_url: as all others, see `DoorOptions`.
 
     Raises:
         BadInput: the address is no http address, or holds a user name or password.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from polyclinic.errors import UnknownModel
 from polyclinic.models.door import Door
@@ -29,20 +29,36 @@ _PROVIDERS = frozenset(
 """Providers of Inspect that go without its door's name; others are behind `inspect/`."""
 
 
+class DoorOptions(TypedDict, total=False):
+    """How a door is opened; each takes what concerns it, and leaves the rest.
+
+    Attributes:
+        base_url: the endpoint's address, up to `/v1`; `OPENAI_BASE_URL`, then OpenAI's, for direct (direct, inspect).
+        api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct).
+        timeout: seconds that one request may take, 300 unless given (direct, inspect).
+        attempts: requests for one answer, where the endpoint fails, 6 unless given (direct).
+        patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
+        pause: seconds before the second request at most, 0.5 unless given; doubled for each further one (direct).
+        repairs: how often an answer that cannot be read is asked for again, once unless given.
+        price: what tokens cost, for the sums (direct, inspect).
+        seed: gives the pauses, and the draws of a local model.
+        report: told, once each, which parameters the model does not take; the log unless given (direct).
+    """
+
+    base_url: str | None
+    api_key_env: str
+    timeout: float
+    attempts: int
+    patience: float
+    pause: float
+    repairs: int
+    price: Price | None
+    seed: int
+    report: Callable[[str], None] | None
+
+
 def open_model(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key_env: str = "OPENAI_API_KEY",
-    concurrency: int | Limit | Literal["adaptive"] | None = None,
-    timeout: float = 300.0,
-    attempts: int = 6,
-    patience: float = 600.0,
-    pause: float = 0.5,
-    repairs: int = 1,
-    price: Price | None = None,
-    seed: int = 0,
-    report: Callable[[str], None] | None = None,
+    name: str, *, concurrency: int | Limit | Literal["adaptive"] | None = None, **options: Unpack[DoorOptions]
 ) -> Door:
     """Returns the model of that name; `async with` opens it.
 
@@ -50,20 +66,10 @@ def open_model(
             reply = await model.ask("Is a cough of three weeks chronic?", answer=("yes", "no"))
 
     Args:
-        name: a door, a stroke, and what is behind it: `direct/NAME`, `local`, `local/FILE.gguf`,
-            `inspect/PROVIDER/NAME`, `scripted/FILE.json`; or a name as Inspect has it, such as `openai/gpt-4o`.
-        base_url: the endpoint's address, up to `/v1` (direct, inspect).
-        api_key_env: the environment variable that holds the key (direct).
+        name: a door, a stroke, and what is behind it, as in `DOORS`; or a name as Inspect has it, like `openai/gpt-4o`.
         concurrency: questions at a time, "adaptive" for as many as the endpoint bears, or a `Limit` that several models
             of one endpoint share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
-        timeout: seconds that one request may take (direct, inspect).
-        attempts: requests for one answer, where the endpoint fails (direct).
-        patience: seconds for one answer, pauses included, before it is given up (direct).
-        pause: seconds before the second request at most; doubled for each further one (direct).
-        repairs: how often an answer that cannot be read is asked for again.
-        price: what tokens cost, for the sums.
-        seed: gives the pauses, and the draws of a local model.
-        report: told, once each, which parameters the model does not take; the log unless given (direct).
+        options: see `DoorOptions`.
 
     Raises:
         UnknownModel: there is no such door.
@@ -76,42 +82,26 @@ def open_model(
     if door == "direct" and rest:
         from polyclinic.models.direct import Direct  # noqa: PLC0415
 
-        return Direct(
-            rest,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            concurrency=256 if limit is None else limit,
-            timeout=timeout,
-            attempts=attempts,
-            patience=patience,
-            pause=pause,
-            repairs=repairs,
-            price=price,
-            seed=seed,
-            report=report,
-        )
+        return Direct(rest, concurrency=limit or 256, **options)
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
         # There is nothing to adapt to: the cores of this machine are as many as they are.
         slots = None if concurrency == "adaptive" else limit
-        return Local(rest or "smollm2", concurrency=slots, repairs=repairs, seed=seed)
+        return Local(rest or "smollm2", concurrency=slots, **_among(options, "repairs", "seed"))
     if door in _PROVIDERS and rest:
         door, rest = "inspect", name
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
-        return Inspect(
-            rest,
-            base_url=base_url,
-            concurrency=64 if limit is None else limit,
-            timeout=timeout,
-            repairs=repairs,
-            price=price,
-        )
+        return Inspect(rest, concurrency=limit or 64, **_among(options, "base_url", "timeout", "repairs", "price"))
     if door == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415
 
         return Scripted.read(Path(rest))
     doors = ", ".join(f"{pattern} ({what})" for pattern, what in DOORS.items())
     raise UnknownModel(f"no model {name!r}; there are: {doors}")
+
+
+def _among(options: DoorOptions, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in names}

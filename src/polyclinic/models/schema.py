@@ -48,10 +48,10 @@ def form_of(answer: Any) -> Form:
         answer = str
     else:
         (part,), defs = msgspec.json.schema_components((answer,), ref_template="#/$defs/{name}")
-        if _recursive(defs):
-            part = {**_closed(part, {}), "$defs": {name: _closed(body, {}) for name, body in defs.items()}}
-        else:
+        try:
             part = _closed(part, defs)
+        except RecursionError:
+            part = {**_closed(part, {}), "$defs": {name: _closed(body, {}) for name, body in defs.items()}}
     wrapped = part.get("type") != "object"
     if wrapped:
         outer = {"$defs": part.pop("$defs")} if "$defs" in part else {}
@@ -70,20 +70,28 @@ def form_of_schema(schema: dict[str, Any]) -> Form:
     return Form(schema=schema, strict=_is_strict(schema), wrapped=False, decoder=decoder, bare=decoder, text=text)
 
 
-def _closed(node: Any, defs: dict[str, Any]) -> Any:
-    """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place."""
+def _closed(node: Any, defs: dict[str, Any], inside: frozenset[str] = frozenset()) -> Any:
+    """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place.
+
+    Raises:
+        RecursionError: a definition holds itself.
+    """
     if isinstance(node, list):
-        return [_closed(part, defs) for part in node]
+        return [_closed(part, defs, inside) for part in node]
     if not isinstance(node, dict):
         return node
     name = node["$ref"].rsplit("/", 1)[-1] if "$ref" in node else None
+    if name in inside:
+        raise RecursionError(name)
     if name in defs:
         merged = {key: part for key, part in node.items() if key == "description"}
-        return {**_closed(defs[name], defs), **merged}
-    closed = {key: _closed(part, defs) for key, part in node.items() if key not in DROPPED and key != "properties"}
+        return {**_closed(defs[name], defs, inside | {name}), **merged}
+    closed = {
+        key: _closed(part, defs, inside) for key, part in node.items() if key not in DROPPED and key != "properties"
+    }
     if "properties" in node:
         closed["properties"] = {
-            key: {**_closed(part, defs), **{k: part[k] for k in ("description",) if k in part}}
+            key: {**_closed(part, defs, inside), **{k: part[k] for k in ("description",) if k in part}}
             for key, part in node["properties"].items()
         }
         closed["required"] = list(node["properties"])
@@ -91,26 +99,6 @@ def _closed(node: Any, defs: dict[str, Any]) -> Any:
     elif node.get("type") == "object" and "additionalProperties" not in node:
         closed.update(properties={}, required=[], additionalProperties=False)
     return closed
-
-
-def _recursive(defs: dict[str, Any]) -> bool:
-    """Tells whether a definition holds itself."""
-    names = {name: set(_names(body)) for name, body in defs.items()}
-
-    def reaches(name: str, goal: str, seen: set[str]) -> bool:
-        return any(n == goal or (n not in seen and reaches(n, goal, seen | {n})) for n in names.get(name, ()))
-
-    return any(reaches(name, name, set()) for name in names)
-
-
-def _names(node: Any) -> list[str]:
-    """Returns the names of all definitions that the schema refers to."""
-    if isinstance(node, list):
-        return [name for part in node for name in _names(part)]
-    if not isinstance(node, dict):
-        return []
-    found = [node["$ref"].rsplit("/", 1)[-1]] if isinstance(node.get("$ref"), str) else []
-    return found + [name for part in node.values() for name in _names(part)]
 
 
 def _is_strict(node: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Cast:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the minds."""
-        return self.patient, self.examiner, self.director, self.nurse, self.pharmacist
+        return tuple(asdict(self).values())
 
 
 class OpenMinds(NamedTuple):
@@ -77,11 +77,7 @@ async def open_minds(
         minds = {
             doctor: Minds(
                 doctor=doctor,
-                patient=cast.patient,
-                examiner=cast.examiner,
-                director=cast.director,
-                nurse=cast.nurse,
-                pharmacist=cast.pharmacist,
+                **asdict(cast),
                 knowledge=knowledge,
                 seed=seed,
                 models=session.models,

@@ -17,7 +17,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
-from polyclinic.events import Event, Failed, Role, State
+from polyclinic.events import Event, Failed, Role, Said, State
 from polyclinic.knowledge.knowledge import SEVERITIES, Disease
 from polyclinic.language.language import Language
 
@@ -279,3 +279,33 @@ class Mind(Protocol[Role_contra]):
     async def answer(self, ask: Ask[Any], role: Role_contra) -> object:
         """Answers an ask; the role checks the answer's type."""
         ...
+
+
+class PlayedRole:
+    """What every role has: a mind that answers for it, and what it has observed.
+
+    Attributes:
+        seen: what happened in its hearing.
+    """
+
+    def __init__(self, mind: Mind[Any]) -> None:
+        self.seen: list[Event] = []
+        self._mind = mind
+
+    @property
+    def name(self) -> str:
+        """The mind that plays."""
+        return self._mind.name
+
+    def observe(self, event: Event) -> None:
+        """Takes note of something that happened in its hearing."""
+        self.seen.append(event)
+
+    def last_said(self, *, who: Role | None = None, to: Role | None = None) -> str:
+        """Returns what was last said in its hearing by and to somebody; "" where nothing was."""
+        said = (e for e in reversed(self.seen) if isinstance(e, Said))
+        return next((e.text for e in said if who in (None, e.who) and to in (None, e.to)), "")
+
+    async def act(self, ask: Ask[T]) -> T:
+        """Answers; see `Player.act`."""
+        return ask.check(await self._mind.answer(ask, self))

@@ -6,6 +6,7 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.pharmacist import Pharmacist
 from polyclinic.prompts import Prompts, read_prompts
+from polyclinic.yaml_files import read_yaml
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -167,7 +169,7 @@ def joined(messages: list[Message]) -> list[Message]:
 
 def describe(presentation: Presentation) -> str:
     """Returns a presentation in one line."""
-    words = _WORDS[presentation.language]
+    words = _words()[presentation.language]
     parts = [presentation.complaint]
     if presentation.age is not None:
         parts.append(words["age"].format(age=presentation.age))
@@ -178,7 +180,8 @@ def describe(presentation: Presentation) -> str:
 
 def history_lines(history: History, language: Language) -> list[str]:
     """Returns a history line by line, each with the name of its section."""
-    return [f"- {_WORDS[language][section]}: {text}" for section, text in history.sections()]
+    words = _words()[language]
+    return [f"- {words[section]}: {text}" for section, text in history.sections()]
 
 
 def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str]:
@@ -186,33 +189,6 @@ def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str
     return [f"- {text}" for text in read_out(findings, language)]
 
 
-_WORDS: dict[Language, dict[str, str]] = {
-    "en": {
-        "age": "age in years: {age:g}",
-        "female": "female",
-        "male": "male",
-        "symptoms": "symptom",
-        "present": "present illness",
-        "past": "past illnesses",
-        "medications": "medicines",
-        "allergies": "allergies",
-        "personal": "life",
-        "family": "family",
-        "review": "review of systems",
-        "other": "other",
-    },
-    "zh": {
-        "age": "{age:g}岁",
-        "female": "女",
-        "male": "男",
-        "symptoms": "症状",
-        "present": "现病史",
-        "past": "既往史",
-        "medications": "用药",
-        "allergies": "过敏史",
-        "personal": "个人史",
-        "family": "家族史",
-        "review": "系统回顾",
-        "other": "其他",
-    },
-}
+@functools.cache
+def _words() -> dict[Language, dict[str, str]]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])

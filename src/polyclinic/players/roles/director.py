@@ -7,11 +7,11 @@ and never knows the truth. (The director who grades reports with the truth at ha
 from __future__ import annotations
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.events import Established, Event, Revised, Shared
-from polyclinic.players.player import Ask, Mind, T
+from polyclinic.events import Established, Revised, Shared
+from polyclinic.players.player import Mind, PlayedRole
 
 
-class Director:
+class Director(PlayedRole):
     """The director of one discussion.
 
     Args:
@@ -21,19 +21,9 @@ class Director:
     """
 
     def __init__(self, mind: Mind[Director], presentation: Presentation, *, may_ask: bool = True) -> None:
+        super().__init__(mind)
         self.presentation = presentation
         self.may_ask = may_ask
-        self.seen: list[Event] = []
-        self._mind = mind
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
-
-    def observe(self, event: Event) -> None:
-        """Takes note of what happened in the discussion."""
-        self.seen.append(event)
 
     def shared(self) -> list[Shared]:
         """Returns the facts that the doctors brought, in the order of their numbers."""
@@ -47,7 +37,3 @@ class Director:
         """Returns every doctor's report as it stands now, in the order of their numbers."""
         last = {event.doctor: event for event in self.seen if isinstance(event, Revised)}
         return [last[number] for number in sorted(last)]
-
-    async def act(self, ask: Ask[T]) -> T:
-        """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))

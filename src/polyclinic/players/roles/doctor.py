@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Record
-from polyclinic.events import Event, Examined, Said
-from polyclinic.players.player import Ask, Mind, T
+from polyclinic.events import Examined, Said
+from polyclinic.players.player import Mind, PlayedRole
 
 
-class Doctor:
+class Doctor(PlayedRole):
     """The doctor of one visit.
 
     Args:
@@ -33,22 +33,12 @@ class Doctor:
         number: int = 0,
         max_examinations: int | None = None,
     ) -> None:
+        super().__init__(mind)
         self.presentation = presentation
         self.record = record
         self.max_turns = max_turns
         self.number = number
         self.max_examinations = max_examinations
-        self.seen: list[Event] = []
-        self._mind = mind
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
-
-    def observe(self, event: Event) -> None:
-        """Takes note of what happened in the doctor's hearing."""
-        self.seen.append(event)
 
     def turns_left(self) -> int:
         """Returns how often the doctor may still speak."""
@@ -61,7 +51,3 @@ class Doctor:
             return True
         done = {f.examination for e in self.seen if isinstance(e, Examined) for f in e.findings}
         return len(done) < self.max_examinations
-
-    async def act(self, ask: Ask[T]) -> T:
-        """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))

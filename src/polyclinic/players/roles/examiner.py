@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
-from polyclinic.events import Event, Role, Said
+from polyclinic.events import Role
 from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.language.language import Language
-from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, Request, Results, T
+from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, PlayedRole, Request, Results, T
 
 Missing = Literal["not recorded", "normal"]
 
 
-class Examiner:
+class Examiner(PlayedRole):
     """The examiner of one visit.
 
     Args:
@@ -43,21 +43,15 @@ class Examiner:
         missing: Missing = "not recorded",
         max_examinations: int | None = None,
     ) -> None:
+        super().__init__(mind)
         self.language: Language = record.presentation.language
         self.missing = missing
         self.max_examinations = max_examinations
         self._done: dict[str, None] = {}
-        self.seen: list[Event] = []
         self.unasked: list[str] = []
-        self._mind = mind
         self._base = names
         self._findings = record.findings
         self._names: RecordNames | None = None
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
 
     @property
     def names(self) -> RecordNames:
@@ -70,19 +64,14 @@ class Examiner:
         """Returns the names of the examinations that have been done."""
         return self.names.recorded()
 
-    def observe(self, event: Event) -> None:
-        """Takes note of what was said to the examiner."""
-        self.seen.append(event)
-
     def request(self) -> str:
         """Returns the last request; "" where there was none."""
-        said = (e.text for e in reversed(self.seen) if isinstance(e, Said) and e.to == Role.EXAMINER)
-        return next(said, "")
+        return self.last_said(to=Role.EXAMINER)
 
     async def act(self, ask: Ask[T]) -> T:
         """Answers; see `Player.act`. Asked to examine, it has its mind read the request and looks the items up."""
         if ask.purpose != EXAMINE.purpose:
-            return ask.check(await self._mind.answer(ask, self))
+            return await super().act(ask)
         request = READ_REQUEST.check(await self._mind.answer(READ_REQUEST, self))
         return ask.check(self._look_up(request))
 

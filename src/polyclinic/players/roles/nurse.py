@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.players.player import Ask, Mind, T
+from polyclinic.players.player import Mind, PlayedRole
 
 
-class Nurse:
+class Nurse(PlayedRole):
     """The nurse of one visit.
 
     Args:
@@ -18,15 +18,6 @@ class Nurse:
     """
 
     def __init__(self, mind: Mind[Nurse], presentation: Presentation, departments: Mapping[str, str]) -> None:
+        super().__init__(mind)
         self.presentation = presentation
         self.departments = dict(departments)
-        self._mind = mind
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
-
-    async def act(self, ask: Ask[T]) -> T:
-        """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))

@@ -14,10 +14,10 @@ from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.withhold import withhold
-from polyclinic.events import Event, Role, Said
+from polyclinic.events import Role
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.language.language import chinese_characters, is_chinese
-from polyclinic.players.player import Ask, Mind, T
+from polyclinic.players.player import Mind, PlayedRole
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
 _CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)")
@@ -30,7 +30,7 @@ _RESUMED = re.compile(
 _TEXTS = ("statement", "life", "events", "character", "speech")
 
 
-class Patient:
+class Patient(PlayedRole):
     """The patient of one visit.
 
     Args:
@@ -56,6 +56,7 @@ class Patient:
         withheld: tuple[str, ...] = (),
         persona: Persona | None = None,
     ) -> None:
+        super().__init__(mind)
         self.setting: Setting = setting
         values = tuple(f.value for f in record.findings if isinstance(f.value, str) and is_distinctive(f.value))
 
@@ -84,26 +85,10 @@ class Patient:
             texts = {name: tellable(getattr(persona, name)) for name in _TEXTS}
             questions = tuple(q for question in persona.questions if (q := tellable(question)).strip())
             self.persona = msgspec.structs.replace(persona, questions=questions, **texts)
-        self.seen: list[Event] = []
-        self._mind = mind
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
-
-    def observe(self, event: Event) -> None:
-        """Takes note of what happened in the patient's hearing."""
-        self.seen.append(event)
 
     def heard(self) -> str:
         """Returns what the doctor last said; "" before that."""
-        said = (e.text for e in reversed(self.seen) if isinstance(e, Said) and e.who == Role.DOCTOR)
-        return next(said, "")
-
-    async def act(self, ask: Ask[T]) -> T:
-        """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))
+        return self.last_said(who=Role.DOCTOR)
 
 
 def without_results(text: str, values: tuple[str, ...] = ()) -> str:

@@ -11,7 +11,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
 from polyclinic.knowledge.knowledge import Drug
 from polyclinic.language.clauses import clauses
-from polyclinic.players.player import Ask, Mind, T
+from polyclinic.players.player import Mind, PlayedRole
 
 _PREGNANT = re.compile(r"\bpregnan(?:t|cy)\b|\bgestation\b|怀孕|孕妇|妊娠|孕\d+周", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|no|never|previous|earlier|past|negative|denies)\b|没有|未|否认|无|既往|曾", re.IGNORECASE)
@@ -31,7 +31,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     pregnant: bool = False
 
 
-class Pharmacist:
+class Pharmacist(PlayedRole):
     """The pharmacist of one visit.
 
     Args:
@@ -44,19 +44,10 @@ class Pharmacist:
     def __init__(
         self, mind: Mind[Pharmacist], presentation: Presentation, prescription: Iterable[Drug], known: Known
     ) -> None:
+        super().__init__(mind)
         self.presentation = presentation
         self.prescription = tuple(prescription)
         self.known = known
-        self._mind = mind
-
-    @property
-    def name(self) -> str:
-        """The mind that plays."""
-        return self._mind.name
-
-    async def act(self, ask: Ask[T]) -> T:
-        """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))
 
 
 def told_at_the_counter(presentation: Presentation, history: History) -> Known:
