@@ -15,7 +15,7 @@ from polyclinic.metrics.icd.linking import THRESHOLD, Link, Titles
 from polyclinic.metrics.icd.plain import link_plainly, split_plainly
 from polyclinic.metrics.icd.reports import read_named_reports
 from polyclinic.metrics.icd.scores import METRICS, NamedPair, named, score_names
-from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
+from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
 from polyclinic.metrics.icd.wording import name_wordings
 
 CHINESE = [
@@ -272,7 +272,7 @@ def test_tables(tmp_path):
     assert read_entries(path) == (IcdEntry("A00.0", "霍乱, 古典"), IcdEntry("A01.0+G01*", "伤寒"))
     path = tmp_path / "icd.tsv"
     path.write_text("A00\tCholera\nA01.0\tTyphoid fever\n", encoding="utf-8")
-    assert [entry.category for entry in read_entries(path)] == ["A00", "A01"]
+    assert [category(entry.code) for entry in read_entries(path)] == ["A00", "A01"]
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,7 @@ def halves(reports: Sequence[RecordedReport]) -> tuple[list[RecordedReport], lis
 def fitted(judge: RulesJudge, reports: Sequence[RecordedReport]) -> dict[Aspect, Scale]:
     """Returns the scales of diagnosis, rationale and treatment that fit the letters of reports best.
 
-    Args:
-        judge: compares; its own scales are not used.
-        reports: with letters; one without a letter in an aspect is left out for that.
+    The judge compares, and its own scales are not used. A report without a letter in an aspect is left out for that.
     """
     compared = [judge.compare(*case_and_report(report)) for report in reports]
     scales = {}

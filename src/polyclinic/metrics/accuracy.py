@@ -24,12 +24,7 @@ def verdict(report: Report | None, truth: Truth, knowledge: Knowledge) -> Verdic
     """Compares the likeliest diagnosis of a report with the diagnoses that are so.
 
     Names are compared, with the knowledge's synonyms, and not ICD-10 codes: ICD-10 gives a cold and an acute rhinitis
-    one code. A name in other words is taken for wrong.
-
-    Args:
-        report: the doctor's report; None where the visit failed.
-        truth: what is so.
-        knowledge: knows which names mean the same disease.
+    one code. A name in other words is taken for wrong. Where the visit failed there is no report.
     """
     if report is None:
         return Verdict.FAILED

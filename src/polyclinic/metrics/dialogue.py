@@ -20,11 +20,10 @@ STATES = ", ".join(State)
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What the doctor said and what came of it.
+    """What the doctor said, what that was to the patient, and what came of it.
 
     Attributes:
-        doctor: the doctor's words; empty in an opening that is the patient's alone.
-        state: what the doctor's words were to the patient.
+        doctor: empty in an opening that is the patient's alone.
         patient: the patient's reply, and the examiner's where the patient went there; empty without one.
     """
 
@@ -107,14 +106,12 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
         raise Unscorable("the trace breaks off before the end of the visit", failed=True)
     if ended.reason is End.FAILED:
         failure = trace.last(Failed)
-        raise Unscorable(f"the visit failed: {failure.error if failure is not None else 'unknown'}", failed=True)
+        raise Unscorable(f"the visit failed: {failure.error if failure else 'unknown'}", failed=True)
     turns = tuple(_turns(trace))
     if not turns:
         raise Unscorable("the dialogue is empty" + (": the doctor read the record in one step" * opened.one_step))
-    question = revealed.question if revealed is not None else None
-    options = question.options if question is not None else {}
-    if chosen is None:
-        chosen = _choice(trace, options)
+    question = revealed.question if revealed else None
+    options = question.options if question else {}
     return Dialogue(
         id=opened.case,
         language=opened.presentation.language,
@@ -122,7 +119,7 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
         information=information_of(case) if case is not None else None,
         options=dict(options),
         answers=revealed.answers if revealed is not None else (),
-        chosen=chosen,
+        chosen=chosen if chosen is not None else _choice(trace, options),
     )
 
 

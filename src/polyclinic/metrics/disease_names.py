@@ -36,12 +36,9 @@ def _rules(language: Language) -> _NameRules:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Returns the names of diseases in a text, in order, each once.
+    """Returns the names of diseases in the diagnosis section of a report, in order, each once.
 
     Brackets go: they hold stages, abbreviations and reasons. Of "心律失常：心房颤动" both sides are names.
-
-    Args:
-        text: the diagnosis section of a report.
     """
     names: dict[str, None] = {}
     for line in text.splitlines():

@@ -46,9 +46,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What one judge says of one report.
 
     Attributes:
-        case: the case's id.
         doctor: whose report it is; no judge is told.
-        judge: who judged.
         version: of the judge, a number that grows when its questions or rules come to mean something else.
         prompts: hash of what the judge was told, or of the numbers that rules were fitted to.
         one_step: symptoms and examinations were not asked for.

@@ -44,7 +44,6 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the case's.
-        doctor: who wrote it.
         reference: what the medical record says.
         given: what the doctor wrote.
         letters: the judge's letter on "diagnosis", "rationale" and "treatment", raw; None where it gave none.
@@ -59,22 +58,24 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-class _Parts(msgspec.Struct):
-    diagnosis: str
-    basis: str | None = None
-    treatment: str | None = None
-
-
-class _DoctorText(msgspec.Struct):
+class _Parts(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: str | None
     basis: str | None = None
     treatment: str | None = None
 
+    def sections(self) -> Sections:
+        parts = {"diagnosis": self.diagnosis, "rationale": self.basis, "treatment": self.treatment}
+        return Sections(**{aspect: (text or "").strip() for aspect, text in parts.items()})
+
+
+class _Reference(_Parts, frozen=True, kw_only=True):
+    diagnosis: str
+
 
 class _PublishedReport(msgspec.Struct):
     patient_id: int | str
-    reference_diagnosis: _Parts
-    doctor_diagnosis: _DoctorText
+    reference_diagnosis: _Reference
+    doctor_diagnosis: _Parts
     doctor_name: str = ""
     diagnosis_choice: str | None = None
     basis_choice: str | None = None
@@ -103,21 +104,17 @@ def read_recorded_reports(path: Path) -> list[RecordedReport]:
 
 
 def _report(record: _PublishedReport, id: str, line: int) -> RecordedReport:
-    reference, handed_in = record.reference_diagnosis, record.doctor_diagnosis
-    given = split_sections(handed_in.diagnosis or "")
+    apart = record.doctor_diagnosis.sections()
+    given = split_sections(apart.diagnosis)
     return RecordedReport(
         id=id,
         doctor=record.doctor_name,
-        reference=Sections(
-            diagnosis=reference.diagnosis.strip(),
-            rationale=(reference.basis or "").strip(),
-            treatment=(reference.treatment or "").strip(),
-        ),
+        reference=record.reference_diagnosis.sections(),
         # Some doctors hand their sections in apart, as the reference does.
         given=Sections(
             diagnosis=given.diagnosis,
-            rationale=given.rationale or (handed_in.basis or "").strip(),
-            treatment=given.treatment or (handed_in.treatment or "").strip(),
+            rationale=given.rationale or apart.rationale,
+            treatment=given.treatment or apart.treatment,
         ),
         letters={
             "diagnosis": record.diagnosis_choice,
@@ -129,13 +126,10 @@ def _report(record: _PublishedReport, id: str, line: int) -> RecordedReport:
 
 
 def split_sections(text: str) -> Sections:
-    """Splits a report at its headings.
+    """Splits a report at its headings, such as "#诊断结果# ... #诊断依据# ... #治疗方案# ...".
 
     A section with two headings is the text under both. Text before the first heading is the diagnosis where no
     diagnosis has a heading of its own, and else a greeting; so a text without headings is all diagnosis.
-
-    Args:
-        text: the report as it was written, such as "#诊断结果# ... #诊断依据# ... #治疗方案# ...".
     """
     found = list(_HEADING.finditer(text))
     sections: dict[str, list[str]] = {aspect: [] for aspect in _HEADINGS}

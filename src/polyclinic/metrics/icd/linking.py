@@ -37,12 +37,10 @@ Numbers = NDArray[np.float64]
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A name, or a part of one, and the title it is linked to.
+    """A name, or a part of one, as it was compared, and the title it is linked to.
 
     Attributes:
-        name: as it was compared.
         code: None where no title is similar enough.
-        title: as the table has it.
         similarity: 0 to 1; of the most similar title, also where it is below the threshold.
         ties: how many further codes are as similar. The title in its own words goes before a variant of another, then
             the first in the table is taken, which in a sorted table is the most general.
@@ -121,12 +119,9 @@ class Titles:
     def link(self, name: str) -> tuple[Link, ...]:
         """Links a name to the title, or to the titles, that say it best.
 
-        A name of several diseases is one code where ICD-10 has one for them, and is taken apart where the parts are
-        more similar to their titles, on average, than the whole to its own; or where titles stand in it, one behind
-        the other, and cover it but for less than a third.
-
-        Args:
-            name: one name; its wordings are tried from the fullest to the barest.
+        Its wordings are tried from the fullest to the barest. A name of several diseases is one code where ICD-10 has
+        one for them, and is taken apart where the parts are more similar to their titles, on average, than the whole
+        to its own; or where titles stand in it, one behind the other, and cover it but for less than a third.
 
         Returns:
             One link a disease, at least one unless the name says nothing.
@@ -227,11 +222,7 @@ def _parts(text: str) -> list[str]:
 
 
 def linkers_for(languages: Collection[Language], table: Path | None) -> dict[Language, Linker]:
-    """Returns what links names to ICD-10, by language; nothing for Chinese where no table is given.
-
-    Args:
-        languages: of the cases.
-        table: with Chinese titles; English has a table of its own.
+    """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
 
     Raises:
         BadInput: the table cannot be used.

@@ -26,10 +26,8 @@ _CODE = re.compile(r"[A-Z]\d[\dA-Z](?:[\dA-Z.+*x]\S*)?")
 # Those of the morphology of tumours, M8140/3, which name tissues and not diseases.
 _MORPHOLOGY = re.compile(r"M\d{4,}[\dA-Z]*/\d")
 _BY_ENDING = {".csv": ",", ".tsv": "\t"}
-_FORMATS = ".xls, .csv and .tsv"
 _SHOWN = 4
 _SAID = 120
-_CATEGORY = 3
 
 
 class IcdEntry(msgspec.Struct, frozen=True):
@@ -38,15 +36,10 @@ class IcdEntry(msgspec.Struct, frozen=True):
     code: str
     title: str
 
-    @property
-    def category(self) -> str:
-        """The first three characters of the code."""
-        return category(self.code)
-
 
 def category(code: str) -> str:
     """Returns the category of a code, its first three characters: K35 of K35.2."""
-    return code[:_CATEGORY].upper()
+    return code[:3].upper()
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +70,8 @@ def read_entries(path: Path) -> tuple[IcdEntry, ...]:
     ending = path.suffix.lower()
     if ending not in (".xls", *_BY_ENDING):
         raise BadInput(
-            f"a table of ICD-10 is read from {_FORMATS}, not from {ending or 'a file without ending'!r}", path=path
+            f"a table of ICD-10 is read from .xls, .csv and .tsv, not from {ending or 'a file without ending'!r}",
+            path=path,
         )
     rows = _sheet(path) if ending == ".xls" else _lines(path, _BY_ENDING[ending])
     code, title = _columns(rows, path)

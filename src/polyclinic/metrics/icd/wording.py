@@ -51,10 +51,6 @@ def title_wordings(title: str, language: Language) -> tuple[str, ...]:
     """Returns the wordings under which a title can be met, the title itself first.
 
     ICD-10 puts words that change nothing into round brackets and other names into square ones.
-
-    Args:
-        title: as the table has it.
-        language: the table's.
     """
     text = _terms(_folded(title), language)
     plain = _SQUARE.sub("", text)
@@ -64,13 +60,9 @@ def title_wordings(title: str, language: Language) -> tuple[str, ...]:
 
 
 def name_wordings(name: str, language: Language) -> tuple[str, ...]:
-    """Returns the wordings of a disease's name, the fullest first.
+    """Returns the wordings of a disease's name, or of several that are joined, the fullest first.
 
     The first is without side and grade, the others without hedge, stage and degree too.
-
-    Args:
-        name: of one disease, or of several that are joined.
-        language: whose terms are meant; "COPD" is written in both.
     """
     wording = read_wording(language)
     text = _terms(_folded(name), language)
