@@ -66,7 +66,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_its_name():
         # Once dead, dead: nothing waits for it for ever.
         with pytest.raises(WorkerDied):
             await pool._workers[0].compute(asked[0])
-    for worker in pool._workers:
+    for worker in pool._workers.values():
         assert worker._process.returncode is not None
 
 
@@ -134,7 +134,7 @@ def test_an_interrupt_ends_parent_and_workers(tmp_path):
 
         async def main():
             async with WorkerPool(2, Setup(seed=1, diseases="respiratory")) as pool:
-                print(*(w._process.pid for w in pool._workers), flush=True)
+                print(*(w._process.pid for w in pool._workers.values()), flush=True)
                 await asyncio.sleep(600)
 
         try:

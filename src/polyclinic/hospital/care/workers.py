@@ -21,8 +21,9 @@ import hashlib
 import os
 import signal
 import sys
-from collections.abc import Coroutine
-from typing import Any, BinaryIO, Self
+from collections.abc import Callable
+from functools import partial
+from typing import Any, BinaryIO, Self, TypeVar
 
 import msgspec
 
@@ -31,6 +32,8 @@ from polyclinic.hospital.care.clinic import Clinic
 from polyclinic.hospital.care.compute import Setup, open_clinic
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.models.session import Share
+
+M = TypeVar("M")
 
 _HEAD = 4
 """Bytes that hold a frame's length."""
@@ -51,8 +54,7 @@ class WorkerDied(PolyclinicError):
 
 class _Hello(msgspec.Struct, frozen=True, tag="hello"):
     setup: Setup
-    number: int
-    of: int
+    share: Share
 
 
 class _ClinicOpen(msgspec.Struct, frozen=True, tag="ready"):
@@ -99,16 +101,16 @@ class WorkerPool:
     def __init__(self, workers: int, setup: Setup) -> None:
         if workers < 1:
             raise ValueError(f"{workers} workers can compute nothing; give 1 or more")
-        self._setup = setup
-        self._workers = [_Worker(Share(number, workers), setup) for number in range(workers)]
+        self._n, self._setup = workers, setup
+        self._workers: dict[int, _Worker] = {}
         # What a journal holds is found again only by the worker that wrote it.
         self._bound = bool(setup.journal) and workers > 1
 
     async def __aenter__(self) -> Self:
         try:
             async with asyncio.TaskGroup() as starting:
-                for worker in self._workers:
-                    starting.create_task(worker.start())
+                for number in range(self._n):
+                    starting.create_task(self._start(Share(number, self._n)))
         except BaseExceptionGroup as group:
             await self.__aexit__()
             raise group.exceptions[0] from None
@@ -118,7 +120,25 @@ class WorkerPool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.gather(*(worker.stop() for worker in self._workers))
+        await asyncio.gather(*(worker.stop() for worker in self._workers.values()))
+
+    async def _start(self, share: Share) -> None:
+        """Starts a process and waits until its clinic is open."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # a file of the working directory must not pass for a module
+            "-m",
+            __name__,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            # An interrupt is the parent's business: it ends the workers in order.
+            start_new_session=True,
+            # Two workers on two cores with a pool of threads each would stand in each other's way.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        )
+        worker = self._workers[share.number] = _Worker(process, share)
+        await worker.open(self._setup)
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode, in the worker that has the least to do.
@@ -132,48 +152,32 @@ class WorkerPool:
             digest = hashlib.blake2b(request.key.encode(), digest_size=8).digest()
             worker = self._workers[int.from_bytes(digest) % len(self._workers)]
         else:
-            worker = min(self._workers, key=_Worker.busy)
+            worker = min(self._workers.values(), key=_Worker.busy)
         return await worker.compute(request)
 
 
 class _Worker:
     """One process, as its parent sees it."""
 
-    def __init__(self, share: Share, setup: Setup) -> None:
-        self._share, self._setup = share, setup
+    def __init__(self, process: asyncio.subprocess.Process, share: Share) -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
+        self._process, self._share, self._stdin = process, share, process.stdin
         self._waiting: dict[int, asyncio.Future[Episode]] = {}
         self._outbox: list[_Task] = []
         self._count = 0
-        self._process: asyncio.subprocess.Process | None = None
-        self._reading: asyncio.Task[None] | None = None
-        self._listening: asyncio.Task[bytes] | None = None
         self._ended: PolyclinicError | None = None
+        self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._listening = asyncio.create_task(_last_words(process.stderr))
+        self._reading = asyncio.create_task(self._read(process.stdout))
 
     def busy(self) -> int:
         """Returns how many episodes it is to compute."""
         return len(self._waiting)
 
-    async def start(self) -> None:
-        """Starts the process and waits until its clinic is open."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",  # a file of the working directory must not pass for a module
-            "-m",
-            __name__,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            # An interrupt is the parent's business: it ends the workers in order.
-            start_new_session=True,
-            # Two workers on two cores with a pool of threads each would stand in each other's way.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-        )
-        assert self._process.stderr is not None  # noqa: S101
-        self._listening = asyncio.create_task(_last_words(self._process.stderr))
-        self._send([_Hello(self._setup, self._share.number, self._share.of)])
-        opening = asyncio.get_running_loop().create_future()
-        self._reading = asyncio.create_task(self._read(opening))
-        await opening
+    async def open(self, setup: Setup) -> None:
+        """Waits until its clinic is open."""
+        self._send([_Hello(setup, self._share)])
+        await self._opening
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
@@ -190,64 +194,52 @@ class _Worker:
 
     async def stop(self) -> None:
         """Lets the process close what it holds open, or ends it where that takes too long."""
-        process = self._process
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
+        self._stdin.close()
         try:
-            await asyncio.wait_for(process.wait(), _ENDS_WITHIN)
+            await asyncio.wait_for(self._process.wait(), _ENDS_WITHIN)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+                self._process.kill()
+            await self._process.wait()
         for task in (self._reading, self._listening):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            task.cancel()
+        await asyncio.gather(self._reading, self._listening, return_exceptions=True)
+        self._opening.cancel()
 
     def _post(self) -> None:
         tasks, self._outbox = self._outbox, []
         self._send(tasks)
 
     def _send(self, messages: list[Any]) -> None:
-        assert self._process is not None and self._process.stdin is not None  # noqa: S101
-        if not self._process.stdin.is_closing():
-            self._process.stdin.write(_frame(messages))
+        if not self._stdin.is_closing():
+            self._stdin.write(_frame(messages))
 
-    async def _read(self, opening: asyncio.Future[None]) -> None:
-        assert self._process is not None and self._process.stdout is not None  # noqa: S101
-        try:
-            while True:
-                head = await self._process.stdout.readexactly(_HEAD)
-                frame = await self._process.stdout.readexactly(int.from_bytes(head))
-                for message in _from_worker.decode(frame):
+    async def _read(self, stdout: asyncio.StreamReader) -> None:
+        with contextlib.suppress(ConnectionError):
+            while messages := await _received(stdout, _from_worker):
+                for message in messages:
                     match message:
                         case _ClinicOpen():
-                            opening.set_result(None)
+                            self._opening.set_result(None)
                         case _Done():
                             coming = self._waiting.pop(message.number)
                             if not coming.done():
                                 coming.set_result(message.episode)
                         case _RunOver():
-                            kind = _ENDINGS.get(message.kind, WorkerDied)
-                            self._end(kind(message.problem), opening)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            self._end(await self._death(), opening)
+                            self._end(_ENDINGS.get(message.kind, WorkerDied)(message.problem))
+        self._end(await self._death())
 
     async def _death(self) -> WorkerDied:
-        assert self._process is not None and self._listening is not None  # noqa: S101
         code = await self._process.wait()
         words = (await self._listening).decode(errors="replace").strip()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         said = f": {words.splitlines()[-1]}" if words else ""
         return WorkerDied(f"worker {self._share.number + 1} of {self._share.of} ended with {how}{said}")
 
-    def _end(self, error: PolyclinicError, opening: asyncio.Future[None]) -> None:
+    def _end(self, error: PolyclinicError) -> None:
         self._ended = self._ended or error
-        if not opening.done():
-            opening.set_exception(self._ended)
-        for coming in self._waiting.values():
+        waiting: list[asyncio.Future[Any]] = [self._opening, *self._waiting.values()]
+        for coming in waiting:
             if not coming.done():
                 coming.set_exception(self._ended)
         self._waiting.clear()
@@ -267,6 +259,15 @@ def _frame(messages: list[Any]) -> bytes:
     return len(body).to_bytes(_HEAD) + body
 
 
+async def _received(stream: asyncio.StreamReader, decoder: msgspec.msgpack.Decoder[list[M]]) -> list[M]:
+    """Returns what the next frame holds; nothing where the stream has ended."""
+    try:
+        head = await stream.readexactly(_HEAD)
+        return decoder.decode(await stream.readexactly(int.from_bytes(head)))
+    except asyncio.IncompleteReadError:
+        return []
+
+
 # What follows runs in the worker.
 
 
@@ -283,74 +284,57 @@ async def _work(out: BinaryIO) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=2**20)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
-    answers = _Answers(out)
-    (hello,) = await _received(reader)
+    answer = partial(_answer, out)
+    (hello,) = await _received(reader, _to_worker)
     assert isinstance(hello, _Hello)  # noqa: S101
     try:
-        async with open_clinic(hello.setup, Share(hello.number, hello.of)) as clinic:
+        async with open_clinic(hello.setup, hello.share) as clinic:
             # What is there now stays to the end: it need not be looked through for garbage.
             gc.freeze()
-            answers.send(_ClinicOpen())
-            await _serve(clinic, reader, answers, at_once=_AT_ONCE if hello.setup.asks_models else 1)
+            answer(_ClinicOpen())
+            await _serve(clinic, reader, answer, at_once=_AT_ONCE if hello.setup.asks_models else 1)
     except PolyclinicError as error:
-        answers.send(_ended(error))
+        answer(_run_over(error))
 
 
-async def _serve(clinic: Clinic, reader: asyncio.StreamReader, answers: _Answers, *, at_once: int) -> None:
+async def _serve(
+    clinic: Clinic, reader: asyncio.StreamReader, answer: Callable[[_Done | _RunOver], None], *, at_once: int
+) -> None:
     running: set[asyncio.Task[None]] = set()
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
     places = asyncio.Semaphore(at_once)
 
-    async def answer(task: _Task) -> None:
+    async def compute(task: _Task) -> None:
         try:
             async with places:
                 await asyncio.sleep(0)
-                answers.send(_Done(task.number, await clinic.compute(task.request)))
+                answer(_Done(task.number, await clinic.compute(task.request)))
         except Exception as error:
-            answers.send(_ended(error))
+            answer(_run_over(error))
 
     try:
-        while messages := await _received(reader):
+        while messages := await _received(reader, _to_worker):
             for message in messages:
                 if isinstance(message, _Task):
-                    _keep(answer(message), running)
+                    computing = asyncio.create_task(compute(message))
+                    running.add(computing)
+                    computing.add_done_callback(running.discard)
     finally:
-        for task in running:
-            task.cancel()
+        for computing in running:
+            computing.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _keep(work: Coroutine[Any, Any, None], running: set[asyncio.Task[None]]) -> None:
-    task = asyncio.create_task(work)
-    running.add(task)
-    task.add_done_callback(running.discard)
-
-
-async def _received(reader: asyncio.StreamReader) -> list[_Hello | _Task]:
-    """Returns what the next frame holds; nothing where the input has ended."""
-    try:
-        head = await reader.readexactly(_HEAD)
-        return _to_worker.decode(await reader.readexactly(int.from_bytes(head)))
-    except asyncio.IncompleteReadError:
-        return []
-
-
-def _ended(error: Exception) -> _RunOver:
+def _run_over(error: Exception) -> _RunOver:
     kind = next((name for name, ending in _ENDINGS.items() if isinstance(error, ending)), "")
     return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
-class _Answers:
-    """Writes frames to the parent."""
-
-    def __init__(self, out: BinaryIO) -> None:
-        self._out = out
-
-    def send(self, message: _ClinicOpen | _Done | _RunOver) -> None:
-        """Writes a message; waits where the parent is slow to read."""
-        frame = memoryview(_frame([message]))
-        while frame:
-            frame = frame[self._out.write(frame) :]
+def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _RunOver) -> None:
+    """Writes a message to the parent; waits where it is slow to read."""
+    frame = memoryview(_frame([message]))
+    while frame:
+        frame = frame[out.write(frame) :]
 
 
 if __name__ == "__main__":
