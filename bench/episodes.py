@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from polyclinic.generation.draw import generate
-from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge

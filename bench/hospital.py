@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from bench.episodes import AT_ONCE, LATENCY, MODEL
-from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode

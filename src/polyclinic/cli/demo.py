@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from polyclinic.cli.options import Seed
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_run
-from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.running import document_of, run

@@ -29,7 +29,7 @@ from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
 from polyclinic.files import make_folder
-from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.store import Store

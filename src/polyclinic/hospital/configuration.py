@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from polyclinic.hospital.care.compute import Setup
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.language.language import Language

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from polyclinic.hospital.care.compute import open_clinic
+from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest

@@ -14,6 +14,7 @@ from polyclinic.events import Event, Examined, Opened, Revealed, Role, Said, Tra
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import Clinic
 from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.knowledge import Name, read_knowledge
@@ -56,7 +57,7 @@ def drawn(knowledge, n=1, seed=3, **options):
 
 def clinic(knowledge, *, seed=1, models=None, journal=None, ledger=None, minds=None, **options):
     playing = Minds(knowledge=knowledge, seed=seed, models=models, journal=journal, ledger=ledger, **(minds or {}))
-    return Clinic(playing, knowledge, **options)
+    return Clinic(playing, knowledge, Setup(seed=seed, **options))
 
 
 def triage(department="respiratory"):
@@ -126,7 +127,7 @@ async def test_generators_and_journals_are_of_the_visit_and_the_department(knowl
     case = drawn(knowledge)[0]
     minds = Noting(knowledge=knowledge, seed=1, nurse=[triage()], doctor=scripted_doctor([report()]))
     for visit in (1, 2):
-        await Clinic(minds, knowledge).compute(request(case, visit=visit))
+        await Clinic(minds, knowledge, Setup(seed=1)).compute(request(case, visit=visit))
     assert played == [f"{case.id}/{visit}/{d}" for visit in (1, 2) for d in ("respiratory", "infections")]
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.generation.draw import generate
-from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.workers import WorkerDied, WorkerPool
 from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -74,13 +75,13 @@ async def test_a_mistake_of_ours_in_a_worker_is_said_and_not_turned_into_an_epis
     # A module that stands in for one of polyclinic's, in the worker alone.
     (tmp_path / "sitecustomize.py").write_text(
         textwrap.dedent("""
-            import polyclinic.hospital.care.compute as compute
+            import polyclinic.hospital.care.clinic as care
             async def broken(self, request):
                 raise ZeroDivisionError("oops")
-            compute.Clinic.compute = broken
+            care.Clinic.compute = broken
         """)
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(WorkerDied, match="ZeroDivisionError: oops"):
         await pooled(1, SETUP, requests(2))
 
@@ -88,15 +89,15 @@ async def test_a_mistake_of_ours_in_a_worker_is_said_and_not_turned_into_an_epis
 async def test_what_a_library_prints_does_not_stand_among_the_answers(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         textwrap.dedent("""
-            import polyclinic.hospital.care.compute as compute
-            honest = compute.Clinic.compute
+            import polyclinic.hospital.care.clinic as care
+            honest = care.Clinic.compute
             async def chatty(self, request):
                 print("hello from a library")
                 return await honest(self, request)
-            compute.Clinic.compute = chatty
+            care.Clinic.compute = chatty
         """)
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     asked = requests(3)
     assert await pooled(1, SETUP, asked) == await alone(SETUP, asked)
 
@@ -129,7 +130,7 @@ async def test_a_pool_that_is_left_early_leaves_no_process_and_does_not_finish_t
 def test_an_interrupt_ends_parent_and_workers(tmp_path):
     program = textwrap.dedent("""
         import asyncio
-        from polyclinic.hospital.care.compute import Setup
+        from polyclinic.hospital.care.setup import Setup
         from polyclinic.hospital.care.workers import WorkerPool
 
         async def main():

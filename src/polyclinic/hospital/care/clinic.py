@@ -15,8 +15,9 @@ of a player ends the episode under its name, and nothing stands in for the answe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -26,24 +27,23 @@ from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Drug, Knowledge
+from polyclinic.knowledge.knowledge import DATA, SEVERITIES, Disease, Drug, Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.session import WHOLE, Share
 from polyclinic.players.minds import Minds
+from polyclinic.players.opening import open_minds
 from polyclinic.players.player import choose_plan, dispense, send_to
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.pharmacist import Pharmacist, told_at_the_counter
 from polyclinic.players.rules.pharmacist import told
-from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Attended, attend
-
-MAX_REFERRALS = 2
-"""A patient is sent on so often at most; then the last report stands."""
 
 _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
 """What a treatment says before a drug that it does not prescribe."""
@@ -67,28 +67,12 @@ class Clinic:
     Args:
         minds: who plays.
         knowledge: what the hospital knows.
-        max_turns: as in `hospital.compute.Setup`, like all that follow.
-        max_referrals: likewise.
-        max_examinations: likewise.
-        traces: likewise.
-        departments: likewise.
+        setup: how long a visit may take, and what is kept of it.
     """
 
-    def __init__(
-        self,
-        minds: Minds,
-        knowledge: Knowledge,
-        *,
-        max_turns: int = MAX_TURNS,
-        max_referrals: int = MAX_REFERRALS,
-        max_examinations: int | None = None,
-        traces: bool = False,
-        departments: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    ) -> None:
-        self._minds, self._knowledge = minds, knowledge
-        self._max_turns, self._max_referrals, self._max_examinations = max_turns, max_referrals, max_examinations
-        self._traces, self._departments = traces, departments
-        self._examinations = {
+    def __init__(self, minds: Minds, knowledge: Knowledge, setup: Setup) -> None:
+        self.minds, self.knowledge, self.setup = minds, knowledge, setup
+        self.examinations = {
             name.casefold(): examination.id
             for examination in knowledge.examinations.values()
             for name in (examination.name.en, examination.name.zh)
@@ -104,7 +88,7 @@ class Clinic:
         ledger = Ledger()
         # As another process gets it: an age of 40 is 40.0 there, and would stand so in a trace.
         request = _decode(_encode(request))
-        going = _Episode(self, request, self._minds.on(ledger))
+        going = _EpisodeUnderWay(self, request, self.minds.on(ledger))
         try:
             await going.run()
         except _Stopped as stopped:
@@ -116,12 +100,12 @@ class Clinic:
         return going.episode
 
 
-class _Episode:
+class _EpisodeUnderWay:
     """One episode as it is being computed."""
 
     def __init__(self, clinic: Clinic, request: EpisodeRequest, minds: Minds) -> None:
         self._clinic, self._request, self._minds = clinic, request, minds
-        self._knowledge = clinic._knowledge
+        self._knowledge, self._setup = clinic.knowledge, clinic.setup
         self._case: Case = request.case
         self._language: Language = request.case.presentation.language
         self._done: dict[str, None] = {}
@@ -145,9 +129,7 @@ class _Episode:
         """
         department = await self._triage()
         attended, report = await self._consult(department)
-        disease = None
-        if report.diagnoses:
-            disease = self._knowledge.disease_named(report.diagnoses[0].name)
+        disease = self._knowledge.disease_named(report.diagnoses[0].name) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
         if disease is not None and plan is not None:
             treatment = disease.plan(plan).get(self._language)
@@ -159,13 +141,11 @@ class _Episode:
         await self._dispense(attended.patient, drugs)
 
     async def _triage(self) -> str:
-        names = self._clinic._departments
+        names = self._setup.departments
         departments = {d: names.get(d, {}).get(self._language, d) for d in self._request.departments}
         nurse = Nurse(self._minds.nurse(self._request.key), self._case.presentation, departments)
-        try:
+        with _stopping(Role.NURSE):
             triage = await nurse.act(send_to(departments))
-        except PlayFailure as failure:
-            raise _stopped(Role.NURSE, failure) from None
         self.put(department=triage.department, acuity=Acuity(triage.acuity))
         return triage.department
 
@@ -177,7 +157,7 @@ class _Episode:
             visit = attended.visit
             failed = visit.trace.last(Failed)
             refer_to = ""
-            if visit.report is not None and len(seen_by) <= self._clinic._max_referrals:
+            if visit.report is not None and len(seen_by) <= self._setup.max_referrals:
                 refer_to = refer(
                     visit.report,
                     self._case.presentation,
@@ -196,7 +176,7 @@ class _Episode:
             department = refer_to
 
     async def _see(self, department: str) -> Attended:
-        most = self._clinic._max_examinations
+        most = self._setup.max_examinations
         key = f"{self._request.key}/{department}"
         self._keys.append(key)
         attended = await attend(
@@ -204,7 +184,7 @@ class _Episode:
             self._minds,
             key=key,
             department=department,
-            max_turns=self._clinic._max_turns,
+            max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
         )
         examined = (event for event in attended.visit.trace if isinstance(event, Examined))
@@ -219,19 +199,17 @@ class _Episode:
         return ConsultationHeld(
             department=department,
             turns=visit.turns,
-            examinations=tuple(dict.fromkeys(self._clinic._examinations.get(n.casefold(), n) for n in names)),
+            examinations=tuple(dict.fromkeys(self._clinic.examinations.get(n.casefold(), n) for n in names)),
             diagnosis=diagnoses[0].name if diagnoses else "",
             refer_to=refer_to,
-            trace=visit.trace.lines() if self._clinic._traces else "",
+            trace=visit.trace.lines() if self._setup.traces else "",
         )
 
     async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
         if disease is None:
             return None
-        try:
+        with _stopping(Role.DOCTOR):
             choice = await doctor.act(choose_plan(disease, self._language))
-        except PlayFailure as failure:
-            raise _stopped(Role.DOCTOR, failure) from None
         return next((severity for severity in SEVERITIES if severity == choice.answer), None)
 
     async def _dispense(self, patient: Patient, drugs: list[Drug]) -> None:
@@ -239,10 +217,8 @@ class _Episode:
             return
         known = told_at_the_counter(patient.presentation, patient.history)
         pharmacist = Pharmacist(self._minds.pharmacist(self._request.key), patient.presentation, drugs, known)
-        try:
+        with _stopping(Role.PHARMACIST):
             dispensing = await pharmacist.act(dispense(drug.id for drug in drugs))
-        except PlayFailure as failure:
-            raise _stopped(Role.PHARMACIST, failure) from None
         withheld = {one.drug: one.reason for one in dispensing.withheld}
         self.put(
             dispensed=tuple(drug.id for drug in drugs if drug.id not in withheld),
@@ -261,8 +237,12 @@ class _Episode:
         }
 
 
-def _stopped(who: Role, failure: PlayFailure) -> _Stopped:
-    return _Stopped(who, type(failure).__name__, str(failure))
+@contextmanager
+def _stopping(who: Role) -> Iterator[None]:
+    try:
+        yield
+    except PlayFailure as failure:
+        raise _Stopped(who, type(failure).__name__, str(failure)) from None
 
 
 def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
@@ -281,3 +261,28 @@ def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) 
             found.append(drug)
             text = re.sub(re.escape(name), "", text, flags=re.IGNORECASE)
     return found
+
+
+@asynccontextmanager
+async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clinic]:
+    """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
+
+    Args:
+        setup: what it is made from.
+        share: which part of the run's limits is its own.
+
+    Raises:
+        UserError: a name, a file or a department cannot be used.
+    """
+    knowledge = read_knowledge(Path(setup.knowledge) if setup.knowledge else DATA).select(setup.diseases)
+    async with open_minds(
+        [setup.doctor],
+        setup.cast,
+        setup.options,
+        knowledge=knowledge,
+        seed=setup.seed,
+        journal=Path(setup.journal) if setup.journal else None,
+        run=setup.run,
+        share=share,
+    ) as opened:
+        yield Clinic(opened.minds[setup.doctor], knowledge, setup)

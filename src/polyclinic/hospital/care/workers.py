@@ -28,8 +28,8 @@ from typing import Any, BinaryIO, Self, TypeVar
 import msgspec
 
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
-from polyclinic.hospital.care.clinic import Clinic
-from polyclinic.hospital.care.compute import Setup, open_clinic
+from polyclinic.hospital.care.clinic import Clinic, open_clinic
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.models.session import Share
 

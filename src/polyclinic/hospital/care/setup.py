@@ -1,20 +1,17 @@
-"""What a clinic is made from, as plain values, and the opening of it: here, or in each of several workers."""
+"""What a clinic is made from, as plain values."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
 import msgspec
 
-from polyclinic.hospital.care.clinic import MAX_REFERRALS, Clinic
-from polyclinic.knowledge.knowledge import DATA, read_knowledge
 from polyclinic.models.model import Price
-from polyclinic.models.session import WHOLE, ModelOptions, Share
+from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
-from polyclinic.players.opening import Cast, open_minds
+from polyclinic.players.opening import Cast
 from polyclinic.visits.consultation import MAX_TURNS
+
+MAX_REFERRALS = 2
+"""A patient is sent on so often at most; then the last report stands."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +26,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     knowledge: str = ""  # the folder of the medical knowledge; "" for the package's own
     diseases: str = "all"  # which of them the hospital knows, as `Knowledge.select` takes it
     max_turns: int = MAX_TURNS  # a doctor's turns a consultation
-    max_referrals: int = MAX_REFERRALS  # as `MAX_REFERRALS`
+    max_referrals: int = MAX_REFERRALS  # a visit
     max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
     traces: bool = False  # whether episodes hold traces, which take most of their memory
     departments: dict[str, dict[str, str]] = {}  # id to name by language, for the nurse; the id where there is none
@@ -64,37 +61,4 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,
             price=None if self.price is None else f"{self.price.tokens_in},{self.price.tokens_out}",
-        )
-
-
-@asynccontextmanager
-async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clinic]:
-    """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
-
-    Args:
-        setup: what it is made from.
-        share: which part of the run's limits is its own.
-
-    Raises:
-        UserError: a name, a file or a department cannot be used.
-    """
-    knowledge = read_knowledge(Path(setup.knowledge) if setup.knowledge else DATA).select(setup.diseases)
-    async with open_minds(
-        [setup.doctor],
-        setup.cast,
-        setup.options,
-        knowledge=knowledge,
-        seed=setup.seed,
-        journal=Path(setup.journal) if setup.journal else None,
-        run=setup.run,
-        share=share,
-    ) as opened:
-        yield Clinic(
-            opened.minds[setup.doctor],
-            knowledge,
-            max_turns=setup.max_turns,
-            max_referrals=setup.max_referrals,
-            max_examinations=setup.max_examinations,
-            traces=setup.traces,
-            departments=setup.departments,
         )
