@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from polyclinic.errors import MissingExtra
 from polyclinic.language import words as w
+from polyclinic.language.language import length
 
 pytestmark = pytest.mark.usefixtures("words")
 texts = st.text("abc xyz,.咳嗽发热三天 12", max_size=30)
@@ -41,9 +42,9 @@ def test_distinct_by_hand():
 
 
 def test_lengths():
-    assert w.length("One two  three") == 4  # as published: words stand between single blanks
-    assert w.length("您好 a") == 4
-    assert w.length("  ") == 0
+    assert length("One two  three") == 4  # as published: words stand between single blanks
+    assert length("您好 a") == 4
+    assert length("  ") == 0
 
 
 def test_likeness_by_hand():

@@ -39,7 +39,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
-from polyclinic.players.rules.sayings import SAYINGS
+from polyclinic.players.rules.sayings import doctor_sayings
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.visits.revisit import revisit_all
 from polyclinic.visits.team import confer
@@ -160,7 +160,7 @@ async def test_overruled_is_as_if_it_had_never_been_heard(knowledge, heard, fact
     np.testing.assert_allclose(overruled.posterior(), never.posterior(), rtol=1e-9)
     told = [name for name in overruled.symptoms_found() if name != heard]
     assert told == list(never.symptoms_found())
-    say = SAYINGS["en"]
+    say = doctor_sayings("en")
     assert overruled.reasons(0, say) == never.reasons(0, say)
 
 

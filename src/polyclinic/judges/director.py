@@ -20,7 +20,7 @@ from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, UnreadableReply
 from polyclinic.judges.judging import Exhibit, Judging, Memory, Ruling
-from polyclinic.language.words import length
+from polyclinic.language.language import length
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.models.answers import read_value
 from polyclinic.models.model import Model

@@ -37,6 +37,11 @@ LABORATORY_VALUE = re.compile(
 )
 """Numbers that only a measurement can give."""
 
+MEASURED = re.compile(
+    r"\s*(?:[<>＜＞≤≥]?\d[\d.,*×x^]*\s*(?:%|‰|/|[a-zA-Zμ]+/)|(?:弱?阳|阴)\s*性|(?-i:[HLN])(?![A-Za-z]))"
+)
+"""What is measured, or how it came out: behind a comma it belongs to the name before it ("血清钾，4.0mmol/L，N")."""
+
 TECHNIQUE = re.compile(
     r"(?:CTA?|MRI?|MRA|X|ultrasou?n|ultraso|scan|B\s*超|彩超|超声|核磁|磁共振|平片|造影|增强)", re.IGNORECASE
 )

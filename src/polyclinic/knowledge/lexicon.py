@@ -6,21 +6,12 @@ import re
 from collections.abc import Iterable
 
 from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.language.clauses import clause_words
 from polyclinic.language.language import Language
 
 _CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 
 _QUESTION = re.compile(r"(?<=[?？])")
-
-_DENIAL = {
-    "en": re.compile(
-        r"\b(?:no|not|never|none|without|neither|nor|den(?:y|ies|ied)|haven't|hasn't|hadn't|don't|doesn't|didn't|isn't"
-        r"|wasn't|aren't|non(?=-)|can't say|free of|absent|lacks?)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"没有|没|无(?!力)|否认|未(?!明)|从不|并非|不曾|不(?=发|咳|喘|痛|疼|流|打|头|痒|恶|呕|腹|胸)"),
-}
-"""Words that deny what follows them in the same clause."""
 
 
 class Lexicon:
@@ -45,11 +36,11 @@ class Lexicon:
 
     def mentions(self, text: str) -> list[tuple[str, bool]]:
         """Returns the symptoms named in a text, in order, each with whether it is affirmed."""
-        found = []
+        found, denial = [], clause_words(self.language).denial
         for clause in _CLAUSE.split(text):
             if not clause:
                 continue
-            denied_from = min((m.start() for m in _DENIAL[self.language].finditer(clause)), default=len(clause))
+            denied_from = min((m.start() for m in denial.finditer(clause)), default=len(clause))
             found += [(self._owner[m[0].casefold()], m.start() < denied_from) for m in self._words.finditer(clause)]
         return found
 

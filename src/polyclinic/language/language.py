@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+import msgspec
+
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
@@ -26,7 +28,40 @@ def chinese_characters(text: str) -> int:
     return len(_CHARACTER.findall(text))
 
 
+def length(text: str) -> int:
+    """Returns how long a text is: characters where it holds Chinese, else words between single blanks; 0 if blank."""
+    if not text.strip():
+        return 0
+    return len(text) if is_chinese(text) else text.count(" ") + 1
+
+
 def language_of(texts: Iterable[str]) -> Language:
     """Returns `zh` where the texts are mainly Chinese, for all the Latin abbreviations of a laboratory report."""
     whole = "".join(texts)
     return "zh" if 3 * chinese_characters(whole) > len(_LATIN.findall(whole)) else "en"
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What stands between things that a text lists or says, with the blank that belongs there.
+
+    Attributes:
+        item: between the items of a list.
+        comma: between clauses.
+        colon: before what is said of something.
+        semicolon: between groups of items.
+        stop: at the end of a sentence, without a blank.
+        blank: between sentences and between words.
+    """
+
+    item: str
+    comma: str
+    colon: str
+    semicolon: str
+    stop: str
+    blank: str
+
+
+MARKS: dict[Language, Marks] = {
+    "en": Marks(item=", ", comma=", ", colon=": ", semicolon="; ", stop=".", blank=" "),
+    "zh": Marks(item="、", comma="，", colon="：", semicolon="；", stop="。", blank=""),
+}

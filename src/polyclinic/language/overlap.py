@@ -9,11 +9,19 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_RUN = re.compile(r"[\u3400-\u9fff]+|\d+(?:\.\d+)?|[^\W\d_\u3400-\u9fff]+")
-_FILLERS = frozenset(
-    "a an and are as at be but by for from had has have he her his if in into is it its no not of on or she so than"
-    " that the their then there these they this to was were which who will with without".split()
-)
+import msgspec
+
+from polyclinic.language.language import CHINESE, is_chinese
+from polyclinic.language.word_lists import WORDS
+
+_RUN = re.compile(rf"[{CHINESE}]+|\d+(?:\.\d+)?|[^\W\d_{CHINESE}]+")
+
+
+class _OverlapWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fillers: frozenset[str]
+
+
+_words = WORDS.section("overlap", _OverlapWords)
 _PLURAL = 4  # letters from which on a final s is taken for one
 
 
@@ -21,10 +29,11 @@ _PLURAL = 4  # letters from which on a final s is taken for one
 def pieces(text: str) -> frozenset[str]:
     """Returns the pairs of neighbouring Chinese characters, and the words and numbers, of a text; case aside."""
     found = set()
+    fillers = _words("en").fillers
     for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
-        if "\u3400" <= run[0] <= "\u9fff":
+        if is_chinese(run):
             found |= {run[i : i + 2] for i in range(len(run) - 1)} or {run}
-        elif run not in _FILLERS:
+        elif run not in fillers:
             found.add(run.removesuffix("s") if len(run) >= _PLURAL and not run.endswith("ss") else run)
     return frozenset(found)
 

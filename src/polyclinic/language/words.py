@@ -15,7 +15,7 @@ import msgspec
 from rapidfuzz.distance import Indel
 
 from polyclinic.errors import MissingExtra
-from polyclinic.language.language import Language, is_chinese
+from polyclinic.language.language import Language
 
 _NOT_LATIN = re.compile(r"[^a-z0-9]+")
 _PUNCTUATION = re.compile(r"[^\w\s]")
@@ -138,10 +138,3 @@ def distinct_2(parts: list[str], language: Language) -> float:
     pieces = chinese_words(whole) if language == "zh" else (whole,)
     words = [word for piece in pieces for word in _PUNCTUATION.sub("", piece).split()]
     return len(set(pairwise(words))) / len(words) if words else 0.0
-
-
-def length(text: str) -> int:
-    """Returns how long a text is: characters where it holds Chinese, else words between single blanks; 0 if blank."""
-    if not text.strip():
-        return 0
-    return len(text) if is_chinese(text) else text.count(" ") + 1

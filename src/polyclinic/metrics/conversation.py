@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.events import State
-from polyclinic.language.words import distinct_2, length, likeness, rouge_1
+from polyclinic.language.language import length
+from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, standard_error
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.language.words import length
+from polyclinic.language.language import length
 from polyclinic.metrics.grades import LETTERS, NO_GRADE, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import Agreement, agreement, weighted_kappa

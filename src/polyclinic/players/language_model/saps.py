@@ -21,7 +21,7 @@ import msgspec
 
 from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
 from polyclinic.events import Examined, Role, Said, State
-from polyclinic.language.stems import terms
+from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.language_model.mind import describe, finding_lines, history_lines, joined
 from polyclinic.players.language_model.passages import standing

@@ -14,7 +14,7 @@ from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.knowledge import Symptom
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.rules.sayings import SAYINGS, Sayings
+from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
 
 _UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
 """Chance of a complaint in words outside the knowledge, from a patient with a known disease and with something else."""
@@ -105,7 +105,7 @@ class Belief:
         ]
         return (*self._other_words, *known)
 
-    def reasons(self, disease: int, say: Sayings) -> tuple[str, ...]:
+    def reasons(self, disease: int, say: DoctorSayings) -> tuple[str, ...]:
         """Returns what speaks most for a disease against the other candidates, strongest first."""
         posterior = self.posterior()
         mine = self._reader.members[disease] > 0
@@ -132,7 +132,7 @@ class Belief:
                 self._learn(symptom, present)
         days = read_days(text, self._language)
         if days is not None:
-            self._add(SAYINGS[self._language].duration.format(days=round(days)), self._reader.duration(days))
+            self._add(doctor_sayings(self._language).duration.format(days=round(days)), self._reader.duration(days))
 
     def _hear_reply(self, text: str) -> None:
         read = self._lexicon.read(text)
@@ -188,7 +188,7 @@ class Belief:
 
     def _evidence_of(self, symptom: str, present: bool) -> tuple[str, Vector]:
         name = self._reader.knowledge.symptoms[symptom].name.get(self._language)
-        what = name if present else SAYINGS[self._language].absent.format(symptom=name)
+        what = name if present else doctor_sayings(self._language).absent.format(symptom=name)
         return what, self._reader.symptom(symptom, present)
 
     def _read_finding(self, finding: Finding) -> None:

@@ -17,9 +17,10 @@ from polyclinic.errors import ScriptError
 from polyclinic.events import Revised, Role, Said
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.language.clauses import denies
+from polyclinic.language.language import MARKS, Marks
 from polyclinic.players.player import Ask, Disputes, Facts, Purpose
 from polyclinic.players.roles.director import Director
-from polyclinic.players.rules.sayings import SAYINGS, VERDICTS
+from polyclinic.players.rules.sayings import DirectorSayings, director_sayings, doctor_sayings
 
 _LEAST_SHARE = 0.02
 """Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
@@ -72,7 +73,7 @@ class RulesDirector:
         left = {s: settled.get(s, so) for text, of in read.items() if text not in symptoms for s, so in of.items()}
         for symptom in (symptom for symptom in left if symptom not in kept):
             name = knowledge.symptoms[symptom].name.get(language)
-            symptoms.append(name if left[symptom] else SAYINGS[language].absent.format(symptom=name))
+            symptoms.append(name if left[symptom] else doctor_sayings(language).absent.format(symptom=name))
 
         examinations = dict.fromkeys(e.strip() for shared in role.shared() for e in shared.examinations if e.strip())
         asking = role.may_ask and not any(isinstance(event, Said) for event in role.seen)
@@ -115,7 +116,7 @@ class RulesDirector:
                 if colon:
                     results.setdefault(name.strip().casefold(), {}).setdefault("", set()).add(value.strip().casefold())
                     names.setdefault(name.strip().casefold(), name.strip())
-        say = VERDICTS[role.presentation.language].look_again
+        say = director_sayings(role.presentation.language).look_again
         return tuple(
             say.format(examination=names[name])
             for name, by_item in results.items()
@@ -123,7 +124,7 @@ class RulesDirector:
         )
 
     def _disputes(self, role: Director) -> Disputes:
-        say = VERDICTS[role.presentation.language]
+        say, marks = self._language(role)
         standing = role.standing()
         names = {
             self._first(event): event.report.diagnoses[0].name for event in standing[::-1] if event.report.diagnoses
@@ -137,13 +138,13 @@ class RulesDirector:
             return Disputes(())
         everywhere = frozenset.intersection(*by_plan)
         plans = {event.doctor: [item for item in _plan(event) if item not in everywhere] for event in standing}
-        sides = [(say.comma.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan.values()]
+        sides = [(marks.item.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan.values()]
         (lead,) = by_lead
         disease = names.get(lead, say.nothing)
         return Disputes((say.plan.format(disease=disease, sides=self._sides(role, sides)),))
 
     def _conclusion(self, role: Director) -> Report:
-        say = VERDICTS[role.presentation.language]
+        say, marks = self._language(role)
         standing, facts = role.standing(), role.established()
         votes = [self._vote(event.report) for event in standing]
         named: dict[str, Diagnosis] = {}
@@ -169,7 +170,7 @@ class RulesDirector:
                 treatment=treatment,
             )
         best = [key for key in order if round(pooled[key], 9) == round(pooled[order[0]], 9)]
-        tie = say.tie.format(diseases=say.comma.join(named[key].name for key in best))
+        tie = say.tie.format(diseases=marks.item.join(named[key].name for key in best))
         # The plan of those who put it first, of the surest among them where their plans differ.
         mine = [event for event in standing if self._first(event) == order[0]] or standing
         common = Counter(event.report.treatment for event in mine)
@@ -199,9 +200,9 @@ class RulesDirector:
         return {self._key(report.diagnoses[0]): 1.0}
 
     def _shown(self, role: Director, report: Report) -> str:
-        say = VERDICTS[role.presentation.language]
+        say, marks = self._language(role)
         shown = [d.name if d.probability is None else f"{d.name} {100 * d.probability:.0f} %" for d in report.diagnoses]
-        return say.comma.join(shown) or say.nothing
+        return marks.item.join(shown) or say.nothing
 
     def _key(self, diagnosis: Diagnosis) -> str:
         """Returns what a diagnosis means: the id of a known disease, or its name."""
@@ -212,12 +213,15 @@ class RulesDirector:
         return self._key(event.report.diagnoses[0]) if event.report.diagnoses else ""
 
     def _sides(self, role: Director, sides: Iterable[tuple[str, list[int]]]) -> str:
-        say = VERDICTS[role.presentation.language]
-        return say.semicolon.join(say.side.format(what=what, who=self._who(role, who)) for what, who in sides)
+        say, marks = self._language(role)
+        return marks.semicolon.join(say.side.format(what=what, who=self._who(role, who)) for what, who in sides)
+
+    def _language(self, role: Director) -> tuple[DirectorSayings, Marks]:
+        return director_sayings(role.presentation.language), MARKS[role.presentation.language]
 
     def _who(self, role: Director, doctors: list[int]) -> str:
-        say = VERDICTS[role.presentation.language]
-        numbers = say.comma.join(map(str, doctors))
+        say, marks = self._language(role)
+        numbers = marks.item.join(map(str, doctors))
         return (say.doctor if len(doctors) == 1 else say.doctors).format(numbers=numbers)
 
 

@@ -16,11 +16,11 @@ from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader, Vector
 from polyclinic.knowledge.knowledge import SEVERITIES
-from polyclinic.language.language import Language
+from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
-from polyclinic.players.rules.sayings import SAYINGS
+from polyclinic.players.rules.sayings import doctor_sayings
 
 CONFIDENT = 0.98
 """Concludes when one disease is this probable."""
@@ -115,11 +115,11 @@ class RulesDoctor:
         language = role.presentation.language
         belief.expect(examination=examination)
         name = self._reader.knowledge.examinations[examination].name.get(language)
-        return DoctorTurn(SAYINGS[language].order.format(examination=name))
+        return DoctorTurn(doctor_sayings(language).order.format(examination=name))
 
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""
-        general = SAYINGS[role.presentation.language].general
+        general = doctor_sayings(role.presentation.language).general
         if self._asked_generally == len(general):
             return None
         self._asked_generally += 1
@@ -153,7 +153,7 @@ class RulesDoctor:
     def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:
         language = role.presentation.language
         diagnoses = self._diagnoses(belief, language)
-        say = SAYINGS[language]
+        say = doctor_sayings(language)
         if not diagnoses:
             return DoctorTurn(say.no_conclusion, conclude=True)
         return DoctorTurn(say.conclusion.format(disease=diagnoses[0].name), conclude=True)
@@ -193,12 +193,12 @@ class RulesDoctor:
         belief = self._belief
         assert belief is not None  # noqa: S101
         language = role.presentation.language
-        say = SAYINGS[language]
+        say = doctor_sayings(language)
         diagnoses = self._diagnoses(belief, language)
         by_disease = self._reader.members @ belief.posterior()
         outside = 100 * float(by_disease[-1])
         if not diagnoses:
-            known = say.comma.join(d.name.get(language) for d in self._reader.diseases)
+            known = MARKS[language].item.join(d.name.get(language) for d in self._reader.diseases)
             undecided = say.outside if by_disease.argmax() == len(self._reader.diseases) else say.undecided
             rationale: tuple[str, ...] = (undecided.format(percent=outside), say.known.format(diseases=known))
             treatment: tuple[str, ...] = (say.refer,)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Presentation
@@ -19,25 +20,21 @@ from polyclinic.knowledge.bayes import Reader, Vector, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.knowledge import SEVERITIES, Severity
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
+from polyclinic.language.language import MARKS
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.rules.words import WORDS
 
 _ASKED_BY: dict[Severity, Urgency] = {"mild": "routine", "moderate": "urgent", "severe": "emergency"}
 
-_WORDS = {
-    "en": {
-        "known": "{symptoms}: {percent:.0f} % for this department",
-        "unknown": "the complaint is in words I do not know; {percent:.0f} % for this department by age and sex",
-        "flag": "; must not wait: {flag}",
-        "comma": ", ",
-    },
-    "zh": {
-        "known": "{symptoms}：该科室可能性{percent:.0f} %",
-        "unknown": "主诉用语不明；按年龄和性别，该科室可能性{percent:.0f} %",
-        "flag": "；不能等：{flag}",
-        "comma": "、",
-    },
-}
+
+class _Sayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    known: str
+    unknown: str
+    flag: str
+
+
+_sayings = WORDS.section("nurse", _Sayings)
 
 
 class RulesNurse:
@@ -70,13 +67,13 @@ class RulesNurse:
         shares = by_department(self._reader, posterior)
         department = max(ask.among, key=lambda d: shares.get(d, 0.0))
         flag, acuity = self._flag(present), self._acuity(posterior, known=bool(present))
-        say, names = _WORDS[language], self._reader.knowledge.symptoms
+        say, names = _sayings(language), self._reader.knowledge.symptoms
         percent = 100 * shares.get(department, 0.0)
-        named = say["comma"].join(names[s].name.get(language) for s in present)
-        reason = say["known" if present else "unknown"].format(symptoms=named, percent=percent)
+        named = MARKS[language].item.join(names[s].name.get(language) for s in present)
+        reason = (say.known if present else say.unknown).format(symptoms=named, percent=percent)
         if flag is not None:
             symptom, acuity = flag[0], _sooner(flag[1], acuity)
-            reason += say["flag"].format(flag=names[symptom].name.get(language))
+            reason += say.flag.format(flag=names[symptom].name.get(language))
         return Triage(department, acuity, reason)
 
     def _named(self, present: Collection[str]) -> int:

@@ -1,8 +1,8 @@
 """The rules patient: answers out of its record, without a model, and says for each turn which of the ten states it is.
 
 State tracker, memory and answer as in AIE's patient (§4.2), by rules: `hearing.py` reads how the turn is put,
-`questions.py` and `topics.py` what it asks for, `story.py` finds what answers it, `wording.py` says it in the first
-person. The same record, turns and generator give the same answers; the generator varies only set phrases.
+`questions.py`, `topics.py` and `orders.py` what it asks for, `story.py` finds what answers it, `wording.py` and
+`speech.py` say it. The same record, turns and generator give the same answers; the generator varies only set phrases.
 
 Of a persona it takes the statement, which is its opening, and the questions, of which it asks one where it is told
 what to do or what it has. Of the manners it plays `parent` (the parent's voice), `withholding` (one clause an answer,
@@ -13,7 +13,6 @@ cannot play them and keep to its record.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,17 +25,18 @@ from polyclinic.events import State
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names, RecordNames
-from polyclinic.language.language import Language
-from polyclinic.language.stems import terms
+from polyclinic.language.content_words import terms
+from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules import phrases
 from polyclinic.players.rules.hearing import Heard, hear, is_vague
+from polyclinic.players.rules.orders import asks_result, examinations, is_planned, ordered, request
 from polyclinic.players.rules.questions import Part, core, parts
+from polyclinic.players.rules.speech import Sayer, told, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import topics_of
-from polyclinic.players.rules.wording import deny, first_person, opening
-from polyclinic.players.rules.wording_zh import Voice
+from polyclinic.players.rules.wording import first_person, opening
+from polyclinic.players.rules.words import Voice
 
 AT_MOST = 3
 """Clauses in one answer."""
@@ -102,8 +102,8 @@ class RulesPatient:
         anxious = role.persona is not None and role.persona.manner == "anxious"
         if not self._wondering or turn.to != "doctor" or not (told or (anxious and self._replies % 2 == 0)):
             return turn
-        between = "" if role.presentation.language == "zh" else " "
-        return msgspec.structs.replace(turn, say=f"{turn.say}{between}{self._wondering.pop(0)}")
+        blank = MARKS[role.presentation.language].blank
+        return msgspec.structs.replace(turn, say=f"{turn.say}{blank}{self._wondering.pop(0)}")
 
     def _reply(self, role: Patient, story: Story) -> PatientTurn:
         language = role.presentation.language
@@ -122,8 +122,8 @@ class RulesPatient:
             case "inquiry":
                 return self._asked(heard, role, story)
 
-    def _sayer(self, role: Patient) -> phrases.Sayer:
-        return phrases.Sayer(role.presentation.language, self._rng, voice_of(role))
+    def _sayer(self, role: Patient) -> Sayer:
+        return Sayer(role.presentation.language, self._rng, voice_of(role))
 
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
 
@@ -135,10 +135,9 @@ class RulesPatient:
         if heard.treatment:
             return PatientTurn(say=say("treatment"), state=State.INEFFECTIVE_ADVICE)
         if role.setting == "ward":
-            request = phrases.request(heard.focus, language)
-            return PatientTurn(say=request, to="examiner", state=State.EFFECTIVE_ADVICE)
+            return PatientTurn(say=request(heard.focus, language), to="examiner", state=State.EFFECTIVE_ADVICE)
         # The reasons given for an examination name things too; only the examination itself counts.
-        results = self._results(phrases.ordered(heard.focus, language), role, story)
+        results = self._results(ordered(heard.focus, language), role, story)
         if results:
             return PatientTurn(say=say("results", results), state=State.EFFECTIVE_ADVICE)
         return PatientTurn(say=say("not yet examined"), state=State.INEFFECTIVE_ADVICE)
@@ -146,31 +145,32 @@ class RulesPatient:
     def _results(self, named: str, role: Patient, story: Story) -> str:
         """Returns the results that an online patient holds of what is named, or ""."""
         language = role.presentation.language
+        semicolon = MARKS[language].semicolon
         if self._findings is None:
             self._findings = self._names.of(role.findings)
         findings = self._findings.look_up(named)[0] if role.findings else []
         if findings:
-            return ("；" if language == "zh" else "; ").join(read_out(findings, language))
-        told = [f for f in story.facts if not f.denied and not phrases.PLANNED[language].search(f.text)]
+            return semicolon.join(read_out(findings, language))
+        known = [f for f in story.facts if not f.denied and not is_planned(f.text, language)]
         direct = frozenset(key for found in self._names.find(named) for key in found.keys)
         # First what names the examination itself; else what names something that it looks at.
-        held = [f for f in told if direct & self._keys(f)]
+        held = [f for f in known if direct & self._keys(f)]
         if not held:
             within = direct.union(*(self._names.items.get(key, frozenset()) for key in direct))
-            held = [f for f in told if within & self._keys(f)]
+            held = [f for f in known if within & self._keys(f)]
         if not held:
-            reported = [f for f in told if f.of_examination]
-            for examination in phrases.examinations(named, language) or [named]:
+            reported = [f for f in known if f.of_examination]
+            for examination in examinations(named, language) or [named]:
                 held += story.best(frozenset(terms(examination, language)), reported, enough=0.6)
         sentences = [self._result(f, story) for f in held]
-        return ("；" if language == "zh" else "; ").join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
+        return semicolon.join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
 
     def _result(self, fact: Fact, story: Story) -> str:
         """Returns a result with what goes on with it in its sentence."""
         if len(fact.whole) <= SENTENCE:
             return first_person(fact.whole, story.language)
-        told = [f.text for f in story.facts if f.sentence == fact.sentence and f.number >= fact.number]
-        return ("，" if story.language == "zh" else ", ").join(told[:AT_MOST])
+        clauses = [f.text for f in story.facts if f.sentence == fact.sentence and f.number >= fact.number]
+        return MARKS[story.language].comma.join(clauses[:AT_MOST])
 
     def _keys(self, fact: Fact) -> frozenset[str]:
         if fact.named is None:
@@ -183,14 +183,13 @@ class RulesPatient:
         language = role.presentation.language
         say = self._sayer(role)
         asking = core(heard.focus, language)
-        about_results = phrases.ASKS_RESULT[language].search(asking) is not None
+        about_results = asks_result(asking, language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
         )
         if named and (about_results or role.setting == "ward"):
             if role.setting == "ward":
-                request = phrases.request(heard.focus, language)
-                return PatientTurn(say=request, to="examiner", state=State.EFFECTIVE_INQUIRY)
+                return PatientTurn(say=request(heard.focus, language), to="examiner", state=State.EFFECTIVE_INQUIRY)
             results = self._results(heard.focus, role, story)
             if results:
                 return PatientTurn(say=say("results", results), state=State.EFFECTIVE_INQUIRY)
@@ -199,15 +198,15 @@ class RulesPatient:
         known = self._lexicons[language].knows_questions(asking)
         topics = () if known else topics_of(asking, language)
         topic = topics[0] if topics else None
-        asked = parts(asking, language, self._lexicons[language])
+        asked = parts(asking, self._lexicons[language])
         if topic is None and not asked:
             return PatientTurn(say=say("which question"), state=State.AMBIGUOUS_INQUIRY)
         voice = voice_of(role)
         if topic is not None:
             if topic.name in ("age", "sex"):
-                told = phrases.who(topic.name, role.presentation)
-                state = State.EFFECTIVE_INQUIRY if told else State.INEFFECTIVE_INQUIRY
-                return PatientTurn(say=told or say("unknown"), state=state)
+                is_so = who(topic.name, role.presentation)
+                state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
+                return PatientTurn(say=is_so or say("unknown"), state=state)
             held = [fact for one in topics for fact in one.answers(story, asked, asking)]
             if held:
                 return PatientTurn(say=self._tell(held, [], language, voice), state=State.EFFECTIVE_INQUIRY)
@@ -229,10 +228,10 @@ class RulesPatient:
                 held += affirmed[:1]
             elif part.name or facts:
                 absent.append(part.name or facts[0].text)
-        told = self._tell(held, absent, language, voice) if held or absent else say("nothing like that")
-        if not effective and not held and absent:
-            told = say("denial", told if told.startswith("I ") else told[0].lower() + told[1:])
-        return PatientTurn(say=told, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
+        answer = self._tell(held, absent, language, voice) if held or absent else say("nothing like that")
+        if not effective and absent:
+            answer = say("denial", answer if answer.startswith("I ") else answer[0].lower() + answer[1:])
+        return PatientTurn(say=answer, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
 
     def _held(self, part: Part, story: Story) -> list[Fact]:
         if part.symptom is not None:
@@ -243,24 +242,10 @@ class RulesPatient:
 
     def _tell(self, facts: list[Fact], absent: list[str], language: Language, voice: Voice) -> str:
         withholding = self._role is not None and manner_of(self._role) == "withholding"
-        ordered = sorted(dict.fromkeys(facts), key=lambda f: f.number)[: 1 if withholding else AT_MOST]
-        denied = [f.text for f in ordered if f.denied] + absent
-        if voice == "parent":
-            denied = [re.sub(r"\bmy\b", "the", d) for d in denied]
-        told = [first_person(f.text, language, voice) for f in ordered if not f.denied]
-        if language == "zh":
-            told = [t if i == 0 else t.removeprefix("我") for i, t in enumerate(told)]
-        denied = list(dict.fromkeys(d for d in denied if d))
-        if language == "zh":
-            if denied:
-                told.append(("没有" if told else deny("", "zh", voice)) + "、".join(denied))
-            return "，".join(told) + "。"
-        text = ". ".join(t[0].upper() + t[1:] for t in told if t)
-        if denied and text:
-            return f"{text}. {phrases.listed(['no ' + d for d in denied])}."
-        if denied:
-            return f"{deny(phrases.either(denied), 'en', voice)}."
-        return f"{text}."
+        chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[: 1 if withholding else AT_MOST]
+        denied = [f.text for f in chosen if f.denied]
+        there = [first_person(f.text, language, voice) for f in chosen if not f.denied]
+        return told(there, denied + absent, language, voice)
 
 
 def voice_of(role: Patient) -> Voice:

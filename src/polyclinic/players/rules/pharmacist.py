@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.knowledge import Drug
 from polyclinic.knowledge.safety import Cautions, read_cautions
-from polyclinic.language.language import Language
 from polyclinic.players.player import Ask, Dispensing, Purpose, Withheld
 from polyclinic.players.roles.pharmacist import Pharmacist
+from polyclinic.players.rules.words import WORDS
 
 _CLAUSE = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGNORECASE)
 """What a denial does not reach beyond; "no penicillin or sulfa" denies both."""
@@ -23,22 +25,16 @@ _CLAUSE = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGN
 _DENIED_BEFORE = re.compile(r"\b(?:no|not|never|denies|denied|without|stopped|tolerates)\b|没有|否认|无|未|已停", re.I)
 _DENIED_AFTER = re.compile(r"不过敏|\bis tolerated\b|\bnot allergic\b|已停", re.IGNORECASE)
 
-_WORDS: dict[Language, dict[str, str]] = {
-    "en": {
-        "allergy": "allergic to {what}",
-        "age": "{reason} (not below {below:g} years)",
-        "pregnancy": "pregnant: {reason}",
-        "interaction": "takes {word}: {reason}",
-        "duplicate": "{drug} is prescribed already, one {group} is enough",
-    },
-    "zh": {
-        "allergy": "对{what}过敏",
-        "age": "{reason}（{below:g}岁以下不用）",
-        "pregnancy": "怀孕：{reason}",
-        "interaction": "正在服用{word}：{reason}",
-        "duplicate": "已开{drug}，{group}用一种即可",
-    },
-}
+
+class _Sayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    allergy: str
+    age: str
+    pregnancy: str
+    interaction: str
+    duplicate: str
+
+
+_sayings = WORDS.section("pharmacist", _Sayings)
 
 
 class RulesPharmacist:
@@ -74,30 +70,30 @@ class RulesPharmacist:
     def _against(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
         """Returns what speaks against a drug beside those before it, the gravest first; "" where nothing does."""
         cautions, known, language = self._cautions, role.known, role.presentation.language
-        say, age = _WORDS[language], role.presentation.age
+        say, age = _sayings(language), role.presentation.age
         taken = ". ".join([known.medications, *(other.name.get(language) for other in before)])
         for name in (drug.name.en, drug.name.zh):
             if told(name, known.allergies):
-                return say["allergy"].format(what=drug.name.get(language))
+                return say.allergy.format(what=drug.name.get(language))
         for allergy in cautions.allergies:
             if within(drug, allergy.drugs) and _one_told(allergy.words.get(language), known.allergies):
-                return say["allergy"].format(what=allergy.name.get(language))
+                return say.allergy.format(what=allergy.name.get(language))
         for limit in cautions.ages:
             if age is not None and age < limit.below and within(drug, limit.drugs):
-                return say["age"].format(reason=limit.reason.get(language), below=limit.below)
+                return say.age.format(reason=limit.reason.get(language), below=limit.below)
         for forbidden in cautions.pregnancy:
             if known.pregnant and within(drug, forbidden.drugs):
-                return say["pregnancy"].format(reason=forbidden.reason.get(language))
+                return say.pregnancy.format(reason=forbidden.reason.get(language))
         for one in cautions.interactions:
             word = within(drug, one.drugs) and _one_told(one.words.get(language), taken)
             if word:
-                return say["interaction"].format(word=word, reason=one.reason.get(language))
+                return say.interaction.format(word=word, reason=one.reason.get(language))
         return ""
 
     def _duplicate(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
         """Returns which drug before makes this one too many; "" where none does."""
         language = role.presentation.language
-        say = _WORDS[language]["duplicate"]
+        say = _sayings(language).duplicate
         for other in before:
             for group in self._cautions.duplicates:
                 if within(drug, group.drugs) and within(other, group.drugs):

@@ -1,0 +1,74 @@
+"""The words of a question or a record that say something: stems for English, character bigrams for Chinese."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import msgspec
+
+from polyclinic.language.language import CHINESE, Language
+from polyclinic.language.word_lists import WORDS, Pattern, Rule, rewritten
+
+_ENGLISH = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
+_CHINESE = re.compile(rf"[{CHINESE}]+|[A-Za-z]+(?:-[A-Za-z]+)?|\d+(?:\.\d+)?")
+
+
+class _EnglishContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    stop: frozenset[str]
+    same: tuple[tuple[str, ...], ...]
+
+
+class _ChineseContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    stop: Pattern
+    same: tuple[Rule, ...]
+    alone: frozenset[str]
+
+
+_english = WORDS.section("content", _EnglishContent)
+_chinese = WORDS.section("content", _ChineseContent)
+
+
+def terms(text: str, language: Language) -> list[str]:
+    """Returns the content terms of a text: stems, or bigrams and the words in Latin letters."""
+    return _stems(text) if language == "en" else _bigrams(text)
+
+
+def _stems(text: str) -> list[str]:
+    stop = _english("en").stop
+    found = (stem(word) for word in _ENGLISH.findall(text.casefold()) if word not in stop and len(word) > 1)
+    return [word for word in found if word not in stop]
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Returns what is left of an English word without its ending; words that mean the same have one stem."""
+    plain: str = _stemmer().stemWord(word)
+    return _same().get(plain, plain)
+
+
+@functools.cache
+def _same() -> dict[str, str]:
+    return {_stemmer().stemWord(word): group[0] for group in _english("en").same for word in group}
+
+
+@functools.cache
+def _stemmer() -> Any:
+    # It loads the stemmers of thirty languages, and Chinese needs none.
+    import snowballstemmer  # noqa: PLC0415
+
+    return snowballstemmer.stemmer("english")
+
+
+def _bigrams(text: str) -> list[str]:
+    words = _chinese("zh")
+    text = rewritten(re.sub(r"\s+", "", text), words.same)
+    found = []
+    for part in _CHINESE.findall(words.stop.sub(" ", text)):
+        if part[0].isascii():
+            found.append(part.upper())
+        else:
+            found += [part[i : i + 2] for i in range(len(part) - 1)]
+            found += [c for c in part if c in words.alone]
+    return found

@@ -1,0 +1,65 @@
+"""What a doctor orders: how the patient passes it on, and which examinations it names."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from polyclinic.language.language import MARKS, Language
+from polyclinic.language.word_lists import Pattern
+from polyclinic.players.rules.words import WORDS
+
+
+class _Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    asks_result: Pattern
+    planned: Pattern
+    cue: Pattern
+    reason: Pattern
+    purpose: Pattern
+    lead: Pattern
+    polite_end: Pattern
+    examination: Pattern
+    examination_lead: Pattern
+    request: str
+
+
+_orders = WORDS.section("orders", _Orders)
+
+_SENTENCE = re.compile(r"(?<=[。？！?!；])|(?<=\.)\s")
+_TO_BE_DONE = re.compile(r"^.*\b(?:to be done|please do|the following(?: \w+)?)\s*:\s*", re.IGNORECASE)
+_MARKS = " .。?？!！,，"
+
+
+def asks_result(text: str, language: Language) -> bool:
+    """Returns whether a question asks for a result."""
+    return _orders(language).asks_result.search(text) is not None
+
+
+def is_planned(text: str, language: Language) -> bool:
+    """Returns whether a text tells what is still to be done."""
+    return _orders(language).planned.search(text) is not None
+
+
+def request(text: str, language: Language) -> str:
+    """Returns the doctor's order as it is passed on: its names, without politeness and reasons."""
+    return _orders(language).request.format(ordered(text, language))
+
+
+def ordered(text: str, language: Language) -> str:
+    """Returns what is ordered in a text, without what leads up to it and what it is meant for."""
+    words, wanted = _orders(language), []
+    for sentence in _SENTENCE.split(text):
+        cues = list(words.cue.finditer(sentence))
+        clear = words.reason.sub("", sentence[cues[-1].start() :] if cues else sentence)
+        clear = _TO_BE_DONE.sub("", words.purpose.sub("", clear))
+        stripped = words.polite_end.sub("", words.lead.sub("", clear, count=1).strip(_MARKS))
+        if stripped:
+            wanted.append(stripped)
+    return MARKS[language].semicolon.join(wanted) or text.strip(_MARKS)
+
+
+def examinations(text: str, language: Language) -> list[str]:
+    """Returns the examinations in a text, each with the words before it that say of what ("CT of the head")."""
+    words = _orders(language)
+    return [words.examination_lead.sub("", found[0]) for found in words.examination.finditer(text)]
