@@ -126,7 +126,7 @@ def test_round_trip(tmp_path_factory, visits):
     [
         (['{"event":"said","seq":0,"turn":1,"who":"doctor","to":"patient","text":"x"}'], "begins with"),
         (['{"event":"sung","seq":0}'], "not an event"),
-        (["nonsense"], "not an event"),
+        (["nonsense"], "not JSON"),
         ([opened(format=99)], "format 99"),
         ([opened(), convened(), Ended(seq=2, reason=End.CONSENSUS, turns=1)], "event 2 where event 1 was due"),
         ([opened(), opened(), Ended(seq=2, reason=End.CONCLUDED, turns=1)], "event 2 where event 1 was due"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -17,7 +17,7 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
-from polyclinic.files import read_lines, split_place, write_text
+from polyclinic.files import read_records, write_text
 
 TRACE_FORMAT = 1
 
@@ -264,7 +264,6 @@ Event = (
 E = TypeVar("E", bound=Event)
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Event)
 
 
 class Trace:
@@ -337,12 +336,7 @@ class Trace:
             BadInput: not a trace; says which line and field, and what was allowed.
         """
         traces: list[Trace] = []
-        for number, line in read_lines(path):
-            try:
-                event = _decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                problem, field = split_place(str(error))
-                raise BadInput(f"not an event of a trace: {problem}", path=path, line=number, field=field) from None
+        for number, event in read_records(path, cast(type[Event], Event), "an event of a trace"):
             if isinstance(event, Opened | Convened):
                 if event.format != TRACE_FORMAT:
                     problem = f"trace format {event.format}; this version of polyclinic reads format {TRACE_FORMAT}"

@@ -40,7 +40,7 @@ class Direct(Door):
     Args:
         model: the model's name there.
         concurrency: requests at a time, or a `Limit` that models of one endpoint share.
-        base_url: as all others, see `DoorOptions`.
+        base_url: like all that follow, see `DoorOptions`.
 
     Raises:
         BadInput: the address is no http address, or holds a user name or password.

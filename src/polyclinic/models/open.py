@@ -82,7 +82,7 @@ def open_model(
     if door == "direct" and rest:
         from polyclinic.models.direct import Direct  # noqa: PLC0415
 
-        return Direct(rest, concurrency=limit or 256, **options)
+        return Direct(rest, concurrency=256 if limit is None else limit, **options)
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
@@ -94,7 +94,8 @@ def open_model(
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
-        return Inspect(rest, concurrency=limit or 64, **_among(options, "base_url", "timeout", "repairs", "price"))
+        taken = _among(options, "base_url", "timeout", "repairs", "price")
+        return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
     if door == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415
 

@@ -92,7 +92,7 @@ class Seat(NamedTuple):
 ALONE = Seat()
 
 
-class _Part(NamedTuple):
+class _PlayedPart(NamedTuple):
     """A role in one visit.
 
     Attributes:
@@ -178,28 +178,28 @@ class Minds:
             seat: which doctor of a team.
             department: whose doctor; a doctor with rules then knows the diseases of this department alone.
         """
-        return self._make(_Part(Role.DOCTOR, case, self._episode(case, seat), seat, department))
+        return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
-        return self._make(_Part(Role.PATIENT, case, self._episode(case, seat), seat))
+        return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
 
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
-        return self._make(_Part(Role.EXAMINER, case, self._episode(case, seat), seat))
+        return self._make(_PlayedPart(Role.EXAMINER, case, self._episode(case, seat), seat))
 
     def director(self, case: str, *, team: str) -> Mind[Director]:
         """Returns a mind for the director of the discussion of this case by a team."""
         episode = f"{self.names[Role.DIRECTOR]} {case}/director of {team}"
-        return self._make(_Part(Role.DIRECTOR, case, episode))
+        return self._make(_PlayedPart(Role.DIRECTOR, case, episode))
 
     def nurse(self, case: str) -> Mind[Nurse]:
         """Returns a mind for the nurse who receives the patient of this case."""
-        return self._make(_Part(Role.NURSE, case, self._staff_episode(case, Role.NURSE)))
+        return self._make(_PlayedPart(Role.NURSE, case, self._staff_episode(case, Role.NURSE)))
 
     def pharmacist(self, case: str) -> Mind[Pharmacist]:
         """Returns a mind for the pharmacist to whom the patient of this case brings a prescription."""
-        return self._make(_Part(Role.PHARMACIST, case, self._staff_episode(case, Role.PHARMACIST)))
+        return self._make(_PlayedPart(Role.PHARMACIST, case, self._staff_episode(case, Role.PHARMACIST)))
 
     def reader(self, department: str = "") -> Reader:
         """Returns the reader of the whole knowledge, or of one department's where it has diseases; made once."""
@@ -231,10 +231,10 @@ class Minds:
         alone = f"{self.names[Role.DOCTOR]} {case}"
         return f"{alone}/doctor {seat.number} of {seat.team}" if seat.number else alone
 
-    def _make(self, part: _Part) -> Mind[Any]:
+    def _make(self, part: _PlayedPart) -> Mind[Any]:
         return self._makers[part.role](self, part)
 
-    def _model(self, part: _Part) -> Model:
+    def _model(self, part: _PlayedPart) -> Model:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
         model = self._models[model_of(self.names[part.role]) or ""]
         if self._journal is not None:
@@ -244,10 +244,10 @@ class Minds:
         return model
 
 
-_Maker = Callable[[Minds, _Part], Mind[Any]]
+_Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
 
 
-def _draws(minds: Minds, part: _Part) -> Any:
+def _draws(minds: Minds, part: _PlayedPart) -> Any:
     """Returns the generator of whoever plays a part."""
     return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
 

@@ -23,7 +23,7 @@ from polyclinic.models.scripted import Scripted as ScriptedModel
 from polyclinic.players.language_model.mind import PROMPTS, ModelMind, patient_messages
 from polyclinic.players.language_model.personas import (
     MANNERS,
-    Draft,
+    WrittenPersona,
     manner_for,
     persona_by_model,
     persona_from_templates,
@@ -278,7 +278,7 @@ async def test_a_visit_with_a_persona_opens_with_its_statement_and_leaks_nothing
 
 
 def test_the_drafts_fields_are_the_personas():
-    assert set(Draft.__struct_fields__) == set(Persona.__struct_fields__) - {"manner"}
+    assert set(WrittenPersona.__struct_fields__) == set(Persona.__struct_fields__) - {"manner"}
 
 
 # The command line.

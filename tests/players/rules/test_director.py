@@ -14,7 +14,7 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.discussion import PROMPTS
-from polyclinic.players.language_model.mind import ModelMind, doctor_messages
+from polyclinic.players.language_model.mind import ModelMind, doctor_messages, joined
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, SPEAK
 from polyclinic.players.roles.director import Director
@@ -260,12 +260,12 @@ async def test_what_a_model_is_told_as_director(language):
 async def test_what_a_model_is_told_as_one_of_the_doctors(language):
     presentation = Presentation(complaint="cough", language=language)
     doctor = Doctor(ModelMind(Scripted([]), name="direct/x"), presentation, max_turns=3, number=2)
-    before = doctor_messages(SPEAK, doctor, read_prompts(PROMPTS.with_name("mind.md"))[language])
+    before = joined(doctor_messages(SPEAK, doctor, read_prompts(PROMPTS.with_name("mind.md"))[language]))
     mine = revised(2, "mine").report
     doctor.observe(Reported(seq=0, report=mine))
     doctor.observe(Established(seq=0, symptoms=("fever",), findings=(value("ECG", "normal"),)))
     prompts = read_prompts(PROMPTS.with_name("mind.md"))[language]
-    told = doctor_messages(REVISE, doctor, prompts)
+    told = joined(doctor_messages(REVISE, doctor, prompts))
     # It goes on from its own consultation, knows its own report and its number, and the facts.
     assert said(told).startswith(said(before[:1]))
     assert ("assistant", msgspec.json.encode(mine).decode()) in told
@@ -277,7 +277,7 @@ async def test_what_a_model_is_told_as_one_of_the_doctors(language):
     doctor.observe(revised(2, "mine again"))
     doctor.observe(revised(1, "theirs"))
     doctor.observe(Disputed(seq=0, round=0, points=("mine or theirs?",)))
-    told = doctor_messages(REVISE, doctor, prompts)
+    told = joined(doctor_messages(REVISE, doctor, prompts))
     assert ("assistant", msgspec.json.encode(revised(2, "mine again").report).decode()) in told
     assert "theirs" in told[-1][1]
     assert "mine or theirs?" in told[-1][1]

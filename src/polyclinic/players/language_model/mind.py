@@ -18,7 +18,7 @@ from polyclinic.events import Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
-from polyclinic.players.language_model.staff import form, limit_told, nurse_messages, pharmacist_messages, plan_asked
+from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages
 from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
@@ -57,24 +57,27 @@ class ModelMind:
             # The statement opens the visit for every model alike, and so is the example of how this patient speaks.
             return PatientTurn(say=role.persona.statement, state=State.OPENING)
         prompts = read_prompts(PROMPTS)[language]
-        if isinstance(role, Doctor):
-            messages = doctor_messages(ask, role, prompts)
-        elif isinstance(role, Patient):
-            messages = patient_messages(ask, role, prompts)
-        elif isinstance(role, Director):
-            messages = joined(director_messages(ask.purpose, role, describe(role.presentation)))
-        elif isinstance(role, Nurse):
-            messages = nurse_messages(role, describe(role.presentation))
-        elif isinstance(role, Pharmacist):
-            messages = pharmacist_messages(role, describe(role.presentation))
-        else:
-            messages = examiner_messages(role, prompts)
+        match role:
+            case Doctor():
+                messages = doctor_messages(ask, role, prompts)
+            case Patient():
+                messages = patient_messages(ask, role, prompts)
+            case Examiner():
+                messages = examiner_messages(role, prompts)
+            case Director():
+                messages = director_messages(ask.purpose, role, describe(role.presentation))
+            case Nurse():
+                messages = nurse_messages(role, describe(role.presentation))
+            case Pharmacist():
+                messages = pharmacist_messages(role, describe(role.presentation))
+        wanted: Any = form(ask.purpose, ask.among) if ask.among else ask.answer
         if ask.question is not None:
-            keys = tuple(ask.question.options)
-            chosen = await self._model.ask(messages, answer=keys, temperature=self._temperature, purpose=ask.purpose)
-            return Choice(chosen.value)
-        wanted = form(ask.purpose, ask.among) if ask.among else ask.answer
-        reply = await self._model.ask(messages, answer=wanted, temperature=self._temperature, purpose=ask.purpose)
+            wanted = tuple(ask.question.options)
+        reply = await self._model.ask(
+            joined(messages), answer=wanted, temperature=self._temperature, purpose=ask.purpose
+        )
+        if ask.question is not None:
+            return Choice(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
 
@@ -90,7 +93,9 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     else:
         told = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
         if doctor.max_examinations is not None:
-            told += "\n\n" + limit_told(doctor.presentation.language, doctor.max_examinations)
+            most = doctor.max_examinations
+            limit = prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
+            told += f"\n\n{limit}"
         messages = [("system", told), ("user", prompts("doctor_first"))]
     for event in doctor.seen:
         if isinstance(event, Said) and event.who is Role.DOCTOR:
@@ -98,15 +103,15 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
         elif isinstance(event, Said | Examined) and not (isinstance(event, Said) and event.to is Role.EXAMINER):
             messages.append(("user", event.text))
     if ask.purpose is Purpose.REVISE:
-        return joined([*messages, *discussion_messages(doctor, prompts("doctor_report"))])
-    messages.append(("user", _last(ask, doctor, prompts)))
-    return joined(messages)
+        return [*messages, *discussion_messages(doctor, prompts("doctor_report"))]
+    return [*messages, ("user", _last(ask, doctor, prompts))]
 
 
 def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     """Returns what is wanted of a doctor now."""
     if ask.question is not None and ask.purpose is Purpose.PLAN:
-        return plan_asked(ask.question)
+        options = "\n".join(f"{key}: {text}" for key, text in ask.question.options.items())
+        return prompts("doctor_plan", disease=ask.question.stem, options=options)
     if ask.question is not None:
         options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
         return prompts("doctor_choose", question=ask.question.stem, options=options)
@@ -133,7 +138,7 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
             messages.append(("assistant", event.text))
         elif isinstance(event, Said | Examined):
             messages.append(("user", event.text))
-    return joined(messages)
+    return messages
 
 
 def persona_lines(patient: Patient, prompts: Prompts) -> str:

@@ -34,7 +34,9 @@ GROWN_UP = 18
 _BANDS = ((6, "child"), (GROWN_UP, "school"), (65, "adult"), (float("inf"), "old"))
 
 
-class _Templates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PersonaTemplates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What personas are put together from."""
+
     lives: dict[str, tuple[str, ...]]
     events: dict[str, tuple[str, ...]]
     characters: tuple[str, ...]
@@ -43,7 +45,7 @@ class _Templates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     added: dict[Manner, tuple[str, ...]]
 
 
-class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WrittenPersona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A persona as a model answers it."""
 
     statement: str
@@ -55,9 +57,9 @@ class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def read_templates(path: Path = TEMPLATES) -> dict[Language, _Templates]:
+def read_templates(path: Path = TEMPLATES) -> dict[Language, PersonaTemplates]:
     """Reads what personas are put together from."""
-    return read_yaml(path, dict[Language, _Templates])
+    return read_yaml(path, dict[Language, PersonaTemplates])
 
 
 def persona_from_templates(patient: Patient, rng: random.Random, *, manner: Manner | None = None) -> Persona:
@@ -125,7 +127,7 @@ async def persona_by_model(
             ("system", prompts("make", manner=prompts(manner))),
             ("user", prompts("patient", presentation=describe(patient.presentation), history=history)),
         ],
-        answer=Draft,
+        answer=WrittenPersona,
         temperature=temperature,
         purpose="persona",
     )

@@ -1,4 +1,4 @@
-"""What a language model is told as nurse and as pharmacist, and as a doctor of a hospital with its limits and plans."""
+"""What a language model is told as nurse and as pharmacist, and the forms of what it answers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from polyclinic.cases.presentation import Question
-from polyclinic.language.language import Language
 from polyclinic.models.model import Message
 from polyclinic.players.player import Purpose, Urgency
 from polyclinic.players.roles.nurse import Nurse
@@ -58,18 +56,6 @@ def pharmacist_messages(pharmacist: Pharmacist, presentation: str) -> list[Messa
         drugs=_keyed((drug.id, drug.name.get(language)) for drug in pharmacist.prescription),
     )
     return [("system", prompts("pharmacist")), ("user", told)]
-
-
-def limit_told(language: Language, most: int) -> str:
-    """Returns how a doctor is told how many examinations can be done."""
-    prompts = read_prompts(PROMPTS)[language]
-    return prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
-
-
-def plan_asked(question: Question) -> str:
-    """Returns how a doctor is asked for the plan."""
-    options = "\n".join(f"{key}: {text}" for key, text in question.options.items())
-    return read_prompts(PROMPTS)[question.language]("doctor_plan", disease=question.stem, options=options)
 
 
 def _keyed(things: Iterable[tuple[str, str]]) -> str:
