@@ -29,8 +29,7 @@ from polyclinic.cli.options import (
     Seed,
     TeamOptions,
 )
-from polyclinic.cli.replay import show_end
-from polyclinic.cli.show import show_event, show_visits
+from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
 from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
 from polyclinic.events import Failed

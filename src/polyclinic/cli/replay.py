@@ -6,18 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from polyclinic.cli.options import Json
-from polyclinic.cli.show import show_choice, show_outcome
-from polyclinic.cli.team import TeamView, show_team_outcome
-from polyclinic.events import Chosen, Convened, Opened, Reported, Revealed, Trace
-from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
-from polyclinic.metrics.accuracy import verdict
+from polyclinic.cli.show import show_end
+from polyclinic.cli.team import TeamView
+from polyclinic.events import Convened, Opened, Revealed, Trace
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.terminal.screen import console, print_json
 from polyclinic.visits.revisit import revisit_all
-from polyclinic.visits.team import TeamVisit
-from polyclinic.visits.visit import Visit
 
 
 def replay(
@@ -47,15 +43,3 @@ def replay(
             for visit in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
                 show_end(screen, visit, knowledge)
         of_team.clear()
-
-
-def show_end(screen: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -> None:
-    """Prints what came of a visit beside what is so."""
-    revealed, chosen = visit.trace.last(Revealed), visit.trace.last(Chosen)
-    assert revealed is not None  # noqa: S101
-    if isinstance(visit, TeamVisit):
-        show_team_outcome(screen, visit, knowledge)
-    elif chosen is not None:
-        show_choice(screen, chosen, revealed)
-    else:
-        show_outcome(screen, visit.trace.last(Reported), revealed, verdict(visit.report, visit.truth, knowledge))

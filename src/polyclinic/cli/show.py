@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from polyclinic.cases.report import Diagnosis
-from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Reported, Revealed, Role, Said
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Revealed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
@@ -18,7 +18,7 @@ from polyclinic.terminal.tables import table
 from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
 
-STYLE = {
+_STYLE = {
     Role.DOCTOR: "bold cyan",
     Role.PATIENT: "bold green",
     Role.EXAMINER: "bold magenta",
@@ -31,27 +31,41 @@ _VERDICT = {
     Verdict.FAILED: ("failed", "red"),
 }
 
+_ENDS = {
+    End.CONCLUDED: ("The doctor concluded after", "turn"),
+    End.TURN_LIMIT: ("The turn limit was reached after", "turn"),
+    End.PATIENT_LEFT: ("The patient left after", "turn"),
+    End.FAILED: ("The visit failed after", "turn"),
+    End.CONSENSUS: ("Consensus after", "round"),
+    End.ROUND_LIMIT: ("No consensus within", "round"),
+}
+
 
 def show_event(console: Console, event: Event) -> None:
     """Prints one event of a visit."""
-    if isinstance(event, Opened):
-        _show_opening(console, event)
-    elif isinstance(event, Said):
-        to = f" to the {event.to}" if {event.who, event.to} & {Role.EXAMINER, Role.DIRECTOR} else ""
-        label = f"{event.turn:>3} " if event.who is Role.DOCTOR else "    "
-        console.print(
-            Text.assemble((label, "dim"), (f"{event.who.capitalize()}{to}: ", STYLE[event.who]), plain(event.text))
-        )
-    elif isinstance(event, Examined):
-        console.print(Text.assemble("    ", ("Examiner: ", STYLE[Role.EXAMINER]), plain(event.text)))
-    elif isinstance(event, Chosen):
-        chosen = plain(event.answer) if event.answer is not None else "none of the options"
-        console.print(Text.assemble("    ", ("Doctor chooses: ", STYLE[Role.DOCTOR]), chosen))
-    elif isinstance(event, Failed):
-        console.print(Text(f"    The {event.who} failed: {event.error}: {plain(event.problem)}", style="red"))
-    elif isinstance(event, Ended):
-        console.print(Text(f"    {_ended(event)}", style="dim"))
-        console.print()
+    match event:
+        case Opened():
+            _show_opening(console, event)
+        case Said():
+            to = f" to the {event.to}" if {event.who, event.to} & {Role.EXAMINER, Role.DIRECTOR} else ""
+            label = f"{event.turn:>3} " if event.who is Role.DOCTOR else "    "
+            show_line(console, f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
+        case Examined():
+            show_line(console, "Examiner", Role.EXAMINER, event.text)
+        case Chosen():
+            chosen = event.answer if event.answer is not None else "none of the options"
+            show_line(console, "Doctor chooses", Role.DOCTOR, chosen)
+        case Failed():
+            console.print(f"    The {event.who} failed: {event.error}: {plain(event.problem)}", style="red")
+        case Ended():
+            how, counted = _ENDS[event.reason]
+            console.print(f"    {how} {event.turns} {counted}{'s' if event.turns != 1 else ''}.\n", style="dim")
+
+
+def show_line(console: Console, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
+    """Prints what somebody says, or what is told of somebody."""
+    told = text if isinstance(text, Text) else plain(text)
+    console.print(Text.assemble((label, "dim"), (f"{who}: ", _STYLE[role]), told))
 
 
 def _show_opening(console: Console, event: Opened) -> None:
@@ -60,69 +74,68 @@ def _show_opening(console: Console, event: Opened) -> None:
     minds = ", ".join(f"{role}: {mind}" for role, mind in event.minds.items())
     doctor = f", doctor {event.doctor}" if event.doctor else ""
     console.rule(Text(f"Case {plain(event.case)}{doctor}", style="bold"), align="left")
-    console.print(Text(f"    {', '.join(w for w in who if w)}", style="dim"))
-    console.print(Text(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns", style="dim"))
+    console.print(f"    {', '.join(w for w in who if w)}", style="dim")
+    console.print(f"    {minds}; seed {event.seed}; at most {event.max_turns} turns", style="dim")
     if event.one_step:
-        console.print(Text("    one step: the doctor reads the whole record", style="dim"))
+        console.print("    one step: the doctor reads the whole record", style="dim")
     console.print()
 
 
-def _ended(event: Ended) -> str:
-    if event.reason in (End.CONSENSUS, End.ROUND_LIMIT):
-        how = "Consensus after" if event.reason is End.CONSENSUS else "No consensus within"
-        return f"{how} {event.turns} round{'s' if event.turns != 1 else ''}."
-    how = {
-        End.CONCLUDED: "The doctor concluded",
-        End.TURN_LIMIT: "The turn limit was reached",
-        End.PATIENT_LEFT: "The patient left",
-        End.FAILED: "The visit failed",
-    }[event.reason]
-    return f"{how} after {event.turns} turn{'s' if event.turns != 1 else ''}."
+def show_end(console: Console, visit: Visit | TeamVisit, knowledge: Knowledge) -> None:
+    """Prints what came of a visit beside what is so; of a team also what each doctor would have said alone."""
+    revealed, chosen = visit.trace.last(Revealed), visit.trace.last(Chosen)
+    assert revealed is not None  # noqa: S101
+    if chosen is not None:
+        _show_choice(console, chosen, revealed)
+        return
+    team = visit.consultations if isinstance(visit, TeamVisit) else ()
+    right = verdict(visit.report, visit.truth, knowledge)
+    console.print(_outcome(visit.report, revealed, right, title="Director's report" if team else "Report"), "")
+    if team:
+        alone = (f"doctor {n} {verdict(one.report, one.truth, knowledge)}" for n, one in enumerate(team, start=1))
+        console.print(f"    alone: {', '.join(alone)}\n", style="dim")
 
 
-def show_outcome(
-    console: Console, reported: Reported | None, revealed: Revealed, verdict: Verdict, *, who: str = ""
-) -> None:
-    """Prints the report beside the truth; `who` names whose report it is."""
-    table = Table(title_justify="left", show_lines=True, expand=False)
-    table.add_column("")
-    table.add_column(f"{who}'s report" if who else "Report", overflow="fold")
-    table.add_column("Truth", overflow="fold")
-    report = reported.report if reported is not None else None
-    sign, style = _VERDICT[verdict]
-    diagnoses = (
-        Text("\n").join(diagnosis_text(d) for d in report.diagnoses) if report is not None else Text("no report")
-    )
-    if report is not None and not report.diagnoses:
-        diagnoses = Text("none named")
+def _outcome(report: Report | None, revealed: Revealed, right: Verdict, *, title: str) -> Table:
+    shown = Table(title_justify="left", show_lines=True, expand=False)
+    shown.add_column("")
+    shown.add_column(title, overflow="fold")
+    shown.add_column("Truth", overflow="fold")
+    diagnoses = Text("no report" if report is None else "none named")
+    if report is not None and report.diagnoses:
+        diagnoses = Text("\n").join(diagnosis_text(d) for d in report.diagnoses)
     truth = Text("\n").join(diagnosis_text(d) for d in revealed.diagnoses)
-    table.add_row(Text.assemble("Diagnosis ", (sign, style)), diagnoses, truth)
+    shown.add_row(Text.assemble("Diagnosis ", _VERDICT[right]), diagnoses, truth)
     if report is not None:
-        table.add_row("Symptoms", _items(report.symptoms), "")
-        table.add_row("Examinations", _items(report.examinations), "")
-        table.add_row("Rationale", _items(report.rationale), _items(revealed.rationale))
-        table.add_row("Treatment", _items(report.treatment), _items(revealed.treatment))
+        shown.add_row("Symptoms", _items(report.symptoms), "")
+        shown.add_row("Examinations", _items(report.examinations), "")
+        shown.add_row("Rationale", _items(report.rationale), _items(revealed.rationale))
+        shown.add_row("Treatment", _items(report.treatment), _items(revealed.treatment))
     if revealed.severity:
-        table.add_row("Severity", "", revealed.severity)
-    console.print(table)
-    console.print()
+        shown.add_row("Severity", "", revealed.severity)
+    return shown
 
 
-def show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
-    """Prints the option that was chosen beside the right one."""
+def _show_choice(console: Console, chosen: Chosen, revealed: Revealed) -> None:
     options = revealed.question.options if revealed.question is not None else {}
 
     def named(key: str | None) -> str:
         return plain(f"{key}. {options[key]}" if key in options else "none of the options")
 
-    right = chosen.answer in revealed.answers
-    sign, style = _VERDICT[Verdict.RIGHT if right else Verdict.WRONG]
+    sign, style = _VERDICT[Verdict.RIGHT if chosen.answer in revealed.answers else Verdict.WRONG]
     told = ", ".join(map(named, revealed.answers))
     console.print(Text.assemble((f"{sign} ", style), f"chosen: {named(chosen.answer)}; right: {told}\n"))
 
 
 def _items(items: Iterable[str]) -> Text:
     return Text("\n".join(f"• {plain(item)}" for item in items))
+
+
+def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
+    """Returns the diagnoses of a report in one line."""
+    if not report.diagnoses:
+        return Text("none named", style="dim")
+    return Text("; ").join(diagnosis_text(diagnosis) for diagnosis in report.diagnoses[:most])
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> Text:
@@ -144,9 +157,7 @@ def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge
         counts[right] += 1
         turns = visit.rounds if isinstance(visit, TeamVisit) else visit.turns
         spoken += turns
-        named = Text("none named", style="dim")
-        if visit.report is not None and visit.report.diagnoses:
-            named = diagnosis_text(visit.report.diagnoses[0])
+        named = Text("none named", style="dim") if visit.report is None else diagnoses_text(visit.report, most=1)
         sign, style = _VERDICT[right]
         truth = "; ".join(diagnosis.name for diagnosis in visit.truth.diagnoses)
         shown.add_row(plain(visit.case), str(turns), visit.end, named, Text(sign, style=style), plain(truth))

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
-from polyclinic.cli.show import STYLE, diagnosis_text, show_event, show_outcome
+from polyclinic.cli.show import diagnoses_text, show_event, show_line
 from polyclinic.events import (
     Convened,
     Disputed,
@@ -25,12 +25,7 @@ from polyclinic.events import (
     Role,
     Shared,
 )
-from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.metrics.accuracy import verdict
 from polyclinic.terminal.screen import plain
-from polyclinic.visits.team import TeamVisit
-
-_DIRECTOR, _DOCTOR = STYLE[Role.DIRECTOR], STYLE[Role.DOCTOR]
 
 
 class Stage:
@@ -86,62 +81,60 @@ class TeamView:
                 facts = _facts(event.symptoms, event.findings, event.examinations)
                 same = self._told.setdefault(facts, event.doctor)
                 told = facts if same == event.doctor else f"the same as doctor {same}"
-                self._line(f"Doctor {event.doctor} tells: ", _DOCTOR, told)
+                self._line(f"Doctor {event.doctor} tells", Role.DOCTOR, told)
             case Established():
                 facts = _facts(event.symptoms, event.findings, event.examinations)
                 same = self._told.get(facts, 0)
-                self._line("Facts: ", _DIRECTOR, f"what doctor {same} told" if same else facts)
+                self._line("Facts", Role.DIRECTOR, f"what doctor {same} told" if same else facts)
             case Revised():
                 self._revise(event)
             case Disputed():
                 self._dispute(event)
             case Reported() if self._doctor:
-                self._line("Report: ", _DOCTOR, _diagnoses(event.report))
+                self._line("Report", Role.DOCTOR, diagnoses_text(event.report))
             case Failed() if event.doctor:
                 then = "its last report stands" if event.answered else "no answer came"
                 told = (
-                    f"Doctor {event.doctor} gave no usable answer, and {then}"
-                    if self._sharing
-                    else (f"Doctor {event.doctor} does not take part, as its visit failed")
+                    f"gave no usable answer, and {then}" if self._sharing else "does not take part, as its visit failed"
                 )
-                self._console.print(Text(f"    {told}: {event.error}: {plain(event.problem)}", style="red"))
+                told = f"    Doctor {event.doctor} {told}: {event.error}: {plain(event.problem)}"
+                self._console.print(told, style="red")
             case Ended() if self._discussing and event.reason is End.FAILED:
-                self._console.print(Text("    The discussion failed.\n", style="dim"))
+                self._console.print("    The discussion failed.\n", style="dim")
             case _:
                 show_event(self._console, event)
 
-    def _line(self, label: str, style: str, text: Text | str, *, turn: str = "    ") -> None:
-        told = text if isinstance(text, Text) else Text(plain(text))
-        self._console.print(Text.assemble((turn, "dim"), (label, style), told))
+    def _line(self, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
+        show_line(self._console, who, role, text, label=label)
 
     def _convene(self, event: Convened) -> None:
         self._console.rule(Text(f"Case {plain(event.case)}, discussion", style="bold"), align="left")
         minds = ", ".join(f"doctor {number}: {plain(name)}" for number, name in enumerate(event.doctors, start=1))
         shown = "" if event.dispute_resolution else "; the doctors are not shown what is in dispute"
-        self._console.print(Text(f"    {minds}, director: {plain(event.director)}; seed {event.seed}", style="dim"))
+        self._console.print(f"    {minds}, director: {plain(event.director)}; seed {event.seed}", style="dim")
         rounds = f"at most {event.max_rounds} round{'s' if event.max_rounds != 1 else ''}"
-        self._console.print(Text(f"    {rounds}, {event.order}{shown}\n", style="dim"))
+        self._console.print(f"    {rounds}, {event.order}{shown}\n", style="dim")
 
     def _revise(self, event: Revised) -> None:
         before, self._reports[event.doctor] = self._reports.get(event.doctor), event.report
-        turn = f"{event.round:>3} " if event.round else "    "
-        label = f"Doctor {event.doctor}: "
+        label = f"{event.round:>3} " if event.round else "    "
+        who = f"Doctor {event.doctor}"
         same = next(doctor for doctor, report in self._reports.items() if report == event.report)
         if event.report == before or same != event.doctor:
             known = "keeps its report" if event.report == before else f"the same report as doctor {same}"
-            shown = Text.assemble((known, "dim"), " (", _diagnoses(event.report, most=1), ")")
-            self._line(label, _DOCTOR, shown, turn=turn)
+            shown = Text.assemble((known, "dim"), " (", diagnoses_text(event.report, most=1), ")")
+            self._line(who, Role.DOCTOR, shown, label=label)
             return
-        self._line(label, _DOCTOR, _diagnoses(event.report), turn=turn)
+        self._line(who, Role.DOCTOR, diagnoses_text(event.report), label=label)
         for name, items in (("because", event.report.rationale), ("plan", event.report.treatment)):
             if items:
-                self._console.print(Text(f"      {name}: {plain('; '.join(items))}", style="dim"))
+                self._console.print(f"      {name}: {plain('; '.join(items))}", style="dim")
 
     def _dispute(self, event: Disputed) -> None:
         if not event.points:
-            self._line("Director: ", _DIRECTOR, "nothing is in dispute")
+            self._line("Director", Role.DIRECTOR, "nothing is in dispute")
         for number, point in enumerate(event.points, start=1):
-            self._line("Director: " if number == 1 else "          ", _DIRECTOR, f"{number}. {point}")
+            self._line("Director" if number == 1 else "          ", Role.DIRECTOR, f"{number}. {point}")
 
 
 def _facts(symptoms: Iterable[str], findings: Iterable[Finding], examinations: Iterable[str]) -> str:
@@ -149,25 +142,3 @@ def _facts(symptoms: Iterable[str], findings: Iterable[Finding], examinations: I
     named = list(dict.fromkeys(finding.examination for finding in findings)) or list(examinations)
     parts = ["; ".join(symptoms) or "no symptoms", f"examined: {'; '.join(named)}" if named else "nothing examined"]
     return " | ".join(parts)
-
-
-def _diagnoses(report: Report, *, most: int | None = None) -> Text:
-    if not report.diagnoses:
-        return Text("none named", style="dim")
-    return Text("; ").join(diagnosis_text(diagnosis) for diagnosis in report.diagnoses[:most])
-
-
-def show_team_outcome(console: Console, visit: TeamVisit, knowledge: Knowledge) -> None:
-    """Prints the director's report beside the truth, and what each doctor would have said alone."""
-    revealed = visit.trace.last(Revealed)
-    if revealed is None:
-        return
-    show_outcome(
-        console, visit.trace.last(Reported), revealed, verdict(visit.report, visit.truth, knowledge), who="Director"
-    )
-    alone = Text("    alone: ", style="dim")
-    for number, consultation in enumerate(visit.consultations, start=1):
-        right = verdict(consultation.report, visit.truth, knowledge)
-        alone.append(f"{', ' if number > 1 else ''}doctor {number} {right}")
-    console.print(alone)
-    console.print()
