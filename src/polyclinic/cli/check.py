@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.cli.options import Json, Several, between
+from polyclinic.cli.options import AT, At, Json, Several, between
 from polyclinic.models.check import Check, check_model, extras
 from polyclinic.models.open import open_model
 from polyclinic.terminal.screen import console, print_json
@@ -16,17 +16,16 @@ from polyclinic.terminal.screen import console, print_json
 async def check(
     *,
     model: Annotated[
-        list[str] | None, Several, Parameter(help="A model to check, such as direct/NAME or local.")
+        list[str] | None, Several, Parameter(metavar="MODEL...", help="A model to check, such as direct/NAME or local.")
     ] = None,
-    base_url: Annotated[str | None, Parameter(help="The endpoint's address, up to /v1.")] = None,
-    api_key_env: Annotated[str, Parameter(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
     timeout: Annotated[float, between(0.1), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
     json: Json = False,
+    at: At = AT,
 ) -> int:
     """Checks models, and says which extras are installed; 1 where a model cannot be used."""
     # Opened one by one before any is asked: a name that is wrong is told at once.
     opened = [
-        open_model(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout, attempts=2, report=_quiet)
+        open_model(name, base_url=at.base_url, api_key_env=at.api_key_env, timeout=timeout, attempts=2, report=_quiet)
         for name in model or []
     ]
     checks, installed = [await check_model(one) for one in opened], extras()

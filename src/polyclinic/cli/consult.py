@@ -14,21 +14,7 @@ from rich.console import Console
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.options import (
-    MODELS,
-    TEAM,
-    Doctor,
-    Examiner,
-    Journal,
-    Json,
-    Layout,
-    MaxFailures,
-    MaxTurns,
-    Models,
-    Patient,
-    Seed,
-    TeamOptions,
-)
+from polyclinic.cli import options
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
 from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
@@ -54,19 +40,19 @@ async def consult(
             "polyclinic.",
         ),
     ],
-    layout: Layout = None,
-    doctor: Doctor = "rules",
-    patient: Patient = "rules",
-    examiner: Examiner = "rules",
-    max_turns: MaxTurns = MAX_TURNS,
+    layout: options.Layout = None,
+    doctor: options.Doctor = "rules",
+    patient: options.Patient = "rules",
+    examiner: options.Examiner = "rules",
+    max_turns: options.MaxTurns = MAX_TURNS,
     one_step: Annotated[bool, Parameter(help="No dialogue: the doctor reads the whole record and reports.")] = False,
-    seed: Annotated[Seed, Parameter(help="The same seed gives the same trace, byte for byte.")] = 0,
+    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same trace, byte for byte.")] = 0,
     out: Annotated[Path | None, Parameter(metavar="TRACE", help="Write the trace here, as JSON lines.")] = None,
-    json: Json = False,
-    team: TeamOptions = TEAM,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
-    journal: Journal = None,
+    json: options.Json = False,
+    team: options.TeamOptions = options.TEAM,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces.
 
@@ -80,7 +66,7 @@ async def consult(
         check_writable(out, unlike=path)
     if team.doctors and doctor != "rules":
         raise UserError(f"--doctor {doctor} and --doctors {' '.join(team.named)}; give one of the two")
-    if not team.doctors and team != TEAM:
+    if not team.doctors and team != options.TEAM:
         raise UserError(
             "--director, --no-dispute-resolution, --order and --max-rounds need a discussion; give --doctors MIND MIND"
         )

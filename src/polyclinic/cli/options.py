@@ -17,7 +17,7 @@ from cyclopts import Group, Parameter
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
-from polyclinic.models.session import ModelOptions
+from polyclinic.models.session import Address, ModelOptions
 
 _MODELS = Group("Language models", sort_key=20)
 _TEAM = Group("Several doctors", sort_key=10)
@@ -45,6 +45,8 @@ def between(least: float, most: float = inf) -> Parameter:
 
 POSITIVE = between(1)
 
+At = Annotated[Address, Parameter(name="*", group=_MODELS)]
+AT = Address()
 Models = Annotated[ModelOptions, Parameter(name="*", group=_MODELS)]
 MODELS = ModelOptions()
 

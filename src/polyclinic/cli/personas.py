@@ -14,19 +14,7 @@ from polyclinic.cases.leaks import find_leaks, truth_terms
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.options import (
-    MIND,
-    MODELS,
-    Cases,
-    Force,
-    Journal,
-    Layout,
-    MaxFailures,
-    Models,
-    NewFile,
-    Seed,
-    check_new,
-)
+from polyclinic.cli import options
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
 from polyclinic.models.session import open_session
@@ -48,21 +36,21 @@ class LeakingPersona(PlayFailure):
 
 async def personas(
     *,
-    cases: Cases,
-    out: Annotated[NewFile, Parameter(help="Where to write the cases with their personas.")],
+    cases: options.Cases,
+    out: Annotated[options.NewFile, Parameter(help="Where to write the cases with their personas.")],
     mind: Annotated[
-        str, MIND, Parameter(help="Who makes them: templates, or a model such as direct/NAME.")
+        str, options.MIND, Parameter(help="Who makes them: templates, or a model such as direct/NAME.")
     ] = TEMPLATES,
     manner: Annotated[
         Manner | Literal["mixed"],
         Parameter(metavar="MANNER", help="How patients deal with the doctor; parent: of a child."),
     ] = "plain",
-    layout: Layout = None,
-    seed: Annotated[Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
-    force: Force = False,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
-    journal: Journal = None,
+    layout: options.Layout = None,
+    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
+    force: options.Force = False,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
 ) -> None:
     """Makes the personas, and writes the cases with them.
 
@@ -70,7 +58,7 @@ async def personas(
         BadInput: a parent is to speak for somebody who is no child.
         PlayFailure: more cases go without one than may.
     """
-    check_new(out, force=force)
+    options.check_new(out, force=force)
     if mind != TEMPLATES and model_of(mind) is None:
         raise UserError(f"--mind {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     read = list(read_cases(shipped_path(cases), layout=layout))

@@ -10,21 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Group, Parameter
 
-from polyclinic.cli.options import (
-    DIR,
-    FILE,
-    MIND,
-    MODELS,
-    POSITIVE,
-    Doctor,
-    Examiner,
-    Json,
-    MaxFailures,
-    Models,
-    Out,
-    Patient,
-    between,
-)
+from polyclinic.cli import options
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
@@ -56,21 +42,21 @@ _MOST_DAYS = 100 * 365
 class Town:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[int | None, POSITIVE, Parameter(show_default="the hospital file's, 1,000 in ours")] = None
+    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 1,000 in ours")] = None
     """How many live in the town."""
-    days: Annotated[int | None, POSITIVE, Parameter(show_default=f"{_DAYS}; with --visits until they have come")] = None
+    days: Annotated[int | None, options.POSITIVE, Parameter(show_default=f"{_DAYS}; any with --visits")] = None
     """Days until nobody falls ill any more."""
-    visits: Annotated[int | None, POSITIVE] = None
+    visits: Annotated[int | None, options.POSITIVE] = None
     """Nobody sets out after so many visits."""
     seed: Annotated[int | None, Parameter(show_default="0")] = None
     """Of everything."""
-    hospital: Annotated[Path | None, FILE] = None
+    hospital: Annotated[Path | None, options.FILE] = None
     """A hospital file; ours by default."""
     language: Annotated[Language | None, Parameter(show_default="en")] = None
     """Of the town."""
-    examinations: Annotated[int | None, POSITIVE, Parameter(show_default="the hospital's")] = None
+    examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's")] = None
     """At most so many a visit; the paper has 1."""
-    lookahead: Annotated[int | None, between(0), Parameter(show_default=f"{LOOKAHEAD}")] = None
+    lookahead: Annotated[int | None, options.between(0), Parameter(show_default=f"{LOOKAHEAD}")] = None
     """Minutes by which visits are computed ahead."""
 
 
@@ -80,11 +66,13 @@ TOWN = Town()
 def run(
     *,
     town: Town = TOWN,
-    doctor: Doctor = "rules",
-    patient: Patient = "rules",
-    nurse: Annotated[str, MIND, Parameter(help=f"The nurse's mind: {_STAFF} human: you, at the terminal.")] = "rules",
-    pharmacist: Annotated[str, MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}")] = "rules",
-    examiner: Examiner = "rules",
+    doctor: options.Doctor = "rules",
+    patient: options.Patient = "rules",
+    nurse: Annotated[
+        str, options.MIND, Parameter(help=f"The nurse's mind: {_STAFF} human: you, at the terminal.")
+    ] = "rules",
+    pharmacist: Annotated[str, options.MIND, Parameter(help=f"The pharmacist's mind: {_STAFF}")] = "rules",
+    examiner: options.Examiner = "rules",
     profiles: Annotated[
         str, Parameter(metavar="MODEL", help="A model that writes those who fall ill; templates by default.")
     ] = "",
@@ -92,16 +80,16 @@ def run(
         str, Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default.")
     ] = "",
     workers: Annotated[
-        int, POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
+        int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
-    replicas: Annotated[int, POSITIVE, Parameter(help="Independent runs, with seeds from --seed on.")] = 1,
-    out: Annotated[Out, Parameter(help="Keep the run in this folder.")] = None,
+    replicas: Annotated[int, options.POSITIVE, Parameter(help="Independent runs, with seeds from --seed on.")] = 1,
+    out: Annotated[options.Out, Parameter(help="Keep the run in this folder.")] = None,
     resume: Annotated[
-        Path | None, DIR, Parameter(help="Take up the run in this folder; needs no other option.")
+        Path | None, options.DIR, Parameter(help="Take up the run in this folder; needs no other option.")
     ] = None,
-    json: Json = False,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
+    json: options.Json = False,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept.
 

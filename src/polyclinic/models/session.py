@@ -22,21 +22,27 @@ _HOTTEST = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
+class Address:
+    """Where language models are asked."""
+
+    base_url: str | None = None
+    """The endpoint's address, up to /v1."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Address):
     """How language models are asked, and what they may cost; the command line makes its options from this.
 
     Raises:
         UserError: a value cannot be used.
     """
 
-    base_url: str | None = None
-    """The endpoint's address, up to /v1."""
-    api_key_env: str = "OPENAI_API_KEY"
-    """The environment variable that holds the key."""
     concurrency: int | None = None
     """Questions at a time to an endpoint; adapts where left out."""
     temperature: float | None = None
-    """Left to the server where left out."""
+    """From 0, always the likeliest word, to 2; the server's where left out."""
     max_tokens: int | None = None
     """Stop when the models have used so many tokens."""
     max_cost: float | None = None
