@@ -1,4 +1,4 @@
-# Five words: demo, test, check, bench, docs. Each makes the environment it needs in .venv first; a second call is quick.
+# Six words: demo, quick, test, check, bench, docs. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo quick test check bench docs clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -23,7 +23,7 @@ $(CORE): pyproject.toml | .venv/.python
 
 $(DEV): pyproject.toml | .venv/.python
 	@echo "Installing polyclinic and what its tests need into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@ $(CORE)
 
 demo: $(CORE)
@@ -32,6 +32,10 @@ demo: $(CORE)
 # The weights of the small model are kept inside .venv; without them (no network) its tests skip and say so.
 $(WEIGHTS): | $(DEV)
 	@XDG_CACHE_HOME=$(CACHE) $(BIN)/polyclinic models install smollm2 >/dev/null && touch $@ || echo "The tests of the local model will be skipped." >&2
+
+# The tests that take a moment, with fewer examples: under a minute on two cores, and something of every room.
+quick: $(DEV)
+	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n 2 -m 'not slow' --hypothesis-profile=quick
 
 test: $(DEV) $(WEIGHTS)
 	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n 2

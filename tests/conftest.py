@@ -28,6 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Two cores that others use too: a slow example is not a wrong one. CI looks at the same examples each time, so that a
 # change is judged by what it changed; new ones are found wherever the tests run otherwise.
 settings.register_profile("polyclinic", deadline=None, max_examples=60, derandomize=os.environ.get("CI") == "true")
+settings.register_profile("quick", settings.get_profile("polyclinic"), max_examples=10)
 settings.load_profile("polyclinic")
 
 
