@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -18,6 +18,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
 from polyclinic.files import read_records, write_text
+from polyclinic.frames import Tabular, flat
 
 TRACE_FORMAT = 1
 
@@ -266,7 +267,7 @@ E = TypeVar("E", bound=Event)
 _encoder = msgspec.json.Encoder()
 
 
-class Trace:
+class Trace(Tabular):
     """The events of one visit, or of one discussion, in order.
 
     `trace.lines()` and `Trace.read(path)` are the way out and the way back in.
@@ -312,6 +313,14 @@ class Trace:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        ended = self.last(Ended)
+        return f"<Trace of {len(self)} events{'' if ended is None else f', {ended.reason}'}>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the events as rows."""
+        return [{"event": event.__struct_config__.tag, **flat(event)} for event in self]
+
     def last(self, kind: type[E]) -> E | None:
         """Returns the last event of a kind, or None."""
         return next((e for e in reversed(self._events) if isinstance(e, kind)), None)
@@ -320,21 +329,23 @@ class Trace:
         """Returns the trace as JSON lines."""
         return "".join(_encoder.encode(e).decode() + "\n" for e in self._events)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | Path) -> None:
         """Writes the trace as JSON lines, whole or not at all.
 
         Raises:
             BadInput: the path cannot be written.
         """
+        path = Path(path)
         write_text(path, self.lines())
 
     @classmethod
-    def read(cls, path: Path) -> list[Trace]:
+    def read(cls, path: str | Path) -> list[Trace]:
         """Reads the traces of a file: each `opened` or `convened` event begins one.
 
         Raises:
             BadInput: not a trace; says which line and field, and what was allowed.
         """
+        path = Path(path)
         traces: list[Trace] = []
         for number, event in read_records(path, cast(type[Event], Event), "an event of a trace"):
             if isinstance(event, Opened | Convened):

@@ -1,5 +1,7 @@
 """Zero-shot, few-shot, chain of thought: one call, what it shows, what is read, and what becomes of failures."""
 
+import importlib
+
 import pytest
 
 from polyclinic.answering.outcome import OutcomeEnd
@@ -121,7 +123,7 @@ async def test_a_chinese_question_is_asked_in_chinese(method):
 
 @pytest.mark.parametrize("stem", ["zero_shot", "few_shot", "chain_of_thought", "medprompt"])
 def test_the_prompts_ask_for_the_form_last(stem):
-    from polyclinic.methods import zero_shot as module
+    module = importlib.import_module("polyclinic.methods.zero_shot")
 
     for prompts in read_prompts(module.PROMPTS.with_name(f"{stem}.md")).values():
         for section, blanks in prompts.blanks.items():

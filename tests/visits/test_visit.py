@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import polyclinic
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -208,11 +207,3 @@ async def test_whatever_the_doctor_says_the_rules_patient_has_an_answer(said, li
 
 
 _PARTS = ("symptoms", "examinations", "diagnoses", "rationale", "treatment")
-
-
-def test_the_flat_door_opens_to_what_it_names():
-    assert sorted(polyclinic.__all__) == polyclinic.__all__
-    for name in polyclinic.__all__:
-        assert callable(getattr(polyclinic, name)), name
-    with pytest.raises(AttributeError, match="no attribute 'doctor'"):
-        polyclinic.doctor  # noqa: B018

@@ -14,6 +14,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.loaders import check_layout, load_element, recognise_element
 from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.language.folding import stands_in
 
@@ -71,7 +72,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         return sum(problem.level == "error" for problem in self.problems)
 
 
-def check_cases(path: Path, layout: str | None = None) -> CheckResult:
+def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
     """Reads a whole case file and collects what is wrong with it; a bad record does not end the check.
 
     Args:
@@ -81,6 +82,7 @@ def check_cases(path: Path, layout: str | None = None) -> CheckResult:
     Raises:
         BadInput: nothing of the file can be checked: it is missing, not a case file, or in no known layout.
     """
+    path = shipped_path(path)
     check_layout(layout)
     problems: list[Problem] = []
     counts: Counter[str] = Counter()

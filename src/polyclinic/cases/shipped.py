@@ -11,7 +11,7 @@ SHIPPED = {
 """Their names on the command line, and their files."""
 
 
-def shipped_path(name: str) -> Path:
+def shipped_path(name: str | Path) -> Path:
     """Returns the file of shipped cases that a name means, or the name as a path."""
     path = Path(name)
-    return SHIPPED[name] if name in SHIPPED and not path.exists() else path
+    return path if path.exists() else SHIPPED.get(str(name), path)

@@ -1,1 +1,25 @@
 """How doctors work: one published method a file."""
+
+# Not when they are asked for: a method's file has the name of its function, and whichever is imported last stands here.
+from polyclinic.methods.chain_of_thought import chain_of_thought
+from polyclinic.methods.few_shot import few_shot
+from polyclinic.methods.mdagents import mdagents
+from polyclinic.methods.medagents import medagents
+from polyclinic.methods.medprompt import medprompt, prepare
+from polyclinic.methods.self_consistency import self_consistency
+from polyclinic.methods.table import choose
+from polyclinic.methods.tree_of_thought import tree_of_thought
+from polyclinic.methods.zero_shot import zero_shot
+
+__all__ = [
+    "chain_of_thought",
+    "choose",
+    "few_shot",
+    "mdagents",
+    "medagents",
+    "medprompt",
+    "prepare",
+    "self_consistency",
+    "tree_of_thought",
+    "zero_shot",
+]

@@ -100,12 +100,13 @@ def judgement_lines(judgements: Iterable[Judgement]) -> str:
     return "".join(_encoder.encode(judgement).decode() + "\n" for judgement in judgements)
 
 
-def read_judgements(path: Path) -> list[Judgement]:
+def read_judgements(path: str | Path) -> list[Judgement]:
     """Reads a file of judgements, in its order.
 
     Raises:
         BadInput: the file cannot be read, or a line is no judgement; says which, and what was allowed.
     """
+    path = Path(path)
     judgements = []
     for number, judgement in read_records(path, Judgement, "a judgement"):
         allowed = () if judgement.failed else aspects_of(one_step=judgement.one_step)

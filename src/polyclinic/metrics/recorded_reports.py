@@ -82,7 +82,7 @@ class _PublishedReport(msgspec.Struct):
     treatment_choice: str | None = None
 
 
-def read_recorded_reports(path: Path) -> list[RecordedReport]:
+def read_recorded_reports(path: str | Path) -> list[RecordedReport]:
     """Reads the reports of a file in the layout `ai-hospital`, one doctor's, in file order.
 
     Args:
@@ -93,6 +93,7 @@ def read_recorded_reports(path: Path) -> list[RecordedReport]:
     Raises:
         BadInput: the file cannot be read, a line is not JSON or in another layout, or a case stands in it twice.
     """
+    path = Path(path)
     reports: dict[str, RecordedReport] = {}
     for number, record in read_records(path, _PublishedReport, "a recorded report in the layout ai-hospital"):
         id = str(record.patient_id)

@@ -19,7 +19,9 @@ _CODES = frozenset(map(str, State))
 _SHOWN = 8
 
 
-def read_dialogues(path: Path, *, cases: Mapping[str, Case] | None = None) -> tuple[list[Dialogue], list[LeftOut]]:
+def read_dialogues(
+    path: str | Path, *, cases: Mapping[str, Case] | None = None
+) -> tuple[list[Dialogue], list[LeftOut]]:
     """Reads the dialogues of a file: a trace of ours, or aie-saps' published layout; the first record tells.
 
     Args:
@@ -32,6 +34,7 @@ def read_dialogues(path: Path, *, cases: Mapping[str, Case] | None = None) -> tu
     Raises:
         BadInput: the file cannot be read, or is in neither layout.
     """
+    path = Path(path)
     dialogues: list[Dialogue] = []
     left_out: list[LeftOut] = []
     first: Element | None = None

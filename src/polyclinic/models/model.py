@@ -35,12 +35,13 @@ class Image(msgspec.Struct, frozen=True, tag="image"):
     url: str
 
     @classmethod
-    def read(cls, path: Path) -> Image:
+    def read(cls, path: str | Path) -> Image:
         """Reads a picture from a file.
 
         Raises:
             BadInput: the file cannot be read, or its name does not end like a picture's.
         """
+        path = Path(path)
         check_file(path)
         kind = mimetypes.guess_type(path.name)[0] or ""
         if not kind.startswith("image/"):

@@ -38,12 +38,13 @@ class Scripted(Door):
         self._script = script if callable(script) or isinstance(script, Mapping) else iter(script)
 
     @classmethod
-    def read(cls, path: Path, *, repairs: int = 0) -> Scripted:
+    def read(cls, path: str | Path, *, repairs: int = 0) -> Scripted:
         """Reads a script from a JSON file that holds a list or an object.
 
         Raises:
             BadInput: the file cannot be read, or holds something else.
         """
+        path = Path(path)
         check_file(path)
         try:
             script = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, Any])

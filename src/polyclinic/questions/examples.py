@@ -59,12 +59,13 @@ def shipped_examples(language: Language, kind: ExampleKind = "choice") -> tuple[
     return read_examples(_SHIPPED / _FILES[language, kind])
 
 
-def read_examples(path: Path) -> tuple[Example, ...]:
+def read_examples(path: str | Path) -> tuple[Example, ...]:
     """Reads examples: JSON lines of `Example`. Questions in other layouts become examples with `exams.as_examples`.
 
     Raises:
         BadInput: the file cannot be read, or a line is no example; names the line and the field.
     """
+    path = Path(path)
     examples: list[Example] = []
     lines: dict[str, int] = {}
     for number, line in read_lines(path):

@@ -25,6 +25,7 @@ from polyclinic.events import (
     Role,
     Trace,
 )
+from polyclinic.frames import Tabular
 from polyclinic.players.minds import Minds, Seat
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.examiner import Missing
@@ -34,7 +35,7 @@ from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, Discussi
 from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
 
 
-class TeamVisit(Discussion, frozen=True, kw_only=True):
+class TeamVisit(Tabular, Discussion, frozen=True, kw_only=True):
     """A discussion that is over, with the consultations that led to it, beside what is so.
 
     Attributes:
@@ -63,6 +64,11 @@ class TeamVisit(Discussion, frozen=True, kw_only=True):
             truth=truth,
             trace=trace,
         )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns what happened, an event a row; `part` says with which of the doctors, or in the discussion."""
+        parts = [*(f"doctor {number}" for number in range(1, len(self.consultations) + 1)), "discussion"]
+        return [{"part": part, **row} for part, trace in zip(parts, self.traces, strict=True) for row in trace.rows()]
 
     @property
     def traces(self) -> tuple[Trace, ...]:

@@ -17,6 +17,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.events import TRACE_FORMAT, Chosen, Ended, Event, Opened, Reported, Revealed, Role, Trace
+from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
@@ -24,7 +25,7 @@ from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.consultation import MAX_TURNS, Consultation, consultation, one_step
 
 
-class Visit(Consultation, frozen=True, kw_only=True):
+class Visit(Tabular, Consultation, frozen=True, kw_only=True):
     """A consultation that is over, beside what is so.
 
     Attributes:
@@ -50,6 +51,10 @@ class Visit(Consultation, frozen=True, kw_only=True):
             truth=truth,
             trace=trace,
         )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns what happened, an event a row."""
+        return self.trace.rows()
 
     @property
     def traces(self) -> tuple[Trace, ...]:

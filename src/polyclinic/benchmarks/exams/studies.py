@@ -157,12 +157,13 @@ def parse_numbers(text: str, *, option: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def read_answered(path: Path) -> list[Answered]:
+def read_answered(path: str | Path) -> list[Answered]:
     """Reads a method's outcomes, as `polyclinic eval ... --out` writes them.
 
     Raises:
         BadInput: the file cannot be read, or a line is something else.
     """
+    path = Path(path)
     decoder = msgspec.json.Decoder(Answered)
     answered = []
     for number, line in read_lines(path):

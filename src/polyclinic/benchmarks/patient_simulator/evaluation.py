@@ -286,12 +286,13 @@ class _LabelledRecord(msgspec.Struct):
     patient_test: dict[str, dict[str, _Test]]
 
 
-def read_labelled(path: Path) -> list[LabelledCase]:
+def read_labelled(path: str | Path) -> list[LabelledCase]:
     """Reads a labelled set in AIE's layout.
 
     Raises:
         BadInput: the file cannot be read, or is none; says which field, and what was allowed.
     """
+    path = Path(path)
     check_file(path)
     try:
         cases = msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[_LabelledRecord])

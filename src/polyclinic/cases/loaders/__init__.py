@@ -18,6 +18,7 @@ from polyclinic import doors
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, polyclinic_layout, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.files import write_text
 
@@ -56,7 +57,7 @@ _SHOWN = 8
 _NEAR = 60  # percent of the letters
 
 
-def read_cases(path: Path, *, layout: str | None = None) -> Iterator[Case]:
+def read_cases(path: str | Path, *, layout: str | None = None) -> Iterator[Case]:
     """Yields the cases of a file, one after the other.
 
     Args:
@@ -66,6 +67,7 @@ def read_cases(path: Path, *, layout: str | None = None) -> Iterator[Case]:
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
     """
+    path = shipped_path(path)
     check_layout(layout)
     return _read(path, layout)
 
@@ -174,22 +176,24 @@ def _recognised(record: dict[str, Any]) -> str | None:
     return next((name for name, signs in _SIGNS.items() if signs & record.keys()), None)
 
 
-def write_cases(path: Path, cases: Iterable[Case]) -> None:
+def write_cases(path: str | Path, cases: Iterable[Case]) -> None:
     """Writes cases in our own layout as JSON lines, all of them or none.
 
     Raises:
         BadInput: the path cannot be written.
     """
+    path = Path(path)
     encoder = msgspec.json.Encoder()
     write_text(path, "".join(encoder.encode(case).decode() + "\n" for case in cases))
 
 
-def find_case(path: Path, id: str, *, layout: str | None = None) -> Case:
+def find_case(path: str | Path, id: str, *, layout: str | None = None) -> Case:
     """Returns the first case with this id.
 
     Raises:
         BadInput: no case has it; lists ids there are, the nearest first.
     """
+    path = shipped_path(path)
     ids: list[str] = []
     for case in read_cases(path, layout=layout):
         if case.id == id:

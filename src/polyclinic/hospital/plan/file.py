@@ -60,7 +60,7 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     examinations: int | None = None
 
 
-def read_hospital(path: Path | None, knowledge: Knowledge) -> Hospital:
+def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     """Reads a hospital.
 
     Args:
@@ -70,7 +70,7 @@ def read_hospital(path: Path | None, knowledge: Knowledge) -> Hospital:
     Raises:
         BadInput: the file cannot be read, or describes a hospital that cannot work; says where and why.
     """
-    path = path or DEFAULT
+    path = Path(path or DEFAULT)
     data = read_yaml(path, object)
     try:
         hospital = _typed(data)

@@ -67,7 +67,7 @@ class Store:
         )
 
     @classmethod
-    def create(cls, folder: Path, configuration: Mapping[str, Any]) -> Self:
+    def create(cls, folder: str | Path, configuration: Mapping[str, Any]) -> Self:
         """Begins a run in a folder that is empty, or is made.
 
         Args:
@@ -78,6 +78,7 @@ class Store:
             BadInput: the folder holds a run or something else, or may not be written to.
             NotStored: there is no room.
         """
+        folder = Path(folder)
         make_folder(folder)
         ours = tuple(f"{name}{end}" for name in (RUN, LOCK, CALLS) for end in ("", "-wal", "-shm", "-journal"))
         others = sorted(path.name for path in folder.iterdir() if path.name not in ours)
@@ -87,12 +88,13 @@ class Store:
         return cls._start(folder, held, lambda: make(folder, msgspec.json.encode(configuration)))
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: str | Path) -> Self:
         """Takes up a run that is there.
 
         Raises:
             BadInput: there is none, one of another format, or something else; another process is at it.
         """
+        folder = Path(folder)
         take(folder, write=False).close()
         held = lock(folder)
         return cls._start(folder, held, lambda: take(folder, write=True))

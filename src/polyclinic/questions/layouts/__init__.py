@@ -73,7 +73,7 @@ class Shuffled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_exam(
-    path: Path,
+    path: str | Path,
     *,
     layout: str | None = None,
     fields: Mapping[str, str] | None = None,
@@ -93,6 +93,7 @@ def read_exam(
     Raises:
         BadInput: the file, a record or the layout cannot be used; says where, what came and what was allowed.
     """
+    path = Path(path)
     if layout is not None and layout not in LAYOUTS:
         raise BadInput(f"no layout of exam questions is called {layout!r}; there are {', '.join(LAYOUTS)}")
     if fields is not None and layout is not None:
@@ -160,12 +161,13 @@ def _looks_like(record: dict[str, Any]) -> str | None:
     return next((name for name, signs in _SIGNS.items() if name != "polyclinic" and signs <= record.keys()), None)
 
 
-def write_exam(path: Path, questions: Iterable[ExamQuestion]) -> None:
+def write_exam(path: str | Path, questions: Iterable[ExamQuestion]) -> None:
     """Writes questions in our own layout as JSON lines, all of them or none.
 
     Raises:
         BadInput: the path cannot be written.
     """
+    path = Path(path)
     encoder = msgspec.json.Encoder()
     write_text(path, "".join(encoder.encode(question).decode() + "\n" for question in questions))
 

@@ -1,0 +1,62 @@
+"""A visit in one call, for who has no event loop: `polyclinic.consult(case)`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import UserError
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.models.session import ModelOptions
+from polyclinic.players.opening import Cast, open_minds
+from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.visit import Visit, see
+
+
+def consult(
+    case: Case,
+    *,
+    doctor: str = "rules",
+    patient: str = "rules",
+    examiner: str = "rules",
+    seed: int = 0,
+    max_turns: int = MAX_TURNS,
+    in_one_step: bool = False,
+    models: ModelOptions | None = None,
+    journal: str | Path | None = None,
+) -> Visit:
+    """Lets a doctor see the patient of a case, and waits for the end.
+
+    Args:
+        case: who is ill.
+        doctor: the doctor's mind, by name, as on the command line.
+        patient: the patient's.
+        examiner: the examiner's.
+        seed: of everything that is drawn.
+        max_turns: the doctor's turns.
+        in_one_step: the doctor reads the whole record and reports, without a dialogue.
+        models: how language models are asked.
+        journal: the file that keeps every answer of a model.
+
+    Raises:
+        UserError: a name or a file cannot be used; or an event loop runs already, as in a notebook.
+    """
+
+    async def visit() -> Visit:
+        playing = open_minds(
+            [doctor],
+            Cast(patient=patient, examiner=examiner),
+            models or ModelOptions(),
+            knowledge=read_knowledge(),
+            seed=seed,
+            journal=None if journal is None else Path(journal),
+        )
+        async with playing as opened:
+            return await see(case, opened.minds[doctor], max_turns=max_turns, in_one_step=in_one_step)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(visit())
+    raise UserError("consult() cannot wait where an event loop runs, as in a notebook: use 'await see(case, minds)'")

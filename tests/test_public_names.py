@@ -1,0 +1,88 @@
+"""What is public can be imported from the package or one room below, and costs nothing until it is asked for."""
+
+import asyncio
+import importlib
+import statistics
+import subprocess
+import sys
+import time
+from types import ModuleType
+
+import pytest
+
+import polyclinic
+from polyclinic import consult, read_cases, read_knowledge, see
+from polyclinic.errors import UserError
+from polyclinic.players import Minds
+
+ROOMS = (
+    "polyclinic",
+    "polyclinic.benchmarks.exams",
+    "polyclinic.benchmarks.patient_simulator",
+    "polyclinic.cases",
+    "polyclinic.hospital",
+    "polyclinic.methods",
+    "polyclinic.models",
+    "polyclinic.players",
+    "polyclinic.questions",
+    "polyclinic.testing",
+    "polyclinic.visits",
+)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_is_there_and_is_no_module(room):
+    module = importlib.import_module(room)
+    assert len(set(module.__all__)) == len(module.__all__) > 0
+    for name in module.__all__:
+        assert not isinstance(getattr(module, name), ModuleType), name
+    # As a star import does, in a process where nothing has been imported before.
+    exec(f"from {room} import *", {})
+    with pytest.raises(AttributeError, match="no attribute 'dragons'"):
+        module.dragons  # noqa: B018
+
+
+def test_names_are_those_of_a_fresh_process():
+    named = "; ".join(f"from {room} import {', '.join(importlib.import_module(room).__all__)}" for room in ROOMS)
+    said = "from polyclinic.methods import medagents; assert callable(medagents)"
+    done = subprocess.run([sys.executable, "-c", f"{named}; {said}"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def median_seconds(*command):
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+@pytest.mark.slow
+def test_import_and_help_are_quick():
+    # As a multiple of the bare interpreter's start, so that a busy machine is no slow program.
+    bare = median_seconds("-c", "pass")
+    assert median_seconds("-c", "import polyclinic") < bare * 2 + 0.1
+    assert median_seconds("-m", "polyclinic", "--help") < bare * 10 + 0.3
+    heavy = "import sys, polyclinic; print({'numpy', 'aiohttp', 'msgspec', 'cyclopts', 'rich'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", heavy], check=True, capture_output=True, text=True).stdout
+    assert shown.strip() == "set()"
+
+
+def test_one_call_is_a_visit():
+    case = next(read_cases("shipped"))
+    visit = consult(case, doctor="rules", seed=1)
+    assert visit == asyncio.run(see(case, Minds(knowledge=read_knowledge(), seed=1)))
+    with pytest.raises(UserError, match="no mind 'nobody'"):
+        consult(case, doctor="nobody")
+
+
+async def test_under_a_running_loop_it_says_what_to_do():
+    with pytest.raises(UserError, match=r"use 'await see\(case, minds\)'") as raised:
+        consult(next(read_cases("shipped")))
+    assert "\n" not in str(raised.value)
+
+
+def test_the_root_is_small():
+    assert "see" in polyclinic.__all__
+    assert len(polyclinic.__all__) <= 12
