@@ -8,7 +8,7 @@ from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
     from polyclinic.visits.one_call import consult
-    from polyclinic.visits.revisit import revisit, revisit_all
+    from polyclinic.visits.revisit import revisit_all
     from polyclinic.visits.team import TeamVisit, confer
     from polyclinic.visits.visit import Visit, see
 
@@ -17,7 +17,6 @@ __all__ = [
     "Visit",
     "confer",
     "consult",
-    "revisit",
     "revisit_all",
     "see",
 ]
@@ -26,7 +25,7 @@ __getattr__ = lazily(
     __name__,
     {
         "one_call": "consult",
-        "revisit": "revisit revisit_all",
+        "revisit": "revisit_all",
         "team": "TeamVisit confer",
         "visit": "Visit see",
     },
