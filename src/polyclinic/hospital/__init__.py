@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.hospital.care.compute import Setup
+    from polyclinic.hospital.care.setup import Setup
     from polyclinic.hospital.configuration import Configuration
     from polyclinic.hospital.plan.file import read_hospital
     from polyclinic.hospital.record.recorded import RecordedRun
@@ -24,7 +24,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "care.compute": "Setup",
+        "care.setup": "Setup",
         "configuration": "Configuration",
         "plan.file": "read_hospital",
         "record.recorded": "RecordedRun",

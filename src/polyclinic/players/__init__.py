@@ -64,8 +64,8 @@ __getattr__ = lazily(
         "language_model.saps": "Saps",
         "minds": "Minds",
         "opening": "Cast open_minds",
-        "player": "REPLY Ask Choice Dispensing Disputes DoctorTurn Facts Mind PatientTurn Player Purpose Request Triage "
-        "Withheld",
+        "player": "REPLY Ask Choice Dispensing Disputes DoctorTurn Facts Mind PatientTurn Player Purpose Request "
+        "Triage Withheld",
         "roles.doctor": "Doctor",
         "roles.examiner": "Examiner",
         "roles.patient": "Patient",
