@@ -79,22 +79,17 @@ JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown)
 
 
 class Judge(Protocol):
-    """Grades reports. Ask `grade` for as many at once as you like."""
+    """Grades reports. Ask `grade` for as many at once as you like.
 
-    @property
-    def name(self) -> str:
-        """Names the judge in results."""
-        ...
+    Attributes:
+        name: in results.
+        version: of its questions or rules.
+        prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
+    """
 
-    @property
-    def version(self) -> int:
-        """The version of its questions or rules."""
-        ...
-
-    @property
-    def prompts(self) -> str:
-        """The hash of its prompts, or of the numbers that its rules were fitted to."""
-        ...
+    name: str
+    version: int
+    prompts: str
 
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
         """Grades a report; in one step the doctor read the whole record, and symptoms and examinations are not graded.
@@ -120,23 +115,13 @@ class ModelJudge:
     version = VERSION
 
     def __init__(self, model: Model, *, temperature: float | None = None) -> None:
+        self.name, self.prompts = model.name, JUDGING.prompts
         self._model, self._temperature, self._memory = model, temperature, Memory()
-
-    @property
-    def name(self) -> str:
-        """Names the model."""
-        return self._model.name
-
-    @property
-    def prompts(self) -> str:
-        """The hash of the prompts in both languages."""
-        return JUDGING.prompts
 
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
         """Grades a report; see `Judge.grade`."""
         handed = Handed(case, report, one_step)
-        asked = await JUDGING.judge([handed], self._model, temperature=self._temperature, memory=self._memory)
-        ruling = asked[0]
+        (ruling,) = await JUDGING.judge([handed], self._model, temperature=self._temperature, memory=self._memory)
         came = judgement_of(self, case, one_step=one_step, lengths=lengths_of(report, one_step=one_step))
         return msgspec.structs.replace(came, failed=ruling.error) if ruling.failed else _read(came, ruling)
 

@@ -117,11 +117,7 @@ class RulesJudge:
         self._lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in get_args(Language)}
         self._link = None if link is None else functools.cache(link)
         self._scales = {**SCALES, **(scales or {})}
-
-    @property
-    def prompts(self) -> str:
-        """The hash of the weights and cuts."""
-        return hashlib.sha256(msgspec.json.encode(self._scales, order="deterministic")).hexdigest()[:16]
+        self.prompts = hashlib.sha256(msgspec.json.encode(self._scales, order="deterministic")).hexdigest()[:16]
 
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
         """Grades a report; see `Judge.grade`. Never fails."""
@@ -129,18 +125,14 @@ class RulesJudge:
         aspects = aspects_of(one_step=one_step)
         language = case.presentation.language
         without = {aspect: _NO_REFERENCE for aspect in aspects if not compared[aspect].shares}
-        return judgement_of(
-            self,
-            case,
-            one_step=one_step,
-            grades={
-                aspect: None if aspect in without else self._scales[aspect].grade(compared[aspect].shares)
-                for aspect in aspects
-            },
-            analyses={aspect: _analysis(compared[aspect], language) for aspect in aspects},
-            unreadable=without,
-            lengths=lengths_of(report, one_step=one_step),
-        )
+        grades = {
+            aspect: None if aspect in without else self._scales[aspect].grade(compared[aspect].shares)
+            for aspect in aspects
+        }
+        analyses = {aspect: _analysis(compared[aspect], language) for aspect in aspects}
+        lengths = lengths_of(report, one_step=one_step)
+        said = {"grades": grades, "analyses": analyses, "unreadable": without, "lengths": lengths}
+        return judgement_of(self, case, one_step=one_step, **said)
 
     def compare(self, case: Case, report: Report) -> dict[Aspect, AspectMatch]:
         """Returns every aspect of a report beside the reference."""
