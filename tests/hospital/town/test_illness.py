@@ -18,18 +18,15 @@ from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.happenings import FollowUpOutcome
 from polyclinic.hospital.town.forecast import NoCourse, course_by_model
 from polyclinic.hospital.town.illness import (
-    SEASONS,
     IllnessCourse,
-    Incidence,
     Onset,
     Treatment,
-    case_for,
     course,
     disease_of,
     next_severity,
-    worsened,
 )
 from polyclinic.hospital.town.residents import BANDS, Residents
+from polyclinic.hospital.town.town import SEASONS, Town
 from polyclinic.knowledge.knowledge import SEVERITIES, read_knowledge
 from polyclinic.models.scripted import Scripted
 
@@ -38,17 +35,18 @@ HOSPITAL = read_hospital(None, read_knowledge())
 HOSPITAL = msgspec.structs.replace(
     HOSPITAL, illness=msgspec.structs.replace(HOSPITAL.illness, diseases="respiratory", per_day=0.02)
 )
+LIVING = Town(HOSPITAL, KNOWLEDGE, Residents(400, 1), seed=1)
 
 
 def incidence(n, seed, **illness):
     hospital = msgspec.structs.replace(HOSPITAL, illness=msgspec.structs.replace(HOSPITAL.illness, **illness))
-    return Incidence(hospital, KNOWLEDGE, Residents(n, seed), seed=seed)
+    return Town(hospital, KNOWLEDGE, Residents(n, seed), seed=seed)
 
 
 @pytest.fixture(scope="module")
 def year():
     town = Residents(3000, 4)
-    chances = Incidence(HOSPITAL, KNOWLEDGE, town, seed=4)
+    chances = Town(HOSPITAL, KNOWLEDGE, town, seed=4)
     return town, [onset for day in range(365) for onset in chances.onsets(day)]
 
 
@@ -138,7 +136,7 @@ def test_a_disease_of_one_sex_and_age_meets_nobody_else():
         KNOWLEDGE, diseases={disease.id: msgspec.structs.replace(disease, epidemiology=epidemiology)}
     )
     town = Residents(1000, 6)
-    onsets = [o for day in range(60) for o in Incidence(HOSPITAL, knowledge, town, seed=6).onsets(day)]
+    onsets = [o for day in range(60) for o in Town(HOSPITAL, knowledge, town, seed=6).onsets(day)]
     assert len(onsets) > 300
     assert all(town[o.resident].sex == "female" and 15 <= town[o.resident].age <= 44 for o in onsets)
 
@@ -147,8 +145,9 @@ def test_a_disease_of_one_sex_and_age_meets_nobody_else():
 def test_a_case_is_its_residents(language, year):
     _, onsets = year
     town = Residents(3000, 4, language=language)
+    living = Town(HOSPITAL, KNOWLEDGE, town, seed=4)
     for onset in onsets[:300]:
-        resident, case = town[onset.resident], case_for(town[onset.resident], onset, KNOWLEDGE, seed=4)
+        resident, case = town[onset.resident], living.case_for(onset)
         shown = case.presentation
         assert (shown.age, shown.sex, shown.language) == (resident.age, resident.sex, language)
         assert shown.about == resident.person.about
@@ -159,18 +158,18 @@ def test_a_case_is_its_residents(language, year):
             assert getattr(case.record.history, section).startswith(text)
         assert case.record.history.symptoms
         assert case.id == f"{resident.id}-d{onset.day:04d}"
-        assert case == case_for(town[onset.resident], onset, KNOWLEDGE, seed=4)
+        assert case == living.case_for(onset)
         assert not [p for p in check_case(case) if p.level == "error"]
 
 
 def test_cases_for_persons_are_drawn_as_those_that_are_generated():
     shares, heat = [], []
+    living = Town(HOSPITAL, KNOWLEDGE, Residents(300, 1), seed=2)
     items = KNOWLEDGE.examinations["physical-examination"].items
     temperature = next(item.name.en for item in items if item.id == "temperature")
     for cases in (
         [c for c in generate(KNOWLEDGE.select("influenza-a"), n=900, seed=2) if c.truth.severity == "moderate"],
-        [case_for(Residents(300, 1)[i], Onset(resident=i, day=1, disease="influenza-a", severity="moderate"),
-                  KNOWLEDGE, seed=2) for i in range(300)],
+        [living.case_for(Onset(resident=i, day=1, disease="influenza-a", severity="moderate")) for i in range(300)],
     ):  # fmt: skip
         words = KNOWLEDGE.symptoms["fever"].phrases.en
         shares.append(np.mean([any(w in c.record.history.symptoms for w in words) for c in cases]))
@@ -181,22 +180,23 @@ def test_cases_for_persons_are_drawn_as_those_that_are_generated():
 
 def test_who_gets_worse_comes_back_one_up_and_drawn_anew():
     town = Residents(20, 1)
-    case = case_for(town[3], Onset(resident=3, day=7, disease="covid-19", severity="mild"), KNOWLEDGE, seed=1)
+    living = Town(HOSPITAL, KNOWLEDGE, town, seed=1)
+    case = living.case_for(Onset(resident=3, day=7, disease="covid-19", severity="mild"))
     seen = [case]
     for severity in ("moderate", "severe", "severe"):
-        case = worsened(case, town[3], KNOWLEDGE, seed=1)
+        case = living.worsened(3, case)
         assert case.truth.severity == severity
         assert case.truth.diagnoses == seen[0].truth.diagnoses
         assert case.presentation.about == seen[0].presentation.about
         assert case.record.findings not in [c.record.findings for c in seen]
         seen.append(case)
     assert [c.id for c in seen] == ["r00004-d0007", "r00004-d0007.2", "r00004-d0007.3", "r00004-d0007.4"]
-    assert worsened(seen[0], town[3], KNOWLEDGE, seed=1) == seen[1]
+    assert living.worsened(3, seen[0]) == seen[1]
 
 
 def case_of(disease, severity, number=0):
     onset = Onset(resident=number, day=number, disease=disease, severity=severity)
-    return case_for(Residents(400, 1)[number], onset, KNOWLEDGE, seed=1)
+    return LIVING.case_for(onset)
 
 
 @given(
@@ -247,7 +247,7 @@ def test_visits_of_one_illness_have_courses_of_their_own():
 
 async def forecast(answer, *, language="en"):
     onset = Onset(resident=0, day=0, disease="influenza-a", severity="mild")
-    case = case_for(Residents(1, 1, language=language)[0], onset, KNOWLEDGE, seed=1)
+    case = Town(HOSPITAL, KNOWLEDGE, Residents(1, 1, language=language), seed=1).case_for(onset)
     treatment = Treatment(treated=True, diagnosis="a cold", items=("honey", "rest"))
     return case, await course_by_model(case, 2, treatment, model=Scripted(answer), follow_up_days=3)
 

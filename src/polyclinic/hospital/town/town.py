@@ -1,17 +1,40 @@
-"""The town as the simulation needs it: who falls ill when, with which case, and how that goes on."""
+"""The town as the simulation needs it: who falls ill when, with which case, and how that goes on.
+
+Who falls ill on a day depends on (seed, resident, day) alone: not on how many residents there are, nor on who was asked
+for before. A disease's epidemiology says how its patients spread over ages, sexes and seasons; divided by how the town
+spreads over them it gives the risk of each resident on each day. Over a year, and the whole town, the mean chance is
+the hospital file's `per_day`, and every disease has its weight's share of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime
+
+import numpy as np
+import numpy.typing as npt
 
 from polyclinic.cases.case import Case
+from polyclinic.generation.draw import draw_for
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import DAY
-from polyclinic.hospital.town.illness import IllnessCourse, Incidence, Onset, Treatment, case_for, course, worsened
-from polyclinic.hospital.town.residents import Residents
-from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.hospital.town.illness import (
+    IllnessCourse,
+    Onset,
+    Treatment,
+    course,
+    disease_of,
+    next_severity,
+    severity_of,
+)
+from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
+from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Knowledge, Severity
 from polyclinic.seeds import derive
 
+SEASONS = ("winter", "spring", "summer", "autumn")
+"""Of the northern half of the world, by month; winter is December to February."""
+
+_SEASON_DAYS = (90.25, 92, 92, 91)
+_YEAR = 365.25
 _WAKES = (5.5 * 3600, 8.5 * 3600)  # earliest and latest, time of day
 _DELAY = (0.0, 11 * 3600.0, 3600.0)  # from waking to setting out: least, most, likeliest
 
@@ -27,13 +50,39 @@ class Town:
     """
 
     def __init__(self, hospital: Hospital, knowledge: Knowledge, residents: Residents, *, seed: int) -> None:
-        self._incidence = Incidence(hospital, knowledge, residents, seed=seed)
+        illness = hospital.illness
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
-        self._follow_up_days = hospital.illness.follow_up_days
+        self._follow_up_days = illness.follow_up_days
+        self._first = datetime.date.fromisoformat(hospital.first_day)
+        self._severities = illness.severities
+        self._diseases = tuple(knowledge.select(illness.diseases).diseases.values())
+        self._classes = residents.bands.astype(np.intp) * 2 + residents.sexes
+        risks = illness.per_day * _relative_risks(self._diseases, illness.weights, residents.town)
+        chances = np.minimum(risks.sum(axis=0), 1.0)
+        self._chances = chances.reshape(len(SEASONS), -1)
+        self._cumulative = np.cumsum(risks, axis=0).reshape(len(self._diseases), len(SEASONS), -1)
 
-    def onsets(self, day: int) -> Iterable[Onset]:
-        """Returns who would fall ill on a day if it were healthy."""
-        return self._incidence.onsets(day)
+    def season(self, day: int) -> int:
+        """Returns the season of a day, as its place in `SEASONS`."""
+        return (self._first + datetime.timedelta(days=day)).month % 12 // 3
+
+    def chances(self, day: int) -> npt.NDArray[np.float64]:
+        """Returns the chance of each resident to fall ill on a day, (residents,)."""
+        chances: npt.NDArray[np.float64] = self._chances[self.season(day)][self._classes]
+        return chances
+
+    def onsets(self, day: int) -> tuple[Onset, ...]:
+        """Returns who falls ill on a day, in the order of the residents; who is ill already is up to the caller."""
+        drawn = uniforms(self._seed, "onsets", day, n=len(self._residents))
+        ill = np.flatnonzero(drawn < self.chances(day))
+        return tuple(self._onset(int(number), day) for number in ill)
+
+    def _onset(self, number: int, day: int) -> Onset:
+        rng = derive(self._seed, "onset", day, number)
+        cumulative = self._cumulative[:, self.season(day), self._classes[number]]
+        disease = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+        severity = rng.choices(SEVERITIES, self._severities)[0]
+        return Onset(resident=number, day=day, disease=self._diseases[disease].id, severity=severity)
 
     def name(self, resident: int) -> str:
         """Returns the id of a resident, by its number."""
@@ -53,14 +102,48 @@ class Town:
         return wakes, round(rng.triangular(*_DELAY))
 
     def case_for(self, onset: Onset) -> Case:
-        """Returns the case of the first visit."""
-        return case_for(self._residents[onset.resident], onset, self._knowledge, seed=self._seed)
+        """Draws the case of the first visit: symptoms and findings of the disease, in the resident's own record."""
+        disease, resident = self._knowledge.diseases[onset.disease], self._residents[onset.resident]
+        return self._case(resident, disease, onset.severity, f"{resident.id}-d{onset.day:04d}")
 
     def worsened(self, resident: int, case: Case) -> Case:
-        """Returns the case of a further visit, one severity up."""
-        return worsened(case, self._residents[resident], self._knowledge, seed=self._seed)
+        """Draws the case that a patient comes back with who got worse: the same disease, a severity up, all anew.
+
+        Its id has `.2` behind that of the illness, then `.3`.
+        """
+        illness, _, time = case.id.partition(".")
+        disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))
+        return self._case(self._residents[resident], disease, severity, f"{illness}.{int(time or 1) + 1}")
 
     def course(self, case: Case, visit: int, treatment: Treatment) -> IllnessCourse:
         """Returns how the illness goes on after a visit, which is counted from 1 within the illness."""
         days = self._follow_up_days
         return course(case, self._knowledge, visit=visit, treatment=treatment, follow_up_days=days, seed=self._seed)
+
+    def _case(self, resident: Resident, disease: Disease, severity: Severity, case_id: str) -> Case:
+        return draw_for(
+            resident.person,
+            self._knowledge,
+            (disease, severity),
+            derive(self._seed, "case", case_id),
+            language=resident.language,
+            case_id=case_id,
+            source=f"polyclinic hospital, seed {self._seed}",
+        )
+
+
+def _relative_risks(
+    diseases: tuple[Disease, ...], weights: dict[str, float], town: Demography
+) -> npt.NDArray[np.float64]:
+    """Returns risks relative to the mean of year and town, (diseases, seasons, bands, sexes); their mean sums to 1."""
+    own = np.array([weights.get(d.id, weights.get(d.department, 1.0)) for d in diseases])
+    total = own.sum()
+    age = np.array([[d.epidemiology.age.get(band, 0.0) for band in BANDS] for d in diseases])
+    sex = np.array([[d.epidemiology.female, 1 - d.epidemiology.female] for d in diseases])
+    season = np.array([[d.epidemiology.season.get(name, 0.0) for name in SEASONS] for d in diseases])  # type: ignore[call-overload]
+    season = season / (np.array(_SEASON_DAYS) / _YEAR)
+    patients = (age / age.sum(axis=1, keepdims=True))[:, :, None] * sex[:, None, :]
+    risks = patients / town.shares()[None]
+    share = own / total if total else own
+    relative: npt.NDArray[np.float64] = share[:, None, None, None] * season[:, :, None, None] * risks[:, None]
+    return relative
