@@ -15,6 +15,7 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -88,18 +89,18 @@ async def simulate(
             hospital,
             town,
             compute,
-            house=house,
-            clock=time,
-            log=log,
+            house,
+            time,
+            log,
             end=days * DAY,
-            visits=visits,
+            most=math.inf if visits is None else visits,
             lookahead=lookahead * 60,
             forecast=forecast,
             seed=seed,
         )
         time.start(life.town_days())
         await time.run(days * DAY)
-        life.close()
+        life.closed = True
         if house.inside:
             await time.run()
         return SimulatedRun(
@@ -113,134 +114,112 @@ async def simulate(
 
 
 Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
-"""Says how an illness goes on: of a case, after the how-manieth visit, with which treatment."""
+"""Says how an illness goes on: of a case, after its visit of a number, with what was done."""
 
 
+@dataclass(eq=False)
 class _PlannedVisit:
-    """A visit that a resident will make unless the run ends before.
+    """A visit that a resident will make unless the run ends before."""
 
-    Attributes:
-        visit: as the hospital will see it.
-        leaves: when the resident sets out.
-        gone: the resident has set out.
-        place: its place among all plans, by which those who set out together are told apart.
-        decided: happens when the episode is due; its value is the episode, None where none was needed.
-    """
-
-    def __init__(self, visit: Encounter, onset: Onset, case: Case | None, *, leaves: int, place: int) -> None:
-        self.visit, self.leaves, self.place = visit, leaves, place
-        self.gone = False
-        self.decided: Signal
-        self._onset, self._case = onset, case
+    visit: Encounter  # as the hospital will see it
+    onset: Onset
+    drawn: Case | None  # None until it is wanted
+    leaves: int  # when the resident sets out
+    place: int  # among all plans, by which those who set out together are told apart
+    gone: bool = False  # the resident has set out
+    decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
 
     def case(self, town: Town) -> Case:
         """Returns the case, which is drawn when it is first wanted."""
-        if self._case is None:
-            self._case = town.case_for(self._onset)
-        return self._case
+        if self.drawn is None:
+            self.drawn = town.case_for(self.onset)
+        return self.drawn
 
     def __lt__(self, other: _PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
 
 
+@dataclass(eq=False)
 class _Life:
     """What residents do when they are not in the hospital."""
 
-    def __init__(
-        self,
-        hospital: Hospital,
-        town: Town,
-        compute: Compute,
-        *,
-        house: House,
-        clock: Clock,
-        log: Log,
-        end: int,
-        visits: int | None,
-        lookahead: int,
-        forecast: Forecasting | None,
-        seed: int,
-    ) -> None:
-        self._forecast = forecast
-        self._house, self._hospital, self._town, self._compute = house, hospital, town, compute
-        self._clock, self._log, self._seed, self._lookahead = clock, log, seed, lookahead
-        self._end, self._most = end, math.inf if visits is None else visits
-        self._departments = tuple(hospital.departments)
-        self._onsets: dict[int, deque[Onset]] = {}  # by resident: what it may fall ill with next
-        self._planned: list[_PlannedVisit] = []  # in the order of setting out
-        self._plans = 0
-        self._set_out = 0
-        self._open = 0  # who has set out and has not been followed up
-        self._closed = False
-        self.ill = 0
-
-    def close(self) -> None:
-        """Nobody falls ill or sets out any more; the clock stops when the hospital is empty."""
-        self._closed = True
+    hospital: Hospital
+    town: Town
+    compute: Compute
+    house: House
+    clock: Clock
+    log: Log
+    end: int  # nobody sets out from here on
+    most: float  # visits
+    lookahead: int  # seconds
+    forecast: Forecasting | None
+    seed: int
+    onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
+    planned: list[_PlannedVisit] = field(default_factory=list)  # in the order of setting out
+    plans: int = 0
+    visits: int = 0  # that were set out for
+    open: int = 0  # who has set out and has not been followed up
+    closed: bool = False  # nobody falls ill or sets out any more; the clock stops when the hospital is empty
+    ill: int = 0
 
     def town_days(self) -> Steps:
         """Draws, day by day, who falls ill: early enough for the episodes of that day to be launched ahead."""
-        ahead = math.ceil(self._lookahead / DAY) + 1
-        for day in range(self._end // DAY):
-            yield self._clock.at((day - ahead) * DAY)
+        ahead = math.ceil(self.lookahead / DAY) + 1
+        for day in range(self.end // DAY):
+            yield self.clock.at((day - ahead) * DAY)
             if self._over():
                 return
-            for onset in self._town.onsets(day):
-                if onset.resident in self._onsets:
-                    self._onsets[onset.resident].append(onset)
+            for onset in self.town.onsets(day):
+                if onset.resident in self.onsets:
+                    self.onsets[onset.resident].append(onset)
                 else:
-                    self._onsets[onset.resident] = deque([onset])
-                    self._clock.start(self._resident(onset.resident))
-
-    @property
-    def visits(self) -> int:
-        """How many visits were set out for."""
-        return self._set_out
+                    self.onsets[onset.resident] = deque([onset])
+                    self.clock.start(self._resident(onset.resident))
 
     def _over(self) -> bool:
         """Whether nobody sets out any more."""
-        return self._closed or self._set_out >= self._most
+        return self.closed or self.visits >= self.most
 
     # --- one resident
 
     def _resident(self, resident: int) -> Steps:
         """One illness after the other; what would begin during another does not."""
-        onsets = self._onsets[resident]
+        onsets = self.onsets[resident]
         while onsets and not self._over():
             onset = onsets.popleft()
-            if self._town.times(onset)[0] >= self._clock.now:
+            if self.town.times(onset)[0] >= self.clock.now:
                 yield from self._illness(onset)
-        del self._onsets[resident]
-        if self._over() and not self._onsets:
-            self._clock.stop()
+        del self.onsets[resident]
+        if self._over() and not self.onsets:
+            self.clock.stop()
 
     def _illness(self, onset: Onset) -> Steps:
         """From waking up ill to being healthy."""
-        who, department = self._town.name(onset.resident), self._town.department(onset)
-        wakes, delay = self._town.times(onset)
+        who, department = self.town.name(onset.resident), self.town.department(onset)
+        wakes, delay = self.town.times(onset)
         # Planned and launched ahead; nobody in the world knows of it before the resident wakes up.
         plan = self._plan(onset, None, number=1, ready=wakes + delay, delay=delay)
-        yield self._clock.at(wakes)
+        yield self.clock.at(wakes)
         if self._over():
             return
-        case = plan.case(self._town)
+        case = plan.case(self.town)
         self.ill += 1
         ill = FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department)
         self._note(who, ill)
         while True:
-            yield self._clock.at(plan.leaves)
+            yield self.clock.at(plan.leaves)
             goes = not self._surplus(plan)
-            self._planned.pop(bisect_left(self._planned, plan))
-            if self._closed or not goes:
+            self.planned.pop(bisect_left(self.planned, plan))
+            if self.closed or not goes:
                 return
-            self._set_out += 1
-            self._open += 1
+            self.visits += 1
+            self.open += 1
             plan.gone = True
             treatment = yield from self._attend(plan, onset, case)
             number = plan.visit.number
             del plan  # with its episode, which may be large, for convalescence may be long
             worse = yield from self._follow_up(who, case, number, treatment, of_visit=True)
-            while worse and number >= self._hospital.illness.most_visits and not self._over():
+            while worse and number >= self.hospital.illness.most_visits and not self._over():
                 number += 1
                 worse = yield from self._follow_up(who, case, number, Treatment())
             if not worse:
@@ -248,23 +227,23 @@ class _Life:
                 return
             if self._over():
                 return  # it would come again, and nobody sets out any more
-            case = self._town.worsened(onset.resident, case)
-            tomorrow = (self._clock.now // DAY + 1) * DAY
+            case = self.town.worsened(onset.resident, case)
+            tomorrow = (self.clock.now // DAY + 1) * DAY
             ready = tomorrow + wakes % DAY + delay
             plan = self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
 
     def _attend(self, plan: _PlannedVisit, onset: Onset, case: Case) -> Steps:
         """The visit; once more where the patient is turned away. Returns the treatment."""
-        ended, episode = yield from self._house.visit(plan.visit, plan.decided)
+        ended, episode = yield from self.house.visit(plan.visit, plan.decided)
         if ended is VisitEnd.TURNED_AWAY:
-            delay = self._town.times(onset)[1]
-            tomorrow = (self._clock.now // DAY + 1) * DAY
-            yield self._clock.at(self._opportunity(tomorrow, delay))
-            if not self._closed:
+            delay = self.town.times(onset)[1]
+            tomorrow = (self.clock.now // DAY + 1) * DAY
+            yield self.clock.at(self._opportunity(tomorrow, delay))
+            if not self.closed:
                 visit = self._visit(onset, case, number=plan.visit.number, time=2)
-                ended, episode = yield from self._house.visit(visit, plan.decided)
-        if self._closed and not self._house.inside:
-            self._clock.stop()
+                ended, episode = yield from self.house.visit(visit, plan.decided)
+        if self.closed and not self.house.inside:
+            self.clock.stop()
         if ended is not VisitEnd.SEEN or (episode.plan is None and not episode.treatment):
             return Treatment()
         diagnosis = episode.seen[-1].diagnosis if episode.seen else ""
@@ -272,79 +251,79 @@ class _Life:
 
     def _follow_up(self, who: str, case: Case, number: int, treatment: Treatment, *, of_visit: bool = False) -> Steps:
         """Convalescence after a visit, or without one; returns whether the patient has got worse."""
-        course = self._town.course(case, number, treatment)
-        rng = derive(self._seed, who, "follow-up", case.id, number)
-        today, hour = self._clock.now // DAY, rng.randint(*_FOLLOW_UP)
-        due = (today + self._hospital.illness.follow_up_days) * DAY + hour
-        if self._forecast is None:
-            yield self._clock.at(due)
+        course = self.town.course(case, number, treatment)
+        rng = derive(self.seed, who, "follow-up", case.id, number)
+        today, hour = self.clock.now // DAY, rng.randint(*_FOLLOW_UP)
+        due = (today + self.hospital.illness.follow_up_days) * DAY + hour
+        if self.forecast is None:
+            yield self.clock.at(due)
         else:
-            said = yield self._clock.launch(self._forecast(case, number, treatment), due=due)
+            said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
             if isinstance(said, IllnessCourse):
                 course = said
             else:
                 self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
         self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity))
         if of_visit:
-            self._open -= 1
-            if self._over() and not self._open and not self._house.inside:
+            self.open -= 1
+            if self._over() and not self.open and not self.house.inside:
                 # Recovery may take a year, and nothing else happens any more.
-                self._clock.stop()
+                self.clock.stop()
         if course.recovers_after_days is None:
             return True
         if course.outcome is not FollowUpOutcome.RECOVERED:
-            yield self._clock.at((today + course.recovers_after_days) * DAY + hour)
+            yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
             self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
         return False
 
     # --- planning
 
     def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> _PlannedVisit:
-        self._plans += 1
+        self.plans += 1
         visit = self._visit(onset, case, number=number)
-        plan = _PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self._plans)
-        insort(self._planned, plan)
-        plan.decided = self._clock.start(self._decide(plan))
+        plan = _PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self.plans)
+        insort(self.planned, plan)
+        plan.decided = self.clock.start(self._decide(plan))
         return plan
 
     def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Encounter:
-        who = self._town.name(onset.resident)
+        who = self.town.name(onset.resident)
         severity = onset.severity if case is None or case.truth.severity is None else case.truth.severity
         return Encounter(
             who,
             number=number,
-            department=self._town.department(onset),
+            department=self.town.department(onset),
             severity=severity,
-            rng=derive(self._seed, who, "visit", onset.day, number, time),
-            hospital=self._hospital,
+            rng=derive(self.seed, who, "visit", onset.day, number, time),
+            hospital=self.hospital,
         )
 
     def _decide(self, plan: _PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
-        due = plan.leaves + self._house.coming.seconds + plan.visit.triage
-        yield self._clock.at(due - self._lookahead)
-        if not plan.gone and (plan.leaves >= self._end or self._closed or self._surplus(plan)):
+        due = plan.leaves + self.house.coming.seconds + plan.visit.triage
+        yield self.clock.at(due - self.lookahead)
+        if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
         request = EpisodeRequest(
             resident=plan.visit.who,
-            case=plan.case(self._town),
+            case=plan.case(self.town),
             visit=plan.visit.number,
-            departments=self._departments,
+            departments=tuple(self.hospital.departments),
         )
-        episode: Episode = yield self._clock.launch(self._compute(request), due=due)
+        episode: Episode = yield self.clock.launch(self.compute(request), due=due)
         return episode
 
     def _surplus(self, plan: _PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
-        if self._set_out >= self._most:
+        if self.visits >= self.most:
             return True
         # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
-        return self._set_out + bisect_left(self._planned, plan) >= self._most
+        return self.visits + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int) -> int:
         """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
-        walk = self._house.coming.seconds
-        hours, arrival = self._house.hours, ready + walk
+        walk = self.house.coming.seconds
+        hours, arrival = self.house.hours, ready + walk
         if hours.is_open(arrival):
             closing = hours.next_closing(arrival)
             if arrival <= closing - _LAST_CALL or hours.is_open(closing):
@@ -357,4 +336,4 @@ class _Life:
         return opening - walk
 
     def _note(self, who: str, what: What) -> None:
-        self._log.add(self._clock.now, who, what)
+        self.log.add(self.clock.now, who, what)

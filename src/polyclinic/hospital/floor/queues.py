@@ -11,6 +11,7 @@ there. Where nobody is at work any more, nor will be on that day, those who wait
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heappop, heappush
 
@@ -31,55 +32,40 @@ class Gone(StrEnum):
     NOT_ADMITTED = "not admitted"
 
 
+@dataclass(eq=False, slots=True)
 class Ticket:
-    """Somebody's place in a queue.
+    """Somebody's place in a queue."""
 
-    Attributes:
-        queue: which.
-        since: when it was taken.
-        called: happens at the end of the wait; its value is the `Server` who calls, or a `Gone`.
-    """
-
-    __slots__ = ("again", "called", "queue", "rank", "since", "waits")
-
-    def __init__(self, queue: Queue, rank: tuple[int, int, int], since: int, called: Signal, *, again: bool) -> None:
-        self.queue, self.rank, self.since, self.called, self.again = queue, rank, since, called, again
-        self.waits = True
+    queue: Queue
+    rank: tuple[int, int, int]  # the least is called first
+    since: int  # when it was taken
+    called: Signal  # happens at the end of the wait; its value is the `Server` who calls, or a `Gone`
+    again: bool  # has been with a doctor on this visit
+    waits: bool = True
 
     def __lt__(self, other: Ticket) -> bool:
         return self.rank < other.rank
 
 
+@dataclass(eq=False)
 class Server:
-    """Somebody who serves, or a counter without staff.
+    """Somebody who serves, or a counter without staff."""
 
-    Attributes:
-        id: of the member of the staff; "" for a counter without staff.
-        area: where.
-        begins: when its shifts begin, in seconds since midnight of a Monday.
-        alone: serves one at a time; else as many as there is place for in the area.
-        stays_for: the departments for whose patients under care it stays where it is the last; None: for all.
-        queues: those it serves.
-        present: whether it is at work.
-    """
+    id: str  # of the member of the staff; "" for a counter without staff
+    area: str  # where
+    begins: Sequence[int] = ()  # when its shifts begin, in seconds since midnight of a Monday
+    alone: bool = True  # serves one at a time; else as many as there is place for in the area
+    stays_for: Collection[str] | None = None  # departments for whose patients it stays as the last; None: for all
+    queues: list[Queue] = field(default_factory=list)  # those it serves
+    present: bool = field(init=False)  # whether it is at work
+    serves: int = 0
+    leaving: bool = False
+    stays: int | None = None  # the number of the last one under care for whom it stays
+    free_since: int = -1
+    own: list[Ticket] = field(default_factory=list)  # those who come back to this very doctor
 
-    def __init__(
-        self,
-        id: str,
-        area: str,
-        *,
-        begins: Sequence[int] = (),
-        alone: bool = True,
-        stays_for: Collection[str] | None = None,
-    ) -> None:
-        self.id, self.area, self.begins, self.alone, self.stays_for = id, area, tuple(begins), alone, stays_for
-        self.queues: list[Queue] = []
-        self.present = not id
-        self.serves = 0
-        self.leaving = False
-        self.stays: int | None = None  # the number of the last one under care for whom it stays
-        self.free_since = -1
-        self.own: list[Ticket] = []  # those who come back to this very doctor
+    def __post_init__(self) -> None:
+        self.present = not self.id
 
     @property
     def free(self) -> bool:
@@ -92,18 +78,13 @@ class Server:
         return self.present and not self.leaving and self.stays is None
 
 
+@dataclass(eq=False)
 class Queue:
-    """A queue and those who serve it.
+    """A queue and those who serve it."""
 
-    Attributes:
-        id: a department's or an area's.
-        servers: in the order of the staff.
-    """
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.servers: list[Server] = []
-        self.waiting: list[Ticket] = []
+    id: str  # a department's or an area's
+    servers: list[Server] = field(default_factory=list)  # in the order of the staff
+    waiting: list[Ticket] = field(default_factory=list)
 
 
 class Floor:
@@ -132,12 +113,7 @@ class Floor:
         self.queues.setdefault(queue, Queue(queue))
 
     def employ(self, server: Server, queues: Iterable[str]) -> None:
-        """Adds a server to its queues, which come into being.
-
-        Args:
-            server: who.
-            queues: which it serves.
-        """
+        """Adds a server to its queues, which come into being."""
         self._in_area.setdefault(server.area, []).append(server)
         for id in queues:
             queue = self.queues.setdefault(id, Queue(id))
@@ -273,7 +249,7 @@ class Floor:
         there = self.queues[queue]
         self._arrivals += 1
         rank = (0 if again else 1, _UNKNOWN if acuity is None else _ORDER[acuity], self._arrivals)
-        ticket = Ticket(there, rank, now, self._clock.signal(), again=again)
+        ticket = Ticket(there, rank, now, self._clock.signal(), again)
         if back_to is not None and back_to.present and not back_to.leaving:
             heappush(back_to.own, ticket)
             self._call(back_to)
