@@ -45,14 +45,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     series: Series  # the same by day, hour and department
 
 
-class _HospitalNames(msgspec.Struct, frozen=True):
-    """What a hospital's file calls its departments, areas and staff, in English; ids where it is not known."""
-
-    departments: Mapping[str, str]
-    areas: Mapping[str, str]
-    staff: Mapping[str, str]
-
-
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
     """Reads the log of a run, once and in order, and returns what it says.
 
@@ -91,14 +83,11 @@ def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) ->
     seed = "" if figures.seed is None else f", seed {figures.seed}"
     visits = f"{figures.summary.arrived} visit{'s' if figures.summary.arrived != 1 else ''}"
     source = f"Run {figures.run}{seed}, {visits}."
-    names = _names(configuration or {})
-    body = (
-        []
-        if figures.finished
-        else ['<p class="open">The run has not come to its end: these are its figures so far.</p>']
-    )
+    body = []
+    if not figures.finished:
+        body.append('<p class="open">The run has not come to its end: these are its figures so far.</p>')
     if figures.summary.arrived:
-        body += _sections(figures, names, source)
+        body += _sections(figures, configuration or {}, source)
     else:
         body.append("<p>Nobody has come to the hospital.</p>")
     made_from = f"{source[:-1]}, {figures.happenings} happenings over {len(figures.series.days)} days."
@@ -112,18 +101,15 @@ def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) ->
     )
 
 
-def _sections(figures: Figures, names: _HospitalNames, source: str) -> list[str]:
+def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -> list[str]:
     charts, summary, series = Charts(), figures.summary, figures.series
-    departments = {id: names.departments.get(id, id) for id in {*summary.waits, *series.diagnosis}}
+    departments = _called(configuration, "departments")
     diagnosis = _renamed(series.diagnosis, departments)
     over_time, each = by_time(series.days)
 
     def figure(title: str, svg: str, says: str) -> str:
         return f"<figure><h3>{escape(title)}</h3>{svg}<figcaption>{escape(f'{says} {source}')}</figcaption></figure>"
 
-    by_acuity = (
-        "How soon patients were to be seen: as the nurse judged it, beside as it should have been; % of each row."
-    )
     parts = [
         "<h2>Visits</h2>",
         _table(("", "visits"), [(name, str(n)) for name, n in _ends(summary)]),
@@ -145,7 +131,10 @@ def _sections(figures: Figures, names: _HospitalNames, source: str) -> list[str]
         parts.append(figure("Right diagnoses by department", charts.shares(diagnosis), says))
         parts.append(figure("Right diagnoses over time", charts.by_day(over_time, each=each), "With 95 % intervals."))
     if summary.acuity.n:
-        parts.append(figure("Over-triage and under-triage", charts.triage(series.acuity), by_acuity))
+        says = (
+            "How soon patients were to be seen: as the nurse judged it, beside as it should have been; % of each row."
+        )
+        parts.append(figure("Over-triage and under-triage", charts.triage(series.acuity), says))
     if summary.waits:
         waits = _renamed(summary.waits, departments)
         parts.append("<h2>Waiting</h2>")
@@ -153,14 +142,14 @@ def _sections(figures: Figures, names: _HospitalNames, source: str) -> list[str]
         parts.append(figure("Waiting times by department", charts.waits(waits), says))
         parts.append(_waits_table("department", waits))
     if summary.area_waits:
-        parts.append(_waits_table("area", _renamed(summary.area_waits, names.areas)))
+        parts.append(_waits_table("area", _renamed(summary.area_waits, _called(configuration, "areas"))))
     if any(sum(row.values()) for row in series.outcomes.values()):
         parts.append("<h2>Outcomes</h2>")
         says = "At the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
         parts.append(figure("How patients were afterwards", charts.outcomes(series.outcomes), says))
     if any(work.at_work for work in summary.work.values()):
         parts.append("<h2>Staff</h2>")
-        work = _renamed(summary.work, names.staff)
+        work = _renamed(summary.work, _called(configuration, "staff"))
         says = "From the call of a patient to the end of the service, over all shifts of the log."
         parts.append(figure("Occupancy of the staff", charts.occupancy(work), says))
         rows = [
@@ -215,17 +204,11 @@ def _renamed(values: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
     }
 
 
-def _names(configuration: Mapping[str, Any]) -> _HospitalNames:
+def _called(configuration: Mapping[str, Any], part: str) -> dict[str, str]:
+    """Returns what a hospital's file calls its departments, areas or staff, in English; nothing where it does not."""
     hospital = configuration.get("hospital")
-    hospital = hospital if isinstance(hospital, dict) else {}
-
-    def english(names: object) -> str | None:
-        return names.get("en") if isinstance(names, dict) else None
-
-    def named(part: str, key: str | None) -> dict[str, str]:
-        things = hospital.get(part)
-        found = {} if not isinstance(things, dict) else things
-        all_named = {id: english(t if key is None else t.get(key)) for id, t in found.items() if isinstance(t, dict)}
-        return {id: name for id, name in all_named.items() if name}
-
-    return _HospitalNames(named("departments", None), named("areas", "name"), named("staff", "name"))
+    things = hospital.get(part) if isinstance(hospital, dict) else None
+    if not isinstance(things, dict):
+        return {}
+    names = {id: thing.get("name", thing) for id, thing in things.items() if isinstance(thing, dict)}
+    return {id: name["en"] for id, name in names.items() if isinstance(name, dict) and name.get("en")}
