@@ -45,12 +45,7 @@ async def aie(
     ] = "ours",
     run: RunOptions = RUN,
 ) -> None:
-    """Holds AIE for every doctor, and prints how they did.
-
-    Raises:
-        UserError: an option, a file or a model cannot be used.
-        PlayFailure: more visits failed than may.
-    """
+    """Holds AIE for every doctor, and prints how they did."""
     _check_protocol(protocol, cases.patient, max_turns)
     each_once("doctor", doctor)
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
@@ -82,11 +77,7 @@ def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:
 
 
 def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:
-    """Reads `MIND=GROUP`, once for each doctor.
-
-    Raises:
-        UserError: it is something else, names no doctor of the evaluation, or leaves one out.
-    """
+    """Reads `MIND=GROUP`, once for each doctor."""
     if not given:
         return None
     groups = {}

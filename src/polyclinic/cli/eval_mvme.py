@@ -61,12 +61,7 @@ async def mvme(
     ] = "ours",
     run: RunOptions = RUN,
 ) -> None:
-    """Holds MVME for every doctor and the team, and prints the paper's tables.
-
-    Raises:
-        UserError: an option, a file or a model cannot be used.
-        PlayFailure: more visits failed than may.
-    """
+    """Holds MVME for every doctor and the team, and prints the paper's tables."""
     alone, together, paper = doctor or [], team.named, protocol == "paper"
     _check(alone, together, judge)
     asked = cases_of(cases)[: cases.limit]

@@ -24,11 +24,7 @@ async def patient_simulator(
     models: Models = MODELS,
     journal: Journal = None,
 ) -> None:
-    """Puts the questions to the patient, and prints how its states and replies compare with people's.
-
-    Raises:
-        PlayFailure: the endpoint answered no question.
-    """
+    """Puts the questions to the patient, and prints how its states and replies compare with people's."""
     labelled, run = read_labelled(cases), RunOptions(seed=seed, json=json, models=models, journal=journal)
     async with open_players(["rules"], CaseOptions(cases=str(cases), patient=patient), run) as opened:
         result = await hold(simulator_benchmark(labelled, seed=seed), {patient: opened.minds["rules"]}, run, "asking")

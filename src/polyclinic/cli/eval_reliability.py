@@ -33,12 +33,7 @@ async def reliability(
     ] = True,
     run: RunOptions = RUN,
 ) -> None:
-    """Holds the visits and the attack, and prints how patient and examiner did.
-
-    Raises:
-        UserError: an option, a file or a model cannot be used.
-        PlayFailure: more visits failed than may.
-    """
+    """Holds the visits and the attack, and prints how patient and examiner did."""
     doctors, judges = doctor or ["rules"], judge_of(judge)
     each_once("doctor", doctors)
     asked = cases_of(cases)[: cases.limit]

@@ -26,20 +26,12 @@ Summary = TypeVar("Summary")
 
 
 def cases_of(options: CaseOptions) -> list[Case]:
-    """Reads all cases of the file.
-
-    Raises:
-        BadInput: the file cannot be used.
-    """
+    """Reads all cases of the file."""
     return list(read_cases(shipped_path(options.cases), layout=options.layout))
 
 
 def judge_of(name: str | None) -> list[str]:
-    """Returns the models to open for a judge; none where there is none.
-
-    Raises:
-        UserError: it is no model.
-    """
+    """Returns the models to open for a judge, none where there is none; a UserError where it is no model."""
     if name is not None and model_of(name) is None:
         raise UserError(f"--judge {name!r} is no model; a judge is one, such as direct/NAME")
     return [] if name is None else [name]
@@ -47,12 +39,7 @@ def judge_of(name: str | None) -> list[str]:
 
 @contextmanager
 def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
-    """Makes the folder for the results, and says how to go on where the models have cost what they may.
-
-    Raises:
-        BadInput: the folder cannot be made.
-        BudgetSpent: so it is.
-    """
+    """Makes the folder for the results; where the models have cost what they may, says how `what` goes on."""
     if run.out is not None:
         make_folder(run.out)
     try:
@@ -72,30 +59,12 @@ async def open_players(
     judges: Sequence[str] = (),
     what: str = "evaluation",
 ) -> AsyncIterator[OpenMinds]:
-    """Opens who plays the visits, as long as they are needed.
-
-    Args:
-        doctors: the minds of all of them, by name.
-        options: who plays beside them.
-        run: how the models are asked.
-        director: who chairs where several doctors discuss.
-        judges: further models to open.
-        what: is not over where the models have cost what they may.
-
-    Raises:
-        UserError: a mind, a model or a file cannot be used.
-        BudgetSpent: the models have cost what they may; says how to go on.
-    """
+    """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`."""
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
+    known = read_knowledge()
     with within_budget(run, what):
         async with open_minds(
-            doctors,
-            cast,
-            run.models,
-            knowledge=read_knowledge(),
-            seed=run.seed,
-            journal=run.journal,
-            others=judges,
+            doctors, cast, run.models, knowledge=known, seed=run.seed, journal=run.journal, others=judges
         ) as opened:
             yield opened
 
@@ -112,13 +81,7 @@ async def hold(
 
 
 def finish(output: Output, run: RunOptions, ledger: Ledger, *, purposes: bool = True) -> None:
-    """Writes and prints what came of the evaluation, and what the models cost.
-
-    Args:
-        output: what came.
-        run: where it goes.
-        ledger: what the models cost.
-        purposes: the costs by role and purpose, else by role alone.
+    """Writes and prints what came of the evaluation, and what the models cost, by role and purpose or by role alone.
 
     Raises:
         PlayFailure: more visits failed than may.

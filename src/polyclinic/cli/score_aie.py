@@ -23,8 +23,7 @@ from polyclinic.terminal.screen import console, print_json
 
 async def aie(
     files: Annotated[
-        list[Path],
-        Parameter(help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file."),
+        list[Path], Parameter(help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file.")
     ],
     /,
     *,
@@ -37,11 +36,7 @@ async def aie(
     seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
-    """Scores the dialogues of each file, and compares the doctors.
-
-    Raises:
-        BadInput: a file cannot be read, or nothing in any of them can be scored.
-    """
+    """Scores the dialogues of each file, and compares the doctors."""
     metrics = choose_metrics(metric or ())
     known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
     summaries = {name: await _summary(path, known, metrics, seed) for name, path in _names(files).items()}

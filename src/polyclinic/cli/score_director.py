@@ -47,17 +47,12 @@ def director(
         Parameter(help="polyclinic: judgements of ours; ai-hospital: letters as published. Else the first line tells."),
     ] = None,
     protocol: Annotated[
-        Protocol,
-        Parameter(help="A missing grade counts nothing, and is counted; paper: it counts as 1, as published."),
+        Protocol, Parameter(help="A missing grade counts nothing, and is counted; paper: it counts as 1, as published.")
     ] = "readable",
     seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
-    """Scores the grades of one file, or of two and how far they agree.
-
-    Raises:
-        BadInput: a file cannot be used, or there are more than two.
-    """
+    """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
     judged = [_read(path, layout) for path in files]

@@ -56,11 +56,7 @@ def icd(
     seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
-    """Links the diagnoses of the reports to ICD-10, and scores them.
-
-    Raises:
-        UserError: the file or the table cannot be used.
-    """
+    """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
     reports = read_named_reports(file, layout=layout, split=split_plainly if plain else split_names)
     entries = _entries(reports, table)
@@ -107,12 +103,7 @@ def _document(
 
 
 def _show(
-    screen: Console,
-    file: Path,
-    reports: NamedReports,
-    entries: Sequence[IcdEntry],
-    summary: IcdSummary,
-    seconds: float,
+    screen: Console, file: Path, reports: NamedReports, entries: Sequence[IcdEntry], summary: IcdSummary, seconds: float
 ) -> None:
     shown = table_of(str(file), ("metric", "pooled ± se", "95 % interval", "mean of cases ± se", "n"))
     for label, name, case in _ROWS:

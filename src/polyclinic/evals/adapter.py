@@ -1,8 +1,5 @@
 """Inspect's dataset, solver, scorer and task, each made of the functions that a benchmark states once."""
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

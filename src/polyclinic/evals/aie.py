@@ -4,20 +4,17 @@ The evaluation is that of `polyclinic.benchmarks.aie.evaluation` (Liao et al., a
 one doctor an evaluation. All metrics are in percent, but turns and length.
 """
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from inspect_ai import Task, task
 from inspect_ai.scorer import Score, Scorer, scorer
 from inspect_ai.solver import Solver, solver
 
 from polyclinic.benchmarks.aie import evaluation
-from polyclinic.benchmarks.aie.evaluation import Encounter
 from polyclinic.benchmarks.aie.results import MCQE
 from polyclinic.evals.adapter import averaged, task_of
 from polyclinic.evals.case_files import cases_of, question_sample
@@ -41,25 +38,13 @@ def consultation(
     in_one_step: bool = False,
     seed: int = 0,
 ) -> Solver:
-    """Lets the model under test see the patient of each case and answer the case's question; see `visits.visiting`.
+    """Lets the model under test see the patient of each case and answer the case's question.
 
-    Args:
-        cases: the file that the samples are of.
-        layout: of the file.
-        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
-        patient_base_url: the address of the patient's model.
-        max_turns: the doctor's turns; the paper's by default.
-        in_one_step: the doctor reads the whole record, without a dialogue.
-        seed: of the patient's choices, and of options that are made.
-
-    Raises:
-        UserError: the file or the patient's mind cannot be used.
+    Arguments as `aie`; with `in_one_step` the doctor reads the whole record, without a dialogue.
     """
     return visiting(
         cases_of(cases, layout=layout, options=seed),
-        lambda case, minds, watch: evaluation.see_patient(
-            Encounter(case, in_one_step), minds, max_turns=max_turns, watch=watch
-        ),
+        partial(evaluation.see_patient, one_step=in_one_step, max_turns=max_turns),
         patient=patient,
         patient_base_url=patient_base_url,
         max_turns=max_turns,
@@ -73,15 +58,8 @@ def conversation(*, cases: str = "shipped", layout: str | None = None, seed: int
     """Scores how the doctor led its visit: `metrics.conversation.METRICS`.
 
     A doctor whose answer cannot be used has a wrong diagnosis. A visit that failed otherwise, or that a limit ended,
-    has no score: it is outside every mean and counted as unscored. So is a metric that cannot be computed.
-
-    Args:
-        cases: the file that the samples are of; COVERAGE and INQUIRY_LOGIC need all that is known of a patient.
-        layout: of the file.
-        seed: as the solver's.
-
-    Raises:
-        UserError: the file cannot be used, or what cuts its language into words is not installed.
+    has no score: it is outside every mean and counted as unscored. So is a metric that cannot be computed. Arguments
+    as `aie`.
     """
     known = cases_of(cases, layout=layout, options=seed)
     for language in {case.presentation.language for case in known.values()}:

@@ -6,9 +6,6 @@ Accuracy is over all questions that the endpoint answered: an answer that cannot
 that got no answer is an error of the sample, outside every mean. See `polyclinic.benchmarks.exams.evaluation`.
 """
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 import math

@@ -5,9 +5,6 @@
 Each method has the name and the settings that it has on the command line; see `polyclinic.methods.table`.
 """
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,14 +5,12 @@
 The evaluation is that of `polyclinic.benchmarks.mvme.evaluation` (ai-hospital §3), one intern an evaluation.
 """
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -60,28 +58,12 @@ def intern(
     missing: Missing = "not recorded",
     seed: int = 0,
 ) -> Solver:
-    """Lets the model under test see the patient of each case and hand in a report; see `visits.visiting`.
-
-    Args:
-        cases: the file that the samples are of.
-        layout: of the file.
-        one_step: the intern reads the whole record, without a dialogue.
-        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
-        patient_base_url: the address of the patient's model.
-        max_turns: the intern's turns.
-        missing: what the examiner says of what is not recorded; the paper says `normal`.
-        seed: of the patient's choices.
-
-    Raises:
-        UserError: the file, the patient's mind or an option cannot be used.
-    """
+    """Lets the model under test see the patient of each case and hand in a report. Arguments as `mvme`."""
     if missing not in get_args(Missing):
         raise UserError(f"missing={missing}; allowed: {', '.join(get_args(Missing))}")
     return visiting(
         cases_of(cases, layout=layout),
-        lambda case, minds, watch: see(
-            case, minds, max_turns=max_turns, in_one_step=one_step, missing=missing, watch=watch
-        ),
+        partial(see, max_turns=max_turns, in_one_step=one_step, missing=missing),
         patient=patient,
         patient_base_url=patient_base_url,
         max_turns=max_turns,
@@ -131,18 +113,8 @@ def director(
 
     An intern whose answer cannot be used has handed in no report: 1 in every aspect, no code right. An aspect without a
     grade is outside the mean of that aspect, and a visit that failed otherwise outside all. A judge whose endpoint
-    gives no answer is an error of the sample.
-
-    Args:
-        cases: the file that the samples are of.
-        layout: of the file.
-        one_step: the intern read the whole record; symptoms and examinations are not graded, and nothing is counted.
-        judge: `rules`; `grader`, the model in that role; or a model of Inspect's, which then has that role.
-        judge_base_url: the address of the judge's model.
-        table: of ICD-10 for Chinese cases; without it they have no codes.
-
-    Raises:
-        UserError: the file, the table or the judge cannot be used, or a part is not installed.
+    gives no answer is an error of the sample. In one step symptoms and examinations are not graded, and nothing is
+    counted. Arguments as `mvme`.
     """
     known, knowledge = cases_of(cases, layout=layout), read_knowledge()
     languages = {case.presentation.language for case in known.values()}
@@ -189,9 +161,8 @@ def _grader(judge: str, base_url: str | None, knowledge: Knowledge) -> _Grader:
 
 def _values(case: Case, visit: Visit, judgement: Judgement, linkers: Mapping[Language, Linker]) -> dict[str, float]:
     """Returns the metrics of one visit; nan where there is none, so that every visit has the same."""
-    values = {
-        aspect.upper(): _number(judgement.grades.get(aspect)) for aspect in aspects_of(one_step=judgement.one_step)
-    }
+    aspects = aspects_of(one_step=judgement.one_step)
+    values = {aspect.upper(): _number(judgement.grades.get(aspect)) for aspect in aspects}
     if linkers:
         linked = linked_by(linkers, [(case, visit)]).get(case.presentation.language)
         values |= {f"ICD_{name.upper()}": _number(linked.per_case[name].mean if linked else None) for name in _ICD}
@@ -230,14 +201,14 @@ def mvme(
     Args:
         cases: a case file in any layout; `shipped` and `shipped-zh` come with the package.
         layout: of the file; by default its first record tells.
-        one_step: the intern reads the whole record: the paper's upper bound.
-        judge: as in `director`.
-        judge_base_url: as in `director`.
-        patient: as in `intern`.
-        patient_base_url: as in `intern`.
-        table: as in `director`.
-        max_turns: as in `intern`.
-        missing: as in `intern`.
+        one_step: the intern reads the whole record, without a dialogue: the paper's upper bound.
+        judge: `rules`; `grader`, the model in that role; or a model of Inspect's, which then has that role.
+        judge_base_url: the address of the judge's model.
+        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
+        patient_base_url: the address of the patient's model.
+        table: of ICD-10 for Chinese cases; without it they have no codes.
+        max_turns: the intern's turns.
+        missing: what the examiner says of what is not recorded; the paper says `normal`.
         seed: of the patient's choices.
 
     Raises:

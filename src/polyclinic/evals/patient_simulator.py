@@ -3,9 +3,6 @@
 The same as `polyclinic eval patient-simulator --patient saps:MODEL` (Liao et al., arXiv:2403.08495, §3.1, §4.4.1).
 """
 
-# Inspect is an extra: without it, its classes and decorators are Any to the type checker.
-# mypy: allow-subclassing-any, allow-untyped-decorators
-
 from __future__ import annotations
 
 import math
@@ -22,6 +19,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 from polyclinic.benchmarks.patient_simulator.evaluation import (
     LabelledCase,
     LabelledReply,
+    beside_labels,
     put_questions,
     read_labelled,
     replies,
@@ -72,7 +70,7 @@ def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
         return Minds(patient=name, knowledge=knowledge, seed=seed, models={tested.name: tested})
 
     async def play(asked: LabelledCase, minds: Minds, state: TaskState) -> Told:
-        (row,) = await put_questions(asked, minds)
+        (row,) = beside_labels(asked, await put_questions(asked, minds))
         if row.failed:
             return Told("", f"the patient: {row.error}")
         told = f"[{row.state}] {row.reply}" if row.state is not None else f"The patient failed: {row.error}"

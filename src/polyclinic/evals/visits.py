@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 from inspect_ai.model import (
@@ -38,8 +38,13 @@ TRACE = "trace"
 
 _ROLE = "patient"
 
-SeePatient = Callable[[Case, Minds, Callable[[Event], None]], Awaitable[Visit]]
-"""Lets a doctor see the patient of a case; calls the function with each event as it happens."""
+
+class SeePatient(Protocol):
+    """Lets a doctor see the patient of a case; calls `watch` with each event as it happens."""
+
+    def __call__(self, case: Case, minds: Minds, /, *, watch: Callable[[Event], None]) -> Awaitable[Visit]:
+        """Returns the visit."""
+        ...
 
 
 class _Players(NamedTuple):
@@ -107,7 +112,7 @@ def visiting(
 
         try:
             async with who.patient or nullcontext():
-                visit = await see(case, who.minds, watch)
+                visit = await see(case, who.minds, watch=watch)
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
         failure = visit.trace.last(Failed)

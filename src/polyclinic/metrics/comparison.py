@@ -36,7 +36,7 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list
     found = []
     for first, second in combinations(summaries, 2):
         for metric in summaries[first].metrics:
-            one, other = _by_case(summaries[first], metric), _by_case(summaries[second], metric)
+            one, other = by_case(summaries[first], metric), by_case(summaries[second], metric)
             shared = [id for id in one if id in other]
             if shared:
                 difference = _difference([one[id] for id in shared], [other[id] for id in shared], metric, seed)
@@ -45,7 +45,8 @@ def compare(summaries: dict[str, ConversationSummary], *, seed: int = 0) -> list
     return [msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
 
 
-def _by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:
+def by_case(summary: ConversationSummary, metric: str) -> dict[str | int, float]:
+    """Returns a metric by case, the mean where there are several visits to one."""
     values: dict[str | int, list[float]] = {}
     for score in summary.scores:
         if metric in score.values:

@@ -10,7 +10,7 @@ one group, or one of each. MCQE has no value of a case in an evaluation, and is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -18,10 +18,11 @@ import msgspec
 from polyclinic.benchmarks.aie.results import MCQE, DoctorResult
 from polyclinic.errors import BadInput
 from polyclinic.judges.pair_judgements import CRITERIA, Judgements
+from polyclinic.metrics.comparison import by_case
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.statistics.correlation import spearman
 
-JUDGED = frozenset(f"{view}.{criterion}" for view, criteria in CRITERIA.items() for criterion in criteria)
+JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
 
 FEWEST = 4
@@ -82,21 +83,26 @@ def correlate(
     if missing:
         raise BadInput(f"no group is given for: {', '.join(missing)}")
     pairs = list(combinations(names, 2))
-    compared = _compared(doctors, judgements)
     among: dict[str, list[tuple[str, str]]] = {}
     if groups is not None:
         order = list(dict.fromkeys(groups[name] for name in names))
         for a, b in pairs:
             both = sorted({groups[a], groups[b]}, key=order.index)
             among.setdefault(" - ".join(both), []).append((a, b))
-    across = _across(doctors, judgements)
+    across, differences = _across(doctors, judgements), _differences(doctors, judgements)
     indicators = [name for name in across if name != MCQE]
+
+    def over(what: str, some: Sequence[tuple[str, str]]) -> Matrix:
+        rows = [values for (a, b, _), values in differences.items() if (a, b) in some]
+        forth = {name: [values.get(name) for values in rows] for name in indicators}
+        # Each pair in both directions.
+        both = {name: [*column, *(None if x is None else -x for x in column)] for name, column in forth.items()}
+        return _matrix(what, both, each=2)
+
     return Correlations(
-        doctors=_table("doctors", across),
-        pairs=_over_pairs("pairs of doctors on a case", compared, pairs, indicators),
-        groups={
-            name: _over_pairs(f"{name}: pairs on a case", compared, some, indicators) for name, some in among.items()
-        },
+        doctors=_matrix("doctors", across),
+        pairs=over("pairs of doctors on a case", pairs),
+        groups={name: over(f"{name}: pairs on a case", some) for name, some in among.items()},
     )
 
 
@@ -104,66 +110,40 @@ def _across(doctors: Sequence[DoctorResult], judgements: Judgements | None) -> d
     metrics = doctors[0].summary.metrics if doctors else METRICS
     columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
     columns[MCQE] = [one.mcqe.mean for one in doctors]
-    if judgements is not None:
-        for view, judged in judgements.views.items():
-            for criterion, result in judged.items():
-                rates = [result.win_rates.get(one.name) for one in doctors]
-                columns[f"{view}.{criterion}"] = [rate.percent if rate is not None else None for rate in rates]
+    for indicator, (view, criterion) in JUDGED.items():
+        if judgements is not None:
+            rates = judgements.views[view][criterion].win_rates
+            columns[indicator] = [rates[one.name].percent if one.name in rates else None for one in doctors]
     return columns
 
 
-Differences = dict[tuple[str, str, str], dict[str, float]]
-"""By two doctors and a case: how much the one is above the other, by indicator."""
-
-
-def _compared(doctors: Sequence[DoctorResult], judgements: Judgements | None) -> Differences:
-    by_case = {one.name: _by_case(one) for one in doctors}
-    compared = {
-        (a, b, case): {
-            name: value - by_case[b][case][name] for name, value in values.items() if name in by_case[b][case]
-        }
-        for a, b in combinations(by_case, 2)
-        for case, values in by_case[a].items()
-        if case in by_case[b]
-    }
-    if judgements is None:
-        return compared
+def _differences(
+    doctors: Sequence[DoctorResult], judgements: Judgements | None
+) -> dict[tuple[str, str, str], dict[str, float]]:
+    """Returns by two doctors and a case how much the one is above the other, by indicator."""
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for first, second in combinations(doctors, 2):
+        for metric in first.summary.metrics:
+            ours, theirs = by_case(first.summary, metric), by_case(second.summary, metric)
+            for case in ours:
+                if case in theirs:
+                    key = (first.name, second.name, str(case))
+                    found.setdefault(key, {})[metric] = ours[case] - theirs[case]
     place = {one.name: number for number, one in enumerate(doctors)}
-    for view, criteria in CRITERIA.items():
-        for criterion in criteria:
-            verdicts: dict[tuple[str, str, str], list[float]] = {}
-            for one in judgements.comparisons(view, criterion):
-                if one.first in place and one.second in place:
-                    a, b = sorted((one.first, one.second), key=place.__getitem__)
-                    won = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
-                    verdicts.setdefault((a, b, one.case), []).append(won)
-            for key, several in verdicts.items():
-                compared.setdefault(key, {})[f"{view}.{criterion}"] = sum(several) / len(several)
-    return compared
+    won: dict[tuple[tuple[str, str, str], str], list[float]] = {}
+    for indicator, (view, criterion) in JUDGED.items():
+        for one in () if judgements is None else judgements.comparisons(view, criterion):
+            if one.first in place and one.second in place:
+                a, b = sorted((one.first, one.second), key=place.__getitem__)
+                value = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
+                won.setdefault(((a, b, one.case), indicator), []).append(value)
+    for (key, indicator), several in won.items():
+        found.setdefault(key, {})[indicator] = sum(several) / len(several)
+    return found
 
 
-def _by_case(doctor: DoctorResult) -> dict[str, dict[str, float]]:
-    """Returns a doctor's metrics by case, the mean where there are several visits to one."""
-    values: dict[str, dict[str, list[float]]] = {}
-    for one in doctor.summary.scores:
-        for metric in doctor.summary.metrics:
-            if metric in one.values:
-                values.setdefault(str(one.id), {}).setdefault(metric, []).append(one.values[metric])
-    return {case: {name: sum(x) / len(x) for name, x in of_case.items()} for case, of_case in values.items()}
-
-
-def _over_pairs(over: str, compared: Differences, pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Matrix:
-    wanted = set(pairs)
-    rows = [values for (a, b, _), values in compared.items() if (a, b) in wanted]
-    columns: dict[str, Column] = {}
-    for name in names:
-        forth = [values.get(name) for values in rows]
-        columns[name] = [*forth, *(None if value is None else -value for value in forth)]
-    return _table(over, columns, each=2)
-
-
-def _table(over: str, columns: dict[str, Column], *, each: int = 1) -> Matrix:
-    """Makes a table; every thing stands `each` times in the columns."""
+def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matrix:
+    """Correlates columns in which every thing stands `each` times."""
     names, rows = tuple(columns), list(columns.values())
     n = [[sum(x is not None and y is not None for x, y in zip(a, b, strict=True)) // each for b in rows] for a in rows]
     matrix = tuple(
@@ -175,20 +155,16 @@ def _table(over: str, columns: dict[str, Column], *, each: int = 1) -> Matrix:
     for i, name in enumerate(names):
         theirs = [value for j in judges if j != i and (value := matrix[i][j]) is not None]
         with_judge[name] = sum(theirs) / len(theirs) if theirs else None
+    cells = [(matrix[i][j], n[i][j]) for i in range(len(names)) for j in range(i)]
+    few = sum(count < FEWEST for _, count in cells)
+    flat = sum(value is None and count >= FEWEST for value, count in cells)
+    notes = [f"{few} of {len(cells)} coefficients are left out: fewer than {FEWEST} {over}"] if few else []
+    notes += [f"{flat} of {len(cells)} do not exist: an indicator does not vary"] if flat else []
     return Matrix(
         over=over,
         indicators=names,
         matrix=matrix,
         n=tuple(map(tuple, n)),
         with_judge=with_judge,
-        note=_note(over, names, lambda i, j: (matrix[i][j], n[i][j])),
+        note="; ".join(notes),
     )
-
-
-def _note(over: str, names: Sequence[str], cell: Callable[[int, int], tuple[float | None, int]]) -> str:
-    cells = [cell(i, j) for i in range(len(names)) for j in range(i)]
-    few = sum(n < FEWEST for _, n in cells)
-    flat = sum(value is None and n >= FEWEST for value, n in cells)
-    notes = [f"{few} of {len(cells)} coefficients are left out: fewer than {FEWEST} {over}"] if few else []
-    notes += [f"{flat} of {len(cells)} do not exist: an indicator does not vary"] if flat else []
-    return "; ".join(notes)

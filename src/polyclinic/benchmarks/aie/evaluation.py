@@ -37,7 +37,7 @@ TURNS = {"zh": 10, "en": 15}
 """The doctor's turns, as in the paper: HospitalCases are Chinese, MedicalExam is English."""
 
 
-class Encounter(NamedTuple):
+class AskedCase(NamedTuple):
     """A case with a question: the patient is questioned, or the whole record is read in one step."""
 
     case: Case
@@ -60,7 +60,7 @@ class AieResult(msgspec.Struct, frozen=True, kw_only=True):
     correlations: Correlations | None = None
 
 
-Plays = Mapping[str, Sequence[Play[Encounter, Minds, Visit, Score | LeftOut]]]
+Plays = Mapping[str, Sequence[Play[AskedCase, Minds, Visit, Score | LeftOut]]]
 
 
 def aie(
@@ -71,7 +71,7 @@ def aie(
     judge: Model | None = None,
     groups: Mapping[str, str] | None = None,
     seed: int = 0,
-) -> Benchmark[Encounter, Minds, Visit, Score | LeftOut, AieResult]:
+) -> Benchmark[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
     """Returns the evaluation; its players are the minds of each doctor.
 
     Args:
@@ -89,12 +89,12 @@ def aie(
     if without:
         raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
 
-    async def play(encounter: Encounter, minds: Minds) -> Visit:
-        return await see_patient(encounter, minds, max_turns=max_turns)
+    async def play(asked: AskedCase, minds: Minds) -> Visit:
+        return await see_patient(asked.case, minds, one_step=asked.one_step, max_turns=max_turns)
 
-    async def score(encounter: Encounter, minds: Minds, visit: Visit) -> Score | LeftOut:
+    async def score(asked: AskedCase, minds: Minds, visit: Visit) -> Score | LeftOut:
         del minds
-        return score_choice(visit) if encounter.one_step else await score_dialogue(encounter.case, visit, metrics)
+        return score_choice(visit) if asked.one_step else await score_dialogue(asked.case, visit, metrics)
 
     async def summarise(plays: Plays) -> AieResult:
         doctors = tuple(
@@ -110,22 +110,27 @@ def aie(
             correlations=correlate(doctors, judgements, groups=groups) if len(doctors) > 1 else None,
         )
 
-    encounters = [Encounter(case, one_step) for one_step in (False, True) for case in cases]
-    return Benchmark(items=encounters, play=play, score=score, summarise=summarise)
+    asked = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
+    return Benchmark(items=asked, play=play, score=score, summarise=summarise)
 
 
 async def see_patient(
-    encounter: Encounter, minds: Minds, *, max_turns: int | None = None, watch: Callable[[Event], None] | None = None
+    case: Case,
+    minds: Minds,
+    *,
+    one_step: bool = False,
+    max_turns: int | None = None,
+    watch: Callable[[Event], None] | None = None,
 ) -> Visit:
-    """Lets a doctor see the patient of a case, or read its record, and then puts the case's question.
+    """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question.
 
     Args:
-        encounter: which case, and how.
+        case: with a question.
         minds: who plays.
+        one_step: the doctor reads the record.
         max_turns: the doctor's turns; the paper's by default.
         watch: called with each event as it happens.
     """
-    case, one_step = encounter
     turns = TURNS[case.presentation.language] if max_turns is None else max_turns
     return await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True, watch=watch)
 

@@ -190,19 +190,12 @@ def _misses(name: str, plays: Sequence[MvmePlay]) -> list[Missed]:
 def _compared(entrants: Sequence[EntrantResult], seed: int) -> tuple[Versus, ...]:
     found = []
     for first, second in combinations(entrants, 2):
-        theirs = {judgement.case: judgement for judgement in second.judgements}
+        theirs = {judgement.case: judgement.grades for judgement in second.judgements}
         for aspect in Aspect:
-            both = [
-                (float(a), float(b))
-                for ours in first.judgements
-                if (a := ours.grades.get(aspect)) is not None
-                and ours.case in theirs
-                and (b := theirs[ours.case].grades.get(aspect)) is not None
-            ]
+            graded = [(one.grades.get(aspect), theirs.get(one.case, {}).get(aspect)) for one in first.judgements]
+            both = [(float(a), float(b)) for a, b in graded if a is not None and b is not None]
             if both:
                 difference = paired_difference([a for a, _ in both], [b for _, b in both], seed=seed)
                 found.append(Versus(first=first.name, second=second.name, aspect=aspect, difference=difference))
-    corrected = iter(holm([one.difference.p for one in found if one.difference.p is not None]))
-    return tuple(
-        one if one.difference.p is None else msgspec.structs.replace(one, p_holm=next(corrected)) for one in found
-    )
+    corrected = holm([one.difference.p for one in found])
+    return tuple(msgspec.structs.replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))

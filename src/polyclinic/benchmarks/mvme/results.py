@@ -12,7 +12,6 @@ import msgspec
 from polyclinic.benchmarks.benchmark import Play
 from polyclinic.benchmarks.mvme.rounds import Rounds, rounds_of
 from polyclinic.cases.case import Case
-from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.judges.failure_reasons import Reasons
 from polyclinic.language.language import Language
@@ -184,17 +183,17 @@ def linked_by(
     found: dict[Language, IcdSummary] = {}
     for language, linker in linkers.items():
         pairs = [
-            NamedPair(id=case.id, given=_diagnoses(visit.report), reference=case.truth.diagnoses)
+            NamedPair(
+                id=case.id,
+                given=() if visit.report is None else visit.report.diagnoses,
+                reference=case.truth.diagnoses,
+            )
             for case, visit in visits
             if case.presentation.language == language
         ]
         if pairs:
             found[language] = score_names(pairs, linker, seed=seed)
     return found
-
-
-def _diagnoses(report: Report | None) -> tuple[Diagnosis, ...]:
-    return report.diagnoses if report is not None else ()
 
 
 def answers_in(visit: Visit) -> int:

@@ -138,9 +138,15 @@ class SimulatorResult(msgspec.Struct, frozen=True, kw_only=True):
     recorded: PatientSummary
 
 
+Reply = PatientTurn | PlayFailure
+"""What a patient made of a question: a turn, or why there is none."""
+
+SimulatorPlay = Play[LabelledCase, Minds, list[Reply], list[LabelledReply]]
+
+
 def patient_simulator(
     cases: Sequence[LabelledCase], *, seed: int = 0
-) -> Benchmark[LabelledCase, Minds, list[LabelledReply], None, SimulatorResult]:
+) -> Benchmark[LabelledCase, Minds, list[Reply], list[LabelledReply], SimulatorResult]:
     """Returns the evaluation of one patient, whose minds are its player.
 
     Args:
@@ -148,13 +154,12 @@ def patient_simulator(
         seed: of the bootstrap.
     """
 
-    async def score(case: LabelledCase, minds: Minds, rows: list[LabelledReply]) -> None:
-        """Nothing for itself: what is measured is a reply beside its label, and both stand in the row."""
+    async def score(case: LabelledCase, minds: Minds, came: list[Reply]) -> list[LabelledReply]:
+        del minds
+        return beside_labels(case, came)
 
-    async def summarise(
-        plays: Mapping[str, Sequence[Play[LabelledCase, Minds, list[LabelledReply], None]]],
-    ) -> SimulatorResult:
-        rows = tuple(row for theirs in plays.values() for play in theirs for row in play.played)
+    async def summarise(plays: Mapping[str, Sequence[SimulatorPlay]]) -> SimulatorResult:
+        rows = tuple(row for theirs in plays.values() for play in theirs for row in play.scored)
         by_people = [
             msgspec.structs.replace(row, reply=row.question.replied, state=row.question.state)
             for row in rows
@@ -173,54 +178,46 @@ def patient_simulator(
 
 
 async def simulate(cases: Iterable[LabelledCase], minds: Minds) -> list[LabelledReply]:
-    """Puts every question of all cases to its patient; see `put_questions`."""
-    by_case = await asyncio.gather(*(put_questions(case, minds) for case in cases))
-    return [row for rows in by_case for row in rows]
+    """Puts every question of all cases to its patient; a failure is in its row and is not raised."""
+    cases = list(cases)
+    came = await asyncio.gather(*(put_questions(case, minds) for case in cases))
+    return [row for case, theirs in zip(cases, came, strict=True) for row in beside_labels(case, theirs)]
 
 
-async def put_questions(case: LabelledCase, minds: Minds) -> list[LabelledReply]:
-    """Puts every question of a case to the patient that it is meant for, all at once.
-
-    Args:
-        case: from `read_labelled`.
-        minds: the patient is taken from them; a model's own limit says how many questions run at a time.
-
-    Returns:
-        A row a question, in the order of the set. A failure is in its row and is not raised.
-    """
+async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
+    """Puts the questions of a case to the patient that they are meant for, all at once; a failure is not raised."""
 
     def patient(part: str) -> Patient:
         return Patient(minds.patient(f"{case.id}/{part}"), case.record, setting="online")
 
-    def row(question: LabelledQuestion, came: PatientTurn | PlayFailure) -> LabelledReply:
-        language, information = case.record.presentation.language, case.record.history.present
-        row = LabelledReply(case=case.id, question=question, language=language, information=information)
-        if isinstance(came, PatientTurn):
-            return msgspec.structs.replace(row, state=came.state, reply=came.say)
-        return msgspec.structs.replace(row, error=type(came).__name__, failed=isinstance(came, EndpointError))
-
-    async def ask(question: LabelledQuestion) -> LabelledReply:
+    async def ask(question: LabelledQuestion) -> Reply:
         asked = patient(f"{question.turn}/{question.key}")
-        for event in _dialogue(opening, question):
-            asked.observe(event)
+        asked.observe(Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state))
+        asked.observe(Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text))
         try:
-            reply = await asked.act(REPLY)
+            return await asked.act(REPLY)
         except PlayFailure as failure:
-            return row(question, failure)
-        return row(question, reply)
+            return failure
 
     try:
         opening = await patient("opening").act(OPEN)
     except PlayFailure as failure:
-        return [row(question, failure) for question in case.questions]
+        return [failure for _ in case.questions]
     return await asyncio.gather(*map(ask, case.questions))
 
 
-def _dialogue(opening: PatientTurn, question: LabelledQuestion) -> tuple[Said, Said]:
-    return (
-        Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state),
-        Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text),
-    )
+def beside_labels(case: LabelledCase, came: Sequence[Reply]) -> list[LabelledReply]:
+    """Returns what came of the questions of a case, each beside its labels."""
+    rows = []
+    for question, one in zip(case.questions, came, strict=True):
+        language, information = case.record.presentation.language, case.record.history.present
+        row = LabelledReply(case=case.id, question=question, language=language, information=information)
+        if isinstance(one, PatientTurn):
+            rows.append(msgspec.structs.replace(row, state=one.state, reply=one.say))
+        else:
+            failed = isinstance(one, EndpointError)
+            rows.append(msgspec.structs.replace(row, error=type(one).__name__, failed=failed))
+    return rows
 
 
 def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> StateAgreement:

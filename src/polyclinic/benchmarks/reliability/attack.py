@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,23 +32,11 @@ REQUESTS = Path(__file__).with_suffix(".yaml")
 
 WORST = "worst case"
 
+_EXAMPLES = 5
 _EVERYTHING = (
-    *(
-        "all",
-        "*",
-        ".*",
-        "%",
-        "everything",
-        "all results",
-        "results",
-        "findings",
-        "examinations",
-        "tests",
-        "any",
-        "none",
-    ),
-    *("laboratory", "imaging", "全部", "所有", "一切", "所有结果", "结果", "检查", "化验", "影像", "任何", ""),
-)
+    "all|*|.*|%|everything|all results|results|findings|examinations|tests|any|none|laboratory|imaging|"
+    "全部|所有|一切|所有结果|结果|检查|化验|影像|任何|"
+).split("|")
 _PARTS = re.compile(r"[,;.:，。；：、\n]")
 
 
@@ -80,15 +69,12 @@ class WorstReader:
         findings: those of the record that it attacks.
     """
 
+    name = WORST
+
     def __init__(self, findings: Sequence[Finding]) -> None:
         names = [name for finding in findings for name in (finding.examination, finding.item, finding.value_text)]
         codes = [finding.code.code for finding in findings if finding.code is not None]
         self._names = tuple(dict.fromkeys([*_EVERYTHING, *names, *codes]))
-
-    @property
-    def name(self) -> str:
-        """How it is called in results."""
-        return WORST
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
         """Returns every name there is, and every word of the request."""
@@ -98,16 +84,12 @@ class WorstReader:
         return Request(tuple(dict.fromkeys([request, *_PARTS.split(request), *words, *self._names])))
 
 
-class _Reading:
+class _ReadOnce:
     """Asks a mind once, and then keeps to what it answered: what is read depends on the request alone."""
 
     def __init__(self, mind: Mind[Examiner]) -> None:
-        self._mind = mind
+        self._mind, self.name = mind, mind.name
         self.kept: object = None
-
-    @property
-    def name(self) -> str:
-        return self._mind.name
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
         if self.kept is None:
@@ -141,54 +123,55 @@ async def attack(
         BudgetSpent: the run has cost what it may cost.
     """
     results = []
-    tried = None if reader is None else _Reading(reader)
+    tried = None if reader is None else _ReadOnce(reader)
     for name in ("rules", WORST, *([] if tried is None else [tried.name])):
         examiners = [Examiner(_mind(name, case, tried), case.record, names) for case in cases]
         for language, by_kind in read_requests().items():
-            came = _Count()
+            brought = []
             for text in (text for texts in by_kind.values() for text in texts):
                 if tried is not None:
                     tried.kept = None
-                await came.put(text, examiners)
+                brought.append(await _put(text, examiners))
                 advance()
-            results.append(
-                Attacked(
-                    reader=name,
-                    language=language,
-                    requests=came.requests,
-                    disclosed=came.disclosed,
-                    unread=came.unread,
-                    dropped=came.dropped,
-                    examples=tuple(came.examples[:5]),
-                )
+            read = [one for one in brought if not one.error]
+            examples = [(one.request, one.finding.text()) for one in read if one.finding is not None]
+            attacked = Attacked(
+                reader=name,
+                language=language,
+                requests=len(read),
+                disclosed=len(examples),
+                unread=dict(Counter(one.error for one in brought if one.error)),
+                dropped=sum(one.dropped for one in brought),
+                examples=tuple(examples[:_EXAMPLES]),
             )
+            results.append(attacked)
     return tuple(results)
 
 
-class _Count:
-    def __init__(self) -> None:
-        self.requests = self.disclosed = self.dropped = 0
-        self.unread: dict[str, int] = {}
-        self.examples: list[tuple[str, str]] = []
+class _Brought(NamedTuple):
+    """What a request brought: a finding, names that nobody asked for, or no usable answer by an error's name."""
 
-    async def put(self, text: str, examiners: Sequence[Examiner]) -> None:
-        brought: list[Finding] = []
-        for examiner in examiners:
-            examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=text))
-            before = len(examiner.unasked)
-            try:
-                brought += (await examiner.act(EXAMINE)).findings[:1]
-            except PlayFailure as failure:
-                error = type(failure).__name__
-                self.unread[error] = self.unread.get(error, 0) + 1
-                return
-            self.dropped += len(examiner.unasked) - before
-        self.requests += 1
-        self.disclosed += bool(brought)
-        self.examples += [(text, finding.text()) for finding in brought[:1]]
+    request: str
+    finding: Finding | None = None
+    dropped: int = 0
+    error: str = ""
 
 
-def _mind(name: str, case: Case, tried: _Reading | None) -> Mind[Examiner]:
+async def _put(text: str, examiners: Sequence[Examiner]) -> _Brought:
+    finding, dropped = None, 0
+    for examiner in examiners:
+        examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=text))
+        before = len(examiner.unasked)
+        try:
+            findings = (await examiner.act(EXAMINE)).findings
+        except PlayFailure as failure:
+            return _Brought(text, dropped=dropped, error=type(failure).__name__)
+        finding = finding or next(iter(findings), None)
+        dropped += len(examiner.unasked) - before
+    return _Brought(text, finding, dropped)
+
+
+def _mind(name: str, case: Case, tried: _ReadOnce | None) -> Mind[Examiner]:
     if name == WORST:
         return WorstReader(case.record.findings)
     return RulesExaminer() if tried is None or name != tried.name else tried
