@@ -6,7 +6,7 @@ that the same seed gives the same trace, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -267,7 +267,7 @@ E = TypeVar("E", bound=Event)
 _encoder = msgspec.json.Encoder()
 
 
-class Trace(Tabular):
+class Trace(Tabular, list[Event]):
     """The events of one visit, or of one discussion, in order.
 
     `trace.lines()` and `Trace.read(path)` are the way out and the way back in.
@@ -278,13 +278,13 @@ class Trace(Tabular):
     """
 
     def __init__(self, events: Iterable[Event] = (), *, watch: Callable[[Event], None] | None = None) -> None:
-        self._events: list[Event] = list(events)
+        super().__init__(events)
         self._watch = watch
 
     @property
     def next(self) -> int:
         """The number of the next event."""
-        return len(self._events)
+        return len(self)
 
     def add(self, event: E) -> E:
         """Keeps the next event, and returns it.
@@ -294,24 +294,10 @@ class Trace(Tabular):
         """
         if event.seq != self.next:
             raise ValueError(f"event {event.seq} where event {self.next} was due")
-        self._events.append(event)
+        self.append(event)
         if self._watch is not None:
             self._watch(event)
         return event
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self._events)
-
-    def __len__(self) -> int:
-        return len(self._events)
-
-    def __getitem__(self, index: int) -> Event:
-        return self._events[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Trace) and self._events == other._events
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         ended = self.last(Ended)
@@ -323,11 +309,11 @@ class Trace(Tabular):
 
     def last(self, kind: type[E]) -> E | None:
         """Returns the last event of a kind, or None."""
-        return next((e for e in reversed(self._events) if isinstance(e, kind)), None)
+        return next((e for e in reversed(self) if isinstance(e, kind)), None)
 
     def lines(self) -> str:
         """Returns the trace as JSON lines."""
-        return "".join(_encoder.encode(e).decode() + "\n" for e in self._events)
+        return "".join(_encoder.encode(e).decode() + "\n" for e in self)
 
     def write(self, path: str | Path) -> None:
         """Writes the trace as JSON lines, whole or not at all.
@@ -358,5 +344,5 @@ class Trace(Tabular):
             if event.seq != len(traces[-1]):
                 problem = f"event {event.seq} where event {len(traces[-1])} was due; a line is missing or moved"
                 raise BadInput(problem, path=path, line=number)
-            traces[-1]._events.append(event)
+            traces[-1].append(event)
         return traces
