@@ -7,8 +7,10 @@ themselves on standard output.
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from polyclinic.errors import ScriptError
@@ -16,23 +18,9 @@ from polyclinic.language.language import Language
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
+from polyclinic.yaml_files import read_yaml
 
 _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
-
-_SAYS: dict[Language, dict[str, str]] = {
-    "en": {
-        "comes": "Somebody comes to you: {who}",
-        "ask": "Department and urgency (e emergency, u urgent, r routine), such as 1 r: ",
-        "wrong": "That is no answer: a number from 1 to {n} and one of e, u, r.",
-        "reason": "as a person judged it",
-    },
-    "zh": {
-        "comes": "有人来就诊：{who}",
-        "ask": "科室和紧急程度（e 危重，u 紧急，r 普通），例如 1 r：",
-        "wrong": "无法识别：请输入1到{n}的数字，以及e、u、r之一。",
-        "reason": "由人判断",
-    },
-}
 
 
 class HumanNurse:
@@ -65,7 +53,7 @@ class HumanNurse:
             return await self._triage(list(ask.among), role)
 
     async def _triage(self, departments: list[str], role: Nurse) -> Triage:
-        say = _SAYS[role.presentation.language]
+        say = _says()[role.presentation.language]
         names = [f"{number} {role.departments.get(id, id)}" for number, id in enumerate(departments, start=1)]
         self._show("\n" + say["comes"].format(who=describe(role.presentation)) + "\n" + "  ".join(names) + "\n")
         while True:
@@ -86,27 +74,32 @@ def _show(text: str) -> None:
     sys.stderr.flush()
 
 
+@functools.cache
+def _says() -> dict[Language, dict[str, str]]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])
+
+
 class _Terminal:
     """Standard input, read without holding up what else goes on."""
 
     def __init__(self) -> None:
         self._reader: asyncio.StreamReader | None = None
-        self._is_file = False
+        self._is_open = False
 
     async def read(self) -> str:
         """Returns the next line; "" at the end."""
-        if self._reader is None and not self._is_file:
-            await self._open()
+        if not self._is_open:
+            self._reader, self._is_open = await _pipe(), True
         if self._reader is None:
             return sys.stdin.readline()
         return (await self._reader.readline()).decode(errors="replace")
 
-    async def _open(self) -> None:
-        reader = asyncio.StreamReader()
-        try:
-            await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        except ValueError:
-            # A file answers at once; only pipes and terminals can be waited for.
-            self._is_file = True
-        else:
-            self._reader = reader
+
+async def _pipe() -> asyncio.StreamReader | None:
+    """Returns a reader of standard input; None for a file, which answers at once and cannot be waited for."""
+    reader = asyncio.StreamReader()
+    try:
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    except ValueError:
+        return None
+    return reader
