@@ -14,7 +14,11 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 
 def blocks(language: str) -> list:
     return [
-        pytest.param(text, id=f"{page.name}-{number}")
+        pytest.param(
+            text,
+            id=f"{page.name}-{number}",
+            marks=[pytest.mark.slow] if "inspect_ai" in text else [],  # a process of its own
+        )
         for page in PAGES
         for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
     ]
@@ -22,7 +26,7 @@ def blocks(language: str) -> list:
 
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_blocks_run(code, tmp_path, monkeypatch):
-    if "inspect_ai" in code:  # it takes over loop and terminal
+    if "inspect_ai" in code:  # Inspect takes over loop and terminal
         done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     else:
@@ -36,6 +40,7 @@ def endpoint(serving):
         yield endpoint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", blocks("console"))
 def test_commands_run(text, tmp_path, run, endpoint):
     for line in text.splitlines():

@@ -66,6 +66,7 @@ def test_every_case_of_a_file(run, tmp_path):
     assert len(Trace.read(tmp_path / "trace")) == 3
 
 
+@pytest.mark.slow
 def test_same_seed_same_trace_byte_for_byte(process, tmp_path):
     for name in ("one", "two"):
         process("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)

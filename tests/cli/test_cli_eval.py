@@ -55,6 +55,7 @@ def test_what_fails_is_counted_and_never_scored(run, serving):
         assert "4 of 4 visits failed" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_no_endpoint_answered_is_outside_every_mean(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
         done = run(*AIE, "--doctor", "direct/a", "--base-url", broken.url, "--json", code=1)
@@ -63,6 +64,7 @@ def test_what_no_endpoint_answered_is_outside_every_mean(run, serving):
         assert doctor["metrics"]["DIAGNOSIS"] == {"mean": None, "stderr": None, "low": None, "high": None, "n": 0}
 
 
+@pytest.mark.slow
 def test_a_judge_compares_the_doctors(run, complaint, endpoint, tmp_path):
     command = (*AIE, "--doctor", "rules", "--doctor", "direct/a", "--base-url", endpoint.url, "--judge", "direct/j")
     command += ("--journal", tmp_path / "journal")

@@ -170,6 +170,7 @@ def team_answers(body):
     return {"answer": ["cardiology"] * wanted}
 
 
+@pytest.mark.slow
 def test_self_consistency_takes_as_much_as_the_team_did(run, medqa, serving):
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json")

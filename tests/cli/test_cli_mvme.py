@@ -16,20 +16,21 @@ def endpoint(serving):
         yield process
 
 
-def test_a_hundred_cases_offline(run, tmp_path):
+@pytest.mark.slow
+def test_forty_cases_offline(run, tmp_path):
     file = tmp_path / "cases.jsonl"
-    run("cases", "generate", "--n", "100", "--seed", "9", "--out", file)
+    run("cases", "generate", "--n", "40", "--seed", "9", "--out", file)
     command = ("eval", "mvme", "--cases", file, "--doctor", "rules", "--doctors", "rules", "rules")
     document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
     assert [one["setting"] for one in document["doctors"]] == ["interaction", "collaboration"]
     for one in document["doctors"]:
         assert set(one["metrics"]) == ASPECTS
-        assert {one["metrics"][aspect]["n"] for aspect in ASPECTS} == {100}
-        assert one["icd"]["en"]["n"] == 100
+        assert {one["metrics"][aspect]["n"] for aspect in ASPECTS} == {40}
+        assert one["icd"]["en"]["n"] == 40
         assert one["icd"]["en"]["metrics"]["recall"]["mean"] > 85  # its knowledge is that of the cases
         assert (one["failed"], one["no_report"]) == ({}, 0)
         assert sum(one["reasons"]["counts"].values()) == one["grades"]["diagnosis"]["D"]
-    assert document["doctors"][1]["rounds"]["discussions"] == 100
+    assert document["doctors"][1]["rounds"]["discussions"] == 40
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == document
     # What was written can be scored again, and comes to the same.
     again = json.loads(run("score", "icd", tmp_path / "out" / "rules.jsonl", "--json").stdout)
@@ -37,9 +38,10 @@ def test_a_hundred_cases_offline(run, tmp_path):
     team = json.loads(run("score", "icd", tmp_path / "out" / "rules-rules.jsonl", "--json").stdout)
     assert team["metrics"]["f1"]["mean"] == document["doctors"][1]["icd"]["en"]["metrics"]["f1"]["mean"]
     lines = (tmp_path / "out" / "judgements.jsonl").read_text().splitlines()
-    assert len(lines) == 200
+    assert len(lines) == 80
 
 
+@pytest.mark.slow
 def test_the_ten_records(run, shared_data):
     folder = shared_data / "cases" / "ai_hospital"
     command = (

@@ -51,6 +51,7 @@ def test_what_is_printed(run, whole):
         assert word in shown
 
 
+@pytest.mark.slow
 def test_workers_and_another_day_change_nothing(process, whole, tmp_path):
     for options in (("--workers", "2"), ("--workers", "4", "--out", tmp_path / "kept"), ("--out", tmp_path / "alone")):
         assert same(json.loads(process(*RUN, *options, "--json").stdout)) == same(whole)
@@ -74,6 +75,7 @@ def begin(folder, *options):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
     moments = random.Random(1)
     folder = tmp_path / "kept"
@@ -94,6 +96,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
     assert same(again) == same(whole)
 
 
+@pytest.mark.slow
 def test_stopped_by_hand_it_says_how_to_go_on(run, whole, tmp_path):
     with EndpointProcess(latency=0.2) as endpoint:
         folder = tmp_path / "kept"

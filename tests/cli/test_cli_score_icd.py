@@ -172,6 +172,7 @@ def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     assert "cases in two languages, en (a) and zh (b)" in complaint("score", "icd", mixed)
 
 
+@pytest.mark.slow
 def test_the_published_reports_in_time(run, shared_data):
     pytest.importorskip("xlrd", reason="xlrd of the extra 'evals' is not installed")
     folder = shared_data / "cases/ai_hospital"

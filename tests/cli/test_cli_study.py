@@ -96,6 +96,7 @@ def test_experts(run, complaint, medqa, endpoint, tmp_path):
     assert "goes through question_experts" in complaint(*command, "--set", "question_experts=1")
 
 
+@pytest.mark.slow
 def test_errors(run, complaint, medqa, endpoint, tmp_path, serving):
     asked = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--base-url", endpoint.url)
     methods = ("--method", "medagents", "--method", "zero_shot", "--match", "none", "--set", "max_rounds=1")
@@ -149,6 +150,7 @@ def test_a_chart_stands_where_the_numbers_are():
     assert scale.index("50") - start in (24, 25)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page(run, endpoint, shared_data, tmp_path):
     """What docs/exams.md shows, on the published files, in order and with few questions."""
     page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")

@@ -168,6 +168,7 @@ async def test_every_question_is_understood_and_answered_as_it_is(knowledge, lan
             assert lexicon.read(answer).get(symptom.id, False) is present, (symptom.id, answer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3])
 def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowledge, seed):
     ceiling = measure(list(generate(knowledge, n=30 * len(knowledge.diseases), seed=seed)), knowledge)
@@ -184,6 +185,7 @@ def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowle
     assert ceiling.steps[0].percent < ceiling.percent - 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, language):
     cases = list(generate(knowledge, n=6 * len(knowledge.diseases), seed=2_718, language=language))

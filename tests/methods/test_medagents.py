@@ -337,6 +337,7 @@ def panel_answers(body):
     return {"answer": ["cardiology"] * fields["answer"]["minItems"]}
 
 
+@pytest.mark.slow
 async def test_one_question_takes_six_latencies(question):
     async with Endpoint(answers=panel_answers, latency=0.1) as endpoint, Direct("test", base_url=endpoint.url) as model:
         await medagents(question, model)

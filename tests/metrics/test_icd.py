@@ -315,6 +315,7 @@ def test_the_plain_way():
     assert [(link.code, link.ties) for name in links for link in links[name]] == [("K35.9", 1), ("A16.2", 0), (None, 0)]
 
 
+@pytest.mark.slow
 def test_a_thousand_names_are_linked_in_two_seconds(english):
     entries = english_entries()
     draw = random.Random(5)
@@ -332,6 +333,7 @@ def recorded(shared_data):
     return folder / "evaluation_iiyi_gpt4_onestep.jsonl", read_entries(folder / "icd10-zh-beijing-v601.xls")
 
 
+@pytest.mark.slow
 def test_the_published_reports(recorded):
     path, entries = recorded
     summary = score_names(read_named_reports(path).pairs, Titles(entries).link_all)

@@ -272,6 +272,7 @@ async def test_spent_credit_is_not_waited_for(opened):
         assert caught.value.attempts == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_two_thousand_asks_with_ten_percent_of_faults(seed, opened, echo):
     """Each ends with the right answer or a named failure; none is lost, none is doubled, none is made up."""

@@ -109,6 +109,7 @@ async def test_doctors_of_one_mind_are_told_apart_and_agree(case, rules):
     assert visit.report.diagnoses[0].name == visit.consultations[0].report.diagnoses[0].name
 
 
+@pytest.mark.slow
 async def test_a_rules_doctor_takes_in_what_others_found(knowledge):
     # Doctor 1 concludes at once and knows nothing; doctor 2 has examined everything.
     better = alone = 0
@@ -405,6 +406,7 @@ async def test_a_journal_tells_doctors_of_one_mind_apart(tmp_path, case, knowled
     assert model.asked == 2 * 3 * 5
 
 
+@pytest.mark.slow
 async def test_what_does_not_depend_is_asked_at_once(case, knowledge):
     def answer(body):
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
@@ -432,6 +434,7 @@ async def test_what_does_not_depend_is_asked_at_once(case, knowledge):
 # The command line
 
 
+@pytest.mark.slow
 def test_a_team_on_the_command_line(run, complaint, tmp_path):
     trace = tmp_path / "trace.jsonl"
     shown = run("consult", "--case", "shipped#p1-00001", "--doctors", "rules", "rules", "--out", trace)

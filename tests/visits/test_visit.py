@@ -89,6 +89,7 @@ def seen(shared_data, minds):
     return visits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "n"), REAL)
 def test_every_real_case_comes_to_an_end_and_nothing_leaks(seen, file, n):
     assert len(seen(file)) == n
@@ -97,6 +98,7 @@ def test_every_real_case_comes_to_an_end_and_nothing_leaks(seen, file, n):
         assert leaks_of(case, visit.trace) == [], case.id
 
 
+@pytest.mark.slow
 def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosis(seen, knowledge):
     named = 0
     for case, visit in seen(REAL[0][0]):
@@ -111,6 +113,7 @@ def test_outside_its_knowledge_the_doctor_reports_findings_and_no_diagnosis(seen
     assert named <= 10
 
 
+@pytest.mark.slow
 async def test_generated_visits_leak_nothing(minds, knowledge):
     for language in ("en", "zh"):
         for case in generate(knowledge, n=2 * len(knowledge.diseases), seed=77, language=language):

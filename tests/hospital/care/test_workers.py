@@ -50,6 +50,7 @@ async def test_any_number_of_workers_and_none_give_the_same_episodes():
     assert await pooled(4, SETUP, asked) == here
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_killed_ends_the_run_with_its_name():
     asked = requests(40)
     async with WorkerPool(2, SETUP) as pool:
@@ -102,6 +103,7 @@ async def test_what_a_library_prints_does_not_stand_among_the_answers(monkeypatc
     assert await pooled(1, SETUP, asked) == await alone(SETUP, asked)
 
 
+@pytest.mark.slow
 async def test_a_wrong_setup_is_the_users_fault():
     for setup in (Setup(seed=1, diseases="dentistry"), Setup(seed=1, doctor="scripted:nowhere.json")):
         with pytest.raises(UserError) as raised:
@@ -127,6 +129,7 @@ async def test_a_pool_that_is_left_early_leaves_no_process_and_does_not_finish_t
     assert 0 < sum(isinstance(one, WorkerDied) for one in came) < 300
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_parent_and_workers(tmp_path):
     program = textwrap.dedent("""
         import asyncio

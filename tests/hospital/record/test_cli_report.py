@@ -12,6 +12,7 @@ def folder(lived_run, tmp_path):
     return tmp_path / "run-seven"
 
 
+@pytest.mark.slow
 def test_the_report_lies_in_the_run_s_folder(run, folder):
     done = run("report", folder)
     assert (

@@ -179,6 +179,7 @@ def test_the_same_run_gives_the_same_page(html, found):
     assert page(found) == html
 
 
+@pytest.mark.slow
 def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(found):
     evil = '<script>alert("$x^2$")</script> & Söhne 内科'
     department = next(iter(found.summary.waits))
@@ -219,6 +220,7 @@ def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived
             assert "not come to its end" in page(early)
 
 
+@pytest.mark.slow
 def test_any_beginning_of_a_run_can_be_shown(lived, tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
         done, account = 0, Account()

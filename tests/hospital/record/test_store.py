@@ -77,6 +77,7 @@ def test_a_run_comes_back_as_it_was_written(lived, lived_run):
         assert recorded.episode("nobody/1") is None
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_a_run_ends_as_one_that_never_was(lived, lived_run, tmp_path):
     folder, log = tmp_path / "run", tmp_path / "computed"
     draw = random.Random(5)

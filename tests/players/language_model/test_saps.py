@@ -412,6 +412,7 @@ async def test_a_visit_by_names(language):
     assert states[0] is State.OPENING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json", "aie/HospitalCases.json"]
 )
@@ -478,6 +479,7 @@ def bench():
     return module
 
 
+@pytest.mark.slow
 async def test_many_visits_wait_for_little_more_than_their_round_trips(bench):
     latency, states = 0.1, {}
     options = {"cases": 20, "turns": 3, "at_once": 32}

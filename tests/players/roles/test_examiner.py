@@ -242,6 +242,7 @@ def shipped(n):
     return [case for file in SHIPPED.values() for case in list(read_cases(file))[:n]]
 
 
+@pytest.mark.slow
 async def test_no_request_discloses_anything_of_a_shipped_case():
     attacked = await attack(shipped(6), names())
     assert {(one.reader, one.language) for one in attacked} == {(r, n) for r in ("rules", WORST) for n in ("en", "zh")}
@@ -250,9 +251,10 @@ async def test_no_request_discloses_anything_of_a_shipped_case():
         assert (one.dropped > 1000) == (one.reader == WORST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json"])
 async def test_no_request_discloses_anything_of_a_real_case(shared_data, file):
-    for one in await attack(list(read_cases(shared_data / "cases" / file))[::3], names()):
+    for one in await attack(list(read_cases(shared_data / "cases" / file))[::6], names()):
         assert (one.requests, one.disclosed) == (50, 0), one.examples
 
 

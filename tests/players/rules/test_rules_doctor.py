@@ -29,6 +29,7 @@ def reader(knowledge):
     return Reader(knowledge, something_else=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_it_comes_close_to_a_reader_of_everything(knowledge, language):
     cases = list(generate(knowledge, n=400, seed=912_673, language=language))

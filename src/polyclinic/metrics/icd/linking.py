@@ -6,6 +6,7 @@ of words, after both sides were brought to one wording (`wording`).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -221,6 +222,12 @@ def _parts(text: str) -> list[str]:
     return list(parts)
 
 
+@functools.cache
+def _english_titles() -> Titles:
+    """Returns the English titles; they take a second to file."""
+    return Titles(english_entries())
+
+
 def linkers_for(languages: Collection[Language], table: Path | None) -> dict[Language, Linker]:
     """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
 
@@ -230,7 +237,7 @@ def linkers_for(languages: Collection[Language], table: Path | None) -> dict[Lan
     """
     linkers: dict[Language, Linker] = {}
     if "en" in languages:
-        linkers["en"] = Titles(english_entries()).link_all
+        linkers["en"] = _english_titles().link_all
     if table is not None:
         linkers["zh"] = Titles(read_entries(table)).link_all
     return linkers
