@@ -1,6 +1,7 @@
 """The command line as a user meets it: with what it prints and how it ends."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -34,6 +35,34 @@ def test_help_is_quick_and_says_what_this_is_not_for(process):
     # The bar is half a second; the quickest of five tells it apart from a busy machine.
     assert min(seconds) < 0.5
     assert "never for the care of real people" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.parametrize("words", [("--help",), ("consult", "--help"), ("consult", "--case", "shipped")])
+def test_a_reader_that_has_read_enough_is_nothing_wrong(words):
+    command = [sys.executable, "-m", "polyclinic", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
+def test_ctrl_c_ends_a_command_with_130(tmp_path):
+    command = [sys.executable, "-m", "polyclinic", "run", "--residents", "20000", "--days", "365", "--out", "town"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "town" / "run.sqlite").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert said.endswith("Go on with: polyclinic run --resume town\npolyclinic: interrupted\n")
+
+
+@pytest.mark.parametrize("words", [(), ("cases",), ("eval",), ("models",)])
+def test_without_a_command_there_is_help_and_exit_code_2(run, words):
+    done = run(*words, code=2)
+    assert done.stdout == ""
+    assert f"Usage: polyclinic {''.join(f'{word} ' for word in words)}COMMAND" in done.stderr
 
 
 def test_one_visit_as_json(run):

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from cyclopts import CycloptsError
-from rich.console import Console
 
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
+from polyclinic.terminal.screen import Screen
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         legacy.main(words)
     try:
         if _is_group(words):
-            APP.help_print(words, console=Console(stderr=True))
+            APP.help_print(words, console=Screen(stderr=True))
             sys.exit(2)
-        code = APP(words, exit_on_error=False, print_error=False)
+        code = APP(words, exit_on_error=False, print_error=False, console=Screen())
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:

@@ -6,11 +6,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
+from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -20,19 +18,19 @@ def plain(text: str) -> str:
     return _CONTROL.sub(" ", text.replace("\t", " "))
 
 
+class Screen(Console):
+    """A console for which a reader that has read enough (`| head`) is nothing wrong."""
+
+    def on_broken_pipe(self) -> None:
+        """Says so to whoever runs the program, which then ends in peace."""
+        raise BrokenPipeError
+
+
 def console(file: TextIO | None = None) -> Console:
     """Returns a console on stdout, or on another file.
 
     Piped into a file it writes plain text of 120 columns, without what a terminal would need.
     """
-    from rich.console import Console
-
-    class Screen(Console):
-        """A console for which a reader that has read enough (`| head`) is nothing wrong."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
     out = sys.stdout if file is None else file
     return Screen(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
 
