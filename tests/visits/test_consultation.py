@@ -21,7 +21,7 @@ from polyclinic.players.player import (
 )
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.scripted import ScriptedMind
-from polyclinic.visits.consultation import consultation, one_step
+from polyclinic.visits.consultation import consultation
 
 REPORT_GIVEN = Report(
     symptoms=("cough",),
@@ -127,10 +127,10 @@ async def test_a_failure_is_named_and_never_an_answer(who, whom, by, failing, er
 
 
 async def test_one_step():
-    came = await one_step(doctor())
+    came = await consultation(doctor(), None, None)
     assert [type(e).__name__ for e in came.trace] == ["Reported", "Ended"]
     assert (came.end, came.turns) == (End.CONCLUDED, 0)
-    failed = await one_step(doctor(report=None))
+    failed = await consultation(doctor(report=None), None, None)
     assert (failed.end, failed.report) == (End.FAILED, None)
 
 
@@ -151,7 +151,7 @@ async def test_a_question_is_put_in_place_of_the_report(given, answer):
 
 async def test_an_option_that_does_not_exist_is_a_failure_and_no_answer():
     who = Doctor(ScriptedMind({"choose": [{"answer": "E"}]}), Presentation(complaint="cough"), max_turns=10)
-    came = await one_step(who, question=QUESTION)
+    came = await consultation(who, None, None, question=QUESTION)
     assert (came.end, came.answer) == (End.FAILED, None)
     assert came.trace.last(Failed).error == "WrongAnswer"
     assert "the options are A, B" in came.trace.last(Failed).problem

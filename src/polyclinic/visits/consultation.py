@@ -41,7 +41,7 @@ class Consultation(msgspec.Struct, frozen=True, kw_only=True):
 
 async def consultation(
     doctor: Player,
-    patient: Player,
+    patient: Player | None,
     examiner: Player | None,
     *,
     max_turns: int = MAX_TURNS,
@@ -52,7 +52,8 @@ async def consultation(
 
     Args:
         doctor: asks, orders, concludes, reports.
-        patient: opens with the complaint, answers, and turns to the examiner where the doctor ordered something.
+        patient: opens with the complaint, answers, and turns to the examiner where the doctor ordered something; None
+            where the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
         examiner: looks results up; None where the patient holds them (AIE's online visit).
         max_turns: the doctor's turns; at the limit the doctor is asked for the report.
         question: put to the doctor after the dialogue in place of the report (AIE's diagnosis step, §4.3).
@@ -82,11 +83,12 @@ async def consultation(
         return Consultation(trace=trace, report=report, answer=answer, end=reason, turns=turn)
 
     try:
+        reason = End.CONCLUDED if patient is None else End.TURN_LIMIT
         # 1. The patient opens with the complaint.
-        opening = await patient.act(OPEN)
-        say(Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
-        reason = End.TURN_LIMIT
-        while turn < max_turns:
+        if patient is not None:
+            opening = await patient.act(OPEN)
+            say(Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
+        while patient is not None and turn < max_turns:
             # 2. The doctor says one thing to the patient, or concludes.
             acting = Role.DOCTOR
             spoken = await doctor.act(SPEAK)
@@ -130,33 +132,3 @@ async def consultation(
     except PlayFailure as failure:
         happen(failure_event(trace.next, acting, failure))
         return ended(End.FAILED)
-
-
-async def one_step(
-    doctor: Player,
-    *,
-    question: Question | None = None,
-    trace: Trace | None = None,
-) -> Consultation:
-    """Asks a doctor who was given the whole record, without a dialogue: the upper bound (AI Hospital; AIE's MCQE).
-
-    Args:
-        doctor: a doctor who knows the record.
-        question: put to the doctor in place of asking for the report.
-        trace: as in `consultation`.
-    """
-    trace = Trace() if trace is None else trace
-
-    report, answer, end = None, None, End.CONCLUDED
-    try:
-        if question is not None:
-            answer = (await doctor.act(choose_from(question))).answer
-            trace.add(Chosen(seq=trace.next, answer=answer))
-        else:
-            report = await doctor.act(REPORT)
-            trace.add(Reported(seq=trace.next, report=report))
-    except PlayFailure as failure:
-        end = End.FAILED
-        trace.add(failure_event(trace.next, Role.DOCTOR, failure))
-    trace.add(Ended(seq=trace.next, reason=end, turns=0))
-    return Consultation(trace=trace, report=report, answer=answer, end=end, turns=0)

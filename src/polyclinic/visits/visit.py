@@ -22,7 +22,7 @@ from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.patient import Patient
-from polyclinic.visits.consultation import MAX_TURNS, Consultation, consultation, one_step
+from polyclinic.visits.consultation import MAX_TURNS, Consultation, consultation
 
 
 class Visit(Tabular, Consultation, frozen=True, kw_only=True):
@@ -176,10 +176,8 @@ async def attend(
             doctor=seat.number,
         )
     )
-    if in_one_step:
-        await one_step(doctor, question=question, trace=trace)
-    else:
-        await consultation(doctor, patient, examiner, max_turns=max_turns, question=question, trace=trace)
+    whom = None if in_one_step else patient
+    await consultation(doctor, whom, examiner, max_turns=max_turns, question=question, trace=trace)
     reveal(case, trace)
     return Attended(Visit.of(trace, case.truth), doctor, patient)
 
