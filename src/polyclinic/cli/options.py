@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -163,6 +163,36 @@ class RunOptions:
 
 
 RUN = RunOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamFileOptions:
+    """Which exam is asked about."""
+
+    questions: NewFile
+    """The data set's file, as it is published; for MMLU the folder."""
+    fields: Annotated[str | None, Parameter(metavar="MAP")] = None
+    """Where the file's own fields differ: question=stem,options=choices,answer=gold."""
+    answer_base: Literal[0, 1] | None = None
+    """With --fields: the answer is a number that counts from this."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamOptions(ExamFileOptions):
+    """Which questions are put to which model."""
+
+    model: Annotated[str, Parameter(metavar="MODEL")]
+    """local, direct/NAME (with --base-url), or a name that Inspect knows."""
+    settings: Annotated[list[str] | None, Parameter(name="--set", metavar="KEY=VALUE")] = None
+    """A setting of the methods, or METHOD.KEY=VALUE of one; may be repeated."""
+    sample: Annotated[int | None, POSITIVE] = None
+    """So many questions, drawn by --seed; 300 by default, MMLU whole."""
+    everything: Annotated[bool, Parameter(name="--all")] = False
+    """All questions."""
+    answer_tokens: Annotated[int | None, POSITIVE] = None
+    """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
 
 
 def check_new(out: Path, *, force: bool) -> None:

@@ -13,17 +13,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import combinations
+from typing import Any
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, mcnemar, paired_difference
-from polyclinic.tasks import run_all
 
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
@@ -141,35 +141,45 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None
 
 
+def exam_benchmark(
+    questions: Sequence[ExamQuestion],
+) -> Benchmark[ExamQuestion, Answering, tuple[Outcome, float], Answered, dict[str, tuple[Answered, ...]]]:
+    """Returns the evaluation: questions are put to methods, which do not see the keys; what was answered, by method.
+
+    Args:
+        questions: with their keys.
+    """
+
+    async def put(question: ExamQuestion, answering: Answering) -> tuple[Outcome, float]:
+        began = time.monotonic()
+        outcome = await answering(question.question)
+        return outcome, time.monotonic() - began
+
+    async def mark(question: ExamQuestion, _: Answering, played: tuple[Outcome, float]) -> Answered:
+        outcome, seconds = played
+        return Answered(
+            id=question.question.id,
+            subject=question.subject,
+            key=question.key,
+            outcome=outcome,
+            right=outcome.answers == frozenset(question.key),
+            seconds=seconds,
+        )
+
+    async def summarise(
+        plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]],
+    ) -> dict[str, tuple[Answered, ...]]:
+        return {method: tuple(play.scored for play in of_method) for method, of_method in plays.items()}
+
+    return Benchmark(items=questions, play=put, score=mark, summarise=summarise)
+
+
 async def answer_all(
     questions: Sequence[ExamQuestion], answering: Answering, *, advance: Callable[[], None] = lambda: None
 ) -> tuple[Answered, ...]:
-    """Puts all questions to a method, at once.
-
-    Args:
-        questions: with their keys, which the method does not see.
-        answering: the method.
-        advance: called after each question.
-
-    Returns:
-        In the order of the questions.
-
-    Raises:
-        WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
-
-    async def put(one: ExamQuestion) -> Answered:
-        began = time.monotonic()
-        outcome = await answering(one.question)
-        seconds = time.monotonic() - began
-        advance()
-        right = outcome.answers == frozenset(one.key)
-        return Answered(
-            id=one.question.id, subject=one.subject, key=one.key, outcome=outcome, right=right, seconds=seconds
-        )
-
-    return tuple(await run_all((partial(put, one) for one in questions), at_once=_AT_ONCE))
+    """Puts all questions to one method, at once; see `exam_benchmark`."""
+    held = await exam_benchmark(questions).hold({"": answering}, advance=advance, at_once=_AT_ONCE)
+    return held[""]
 
 
 def result(
@@ -249,9 +259,7 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
 
 def _cost(answered: Sequence[Answered]) -> Cost:
     n = max(len(answered), 1)
-    total = Usage()
-    for number, one in enumerate(answered):
-        total = one.outcome.usage if number == 0 else total + one.outcome.usage
+    total = sum((one.outcome.usage for one in answered), Usage())
     return Cost(
         calls=sum(one.outcome.calls for one in answered) / n,
         round_trips=sum(one.outcome.round_trips for one in answered) / n,

@@ -33,7 +33,7 @@ _RANGE = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 _FILE_SUFFIX = ".jsonl"
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One curve of Figure 3: the numbers of experts of one kind, those of the other kind held.
 
     Attributes:
@@ -87,7 +87,7 @@ async def sweep(
     settings: dict[str, Any] | None = None,
     learning: Learning | None = None,
     advance: Callable[[], None] = lambda: None,
-) -> tuple[Series, Series]:
+) -> tuple[Curve, Curve]:
     """Puts the questions to MedAgents with other and other numbers of experts; equal pairs are asked once.
 
     Args:
@@ -112,10 +112,10 @@ async def sweep(
     came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance)
     by_pair = dict(zip(pairs, came, strict=True))
 
-    def series(varied: Varied, held: int, numbered: list[tuple[int, MethodResult]]) -> Series:
+    def series(varied: Varied, held: int, numbered: list[tuple[int, MethodResult]]) -> Curve:
         results = [result for _, result in numbered]
         against = compare(results, baseline=results[0].name, seed=learning.seed)
-        return Series(varied=varied, held=held, numbers=tuple(numbered), against=against)
+        return Curve(varied=varied, held=held, numbers=tuple(numbered), against=against)
 
     return (
         series("question_experts", at[1], [(m, by_pair[m, at[1]]) for m in question_experts]),

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from polyclinic.benchmarks.exams.tables import exam_document, show_exam
+from rich.console import Console
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from polyclinic.benchmarks.exams.studies import Series, Wrong
-    from polyclinic.judges.error_categories import Categories
-    from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.exams.studies import Curve, Wrong
+from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.judges.error_categories import Categories
+from polyclinic.statistics.uncertainty import Estimate, share
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, number, table
 
 _WIDTH = 51  # columns of the chart's axis: one for every two percent, both ends included
 
 
-def sweep_document(series: Sequence[Series], *, model: str, about: dict[str, Any]) -> dict[str, Any]:
-    """Returns what `--json` prints of a sweep over the numbers of experts."""
-    return {
+def sweep_output(curves: Sequence[Curve], *, model: str, title: str, about: dict[str, Any]) -> Output:
+    """Returns what a user gets of a sweep over the numbers of experts: each curve as a chart, and its table.
+
+    Args:
+        curves: of the sweep.
+        model: that was asked.
+        title: of each table.
+        about: what else the document tells of the run.
+    """
+    document = {
         **about,
         "model": model,
         "series": [
@@ -30,20 +38,21 @@ def sweep_document(series: Sequence[Series], *, model: str, about: dict[str, Any
                 "numbers": [number for number, _ in one.numbers],
                 **exam_document([result for _, result in one.numbers], one.against, model=model, about={}),
             }
-            for one in series
+            for one in curves
         ],
     }
 
+    def show(screen: Console) -> None:
+        for one in curves:
+            of, other = ("question", "options") if one.varied == "question_experts" else ("options", "question")
+            screen.print(f"experts on the {of}, {one.held} on the {other}", style="bold")
+            screen.print(chart([(str(number), result.accuracy) for number, result in one.numbers]))
+            show_exam(screen, title, [result for _, result in one.numbers], one.against)
+            screen.print()
 
-def show_sweep(screen: Console, title: str, series: Sequence[Series], *, money: bool) -> None:
-    """Prints each series as a chart, and its table."""
-    for one in series:
-        of, other = ("question", "options") if one.varied == "question_experts" else ("options", "question")
-        screen.print(f"experts on the {of}, {one.held} on the {other}", style="bold")
-        screen.print(chart([(str(number), result.accuracy) for number, result in one.numbers]))
-        results = [result for _, result in one.numbers]
-        show_exam(screen, title, results, one.against, money=money)
-        screen.print()
+    # A pair of numbers that stands in both curves is one result.
+    results = {result.name: result for one in curves for _, result in one.numbers}
+    return exam_output(document, list(results.values()), show)
 
 
 def chart(rows: Sequence[tuple[str, Estimate]]) -> str:
@@ -57,8 +66,7 @@ def chart(rows: Sequence[tuple[str, Estimate]]) -> str:
             axis[low : high + 1] = "├" + "─" * (high - low - 1) + "┤" if high > low else "│"
         if estimate.mean is not None:
             axis[_column(estimate.mean)] = "●"
-        mean = "   –" if estimate.mean is None else f"{estimate.mean:5.1f}"
-        lines.append(f"  {label:>{wide}} {mean} {''.join(axis)}".rstrip())
+        lines.append(f"  {label:>{wide}} {number(estimate.mean, '5.1f'):>4} {''.join(axis)}".rstrip())
     quarter = _WIDTH // 4
     scale = "".join(f"{percent:<{quarter}}" for percent in (0, 25, 50, 75)) + "100 %"
     return "\n".join([*lines, f"  {'':>{wide}}       {scale}"])
@@ -68,9 +76,14 @@ def _column(percent: float) -> int:
     return round(percent / 100 * (_WIDTH - 1))
 
 
-def errors_document(found: Categories, wrong: Wrong, *, judge: str | None) -> dict[str, Any]:
-    """Returns what `--json` prints of why answers are wrong."""
-    return {
+def errors_output(found: Categories, wrong: Wrong, *, judge: str | None) -> Output:
+    """Returns what a user gets of why answers are wrong."""
+    n = sum(found.counts.values())
+    shares = {
+        str(kind): dict(zip(("share", "low", "high"), share(count, n), strict=True))
+        for kind, count in found.counts.items()
+    }
+    document = {
         "study": "errors",
         "judge": judge,
         "version": found.version,
@@ -79,7 +92,7 @@ def errors_document(found: Categories, wrong: Wrong, *, judge: str | None) -> di
         "unanswered": wrong.unanswered,
         "failed_questions": wrong.failed,
         "looked_at": len(wrong.answers),
-        "shares": {kind: dict(zip(("share", "low", "high"), share, strict=True)) for kind, share in _shares(found)},
+        "shares": shares,
         "counts": found.counts,
         "sources": found.sources,
         "unreadable": found.unreadable,
@@ -89,31 +102,23 @@ def errors_document(found: Categories, wrong: Wrong, *, judge: str | None) -> di
         "answers": found.answers,
     }
 
+    def show(screen: Console) -> None:
+        shown = table("why answers are wrong", ("category", "%", "95 % interval", "n", "by the judge", "by people"))
+        for kind, count in found.counts.items():
+            of = shares[str(kind)]
+            span = NOTHING if of["low"] is None else f"{of['low']:.1f}-{of['high']:.1f}"
+            by = (str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human"))
+            shown.add_row(Text(kind), number(of["share"], ".1f"), span, str(count), *by)
+        screen.print(shown)
+        for line in _told(found, wrong, judge):
+            screen.print(line, style="dim")
 
-def _shares(found: Categories) -> list[tuple[str, tuple[float | None, float | None, float | None]]]:
-    from polyclinic.statistics.uncertainty import share
-
-    n = sum(found.counts.values())
-    return [(str(kind), share(count, n)) for kind, count in found.counts.items()]
+    return Output(document=document, show=show, written="")
 
 
-def show_errors(screen: Console, found: Categories, wrong: Wrong, *, judge: str | None) -> None:
-    """Prints the categories with their shares, who named them, and what no category was found for."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    table = Table(show_edge=False, pad_edge=False, title="why answers are wrong", title_justify="left")
-    for column in ("category", "%", "95 % interval", "n", "by the judge", "by people"):
-        table.add_column(column, justify="left" if column == "category" else "right")
-    for (kind, count), (_, (percent, low, high)) in zip(found.counts.items(), _shares(found), strict=True):
-        span = "–" if low is None or high is None else f"{low:.1f}-{high:.1f}"
-        by = [str(found.sources.get(source, {}).get(kind, 0)) for source in ("judge", "human")]
-        table.add_row(Text(kind), "–" if percent is None else f"{percent:.1f}", span, str(count), *by)
-    screen.print(table)
-    looked = len(wrong.answers)
-    lines = [f"{wrong.wrong} wrong answers, {looked} looked at, {sum(found.counts.values())} sorted."]
+def _told(found: Categories, wrong: Wrong, judge: str | None) -> list[str]:
+    """Returns who named the categories, and what no category was found for."""
+    lines = [f"{wrong.wrong} wrong answers, {len(wrong.answers)} looked at, {sum(found.counts.values())} sorted."]
     if wrong.unanswered or wrong.failed:
         lines.append(
             f"Not among them: {wrong.unanswered} questions without an answer that can be read, {wrong.failed} that "
@@ -130,5 +135,4 @@ def show_errors(screen: Console, found: Categories, wrong: Wrong, *, judge: str 
     if found.unused:
         shown = ", ".join(plain(f"{question} of {method}") for question, method in found.unused[:5])
         lines.append(f"{len(found.unused)} words of people are on no answer looked at: {shown}")
-    for line in lines:
-        screen.print(line, style="dim")
+    return lines

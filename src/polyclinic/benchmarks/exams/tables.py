@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import msgspec
+from rich.console import Console
+from rich.text import Text
 
-    from rich.console import Console
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import interval, mean_and_error, number, p_value, signed_interval, table
 
-    from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
-    from polyclinic.statistics.uncertainty import Estimate
+
+def exam_output(
+    document: Mapping[str, Any], results: Sequence[MethodResult], show: Callable[[Console], None]
+) -> Output:
+    """Returns what a user gets: the document, the tables, and a file of outcomes, every call in them, for each method.
+
+    Args:
+        document: what `--json` prints.
+        results: the methods.
+        show: prints the tables.
+    """
+    # A setting may hold strokes and blanks; it must stay a file of the folder.
+    names = {re.sub(r"[^\w.-]+", "-", one.name).strip(".-"): one for one in results}
+    files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
+    return Output(document=document, show=show, files=files, written="")
+
+
+def _lines(answered: Sequence[Answered]) -> Iterator[str]:
+    return (msgspec.json.encode(one).decode() + "\n" for one in answered)
 
 
 def exam_document(
@@ -41,7 +62,7 @@ def exam_document(
                 "cost": one.cost,
                 "by_subject": one.by_subject,
                 "stability": one.stability,
-                "questions": [_row(answered) for answered in one.answered],
+                "questions": [_question(answered) for answered in one.answered],
             }
             for one in results
         ],
@@ -49,54 +70,33 @@ def exam_document(
     }
 
 
-def _row(answered: Answered) -> dict[str, Any]:
+def _question(answered: Answered) -> dict[str, Any]:
+    outcome = answered.outcome
     return {
         "id": answered.id,
-        "answers": sorted(answered.outcome.answers),
+        "answers": sorted(outcome.answers),
         "key": answered.key,
         "right": answered.right,
-        "end": str(answered.outcome.end),
-        "calls": answered.outcome.calls,
-        "round_trips": answered.outcome.round_trips,
-        **({"problem": answered.outcome.problem} if answered.outcome.problem else {}),
+        "end": str(outcome.end),
+        "calls": outcome.calls,
+        "round_trips": outcome.round_trips,
+        **({"problem": outcome.problem} if outcome.problem else {}),
     }
 
 
-def write_exam(folder: Path, results: Sequence[MethodResult], document: dict[str, Any]) -> None:
-    """Writes each method's outcomes, every call in them, and the summary into a folder."""
-    import msgspec
-
-    from polyclinic.files import write_text
-
-    encode = msgspec.json.Encoder().encode
-    for one in results:
-        # A setting may hold strokes and blanks; it must stay a file of this folder.
-        name = re.sub(r"[^\w.-]+", "-", one.name).strip(".-")
-        write_text(folder / f"{name}.jsonl", "".join(encode(answered).decode() + "\n" for answered in one.answered))
-    write_text(folder / "summary.json", msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
-
-
-def show_exam(
-    screen: Console, title: str, results: Sequence[MethodResult], against: Sequence[Against], *, money: bool
-) -> None:
+def show_exam(screen: Console, title: str, results: Sequence[MethodResult], against: Sequence[Against]) -> None:
     """Prints accuracy beside what it cost, the shuffled options, the subjects, and the comparisons."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    table = Table(show_edge=False, pad_edge=False, title=Text(plain(title)), title_justify="left")
+    money = any(one.cost.money is not None for one in results)
     columns = ["method", "right %", "95 % interval", "readable %", "n", "unread.", "failed", "calls", "trips", "tokens"]
-    for column in [*columns, *(["cost"] if money else []), "s"]:
-        table.add_column(column, justify="left" if column == "method" else "right")
+    shown = table(title, [*columns, *(["cost"] if money else []), "s"])
     for one in results:
         cost = one.cost
-        cells = [mean_and_error(one.accuracy), interval(one.accuracy), _mean(one.readable), str(one.accuracy.n)]
-        cells += [str(one.unreadable), str(one.failed), f"{cost.calls:.1f}", f"{cost.round_trips:.1f}"]
-        cells += [f"{cost.tokens_in + cost.tokens_out:,.0f}"]
-        cells += ["–" if cost.money is None else f"{cost.money:.5f}"] if money else []
-        table.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
-    screen.print(table)
+        cells = [mean_and_error(one.accuracy, ".1f"), interval(one.accuracy, ".1f"), number(one.readable.mean, ".1f")]
+        cells += [str(count) for count in (one.accuracy.n, one.unreadable, one.failed)]
+        cells += [f"{cost.calls:.1f}", f"{cost.round_trips:.1f}", f"{cost.tokens_in + cost.tokens_out:,.0f}"]
+        cells += [number(cost.money, ".5f")] if money else []
+        shown.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
+    screen.print(shown)
     screen.print(
         "right: of all questions that the endpoint answered, unreadable ones counted as wrong; readable: of those that "
         "could be read.\nn: questions answered; calls, trips (calls in a row), tokens, seconds: a question.",
@@ -109,85 +109,35 @@ def show_exam(
 
 
 def _show_stability(screen: Console, results: Sequence[MethodResult]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    if not any(one.stability for one in results):
-        return
-    table = Table(show_edge=False, pad_edge=False, title="options shuffled", title_justify="left")
-    for column in ("method", "answer stays %", "n", "right % shuffled", "right %"):
-        table.add_column(column, justify="left" if column == "method" else "right")
+    shown = table("options shuffled", ("method", "answer stays %", "n", "right % shuffled", "right %"))
     for one in results:
         if one.stability is not None:
-            stays, shuffled = one.stability.stays, one.stability.accuracy
-            cells = (mean_and_error(stays), str(stays.n), mean_and_error(shuffled), mean_and_error(one.accuracy))
-            table.add_row(Text(plain(one.name)), *cells)
-    screen.print(table)
-    screen.print()
+            stays, accuracies = one.stability.stays, (one.stability.accuracy, one.accuracy)
+            right = (mean_and_error(accuracy, ".1f") for accuracy in accuracies)
+            shown.add_row(Text(plain(one.name)), mean_and_error(stays, ".1f"), str(stays.n), *right)
+    if shown.row_count:
+        screen.print(shown)
+        screen.print()
 
 
 def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    subjects = list(dict.fromkeys(subject for one in results for subject in one.by_subject))
-    if not subjects:
-        return
-    table = Table(show_edge=False, pad_edge=False, title="right % by subject", title_justify="left")
-    table.add_column("subject")
-    table.add_column("n", justify="right")
-    for one in results:
-        table.add_column(Text(plain(one.name)), justify="right")
-    for subject in subjects:
+    shown = table("right % by subject", ("subject", "n", *(one.name for one in results)))
+    for subject in dict.fromkeys(subject for one in results for subject in one.by_subject):
         first = next(one.by_subject[subject] for one in results if subject in one.by_subject)
-        cells = (mean_and_error(one.by_subject[subject]) for one in results)
-        table.add_row(Text(plain(subject or "(none)")), str(first.n), *cells)
-    screen.print(table)
-    screen.print()
+        cells = (mean_and_error(one.by_subject[subject], ".1f") for one in results)
+        shown.add_row(Text(plain(subject or "(none)")), str(first.n), *cells)
+    if shown.row_count:
+        screen.print(shown)
+        screen.print()
 
 
 def _show_against(screen: Console, against: Sequence[Against]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from polyclinic.terminal.screen import plain
-
-    if not against:
-        return
-    table = Table(show_edge=False, pad_edge=False, title="on the questions of both", title_justify="left")
-    for column in ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n"):
-        table.add_column(column, justify="left" if column in ("method", "less") else "right")
+    columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n")
+    shown = table("on the questions of both", columns, left=2)
     for one in against:
         d = one.difference
-        span = f"{d.low:+.1f} to {d.high:+.1f}" if d.low is not None and d.high is not None else "–"
-        mean = "–" if d.mean is None else f"{d.mean:+.1f}"
-        row = (mean, span, _p(d.p), _p(one.p_holm), str(d.n))
-        table.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *row)
-    screen.print(table)
-    screen.print("p: McNemar's exact test; Holm's correction is over all rows.", style="dim")
-
-
-def mean_and_error(estimate: Estimate) -> str:
-    """Returns `mean ± standard error` of a percentage."""
-    if estimate.mean is None:
-        return "–"
-    return f"{estimate.mean:.1f} ± {'–' if estimate.stderr is None else f'{estimate.stderr:.1f}'}"
-
-
-def interval(estimate: Estimate) -> str:
-    """Returns the ends of the 95 % interval."""
-    return "–" if estimate.low is None or estimate.high is None else f"{estimate.low:.1f}-{estimate.high:.1f}"
-
-
-def _mean(estimate: Estimate) -> str:
-    return "–" if estimate.mean is None else f"{estimate.mean:.1f}"
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+        cells = (number(d.mean, "+.1f"), signed_interval(d, "+.1f"), p_value(d.p), p_value(one.p_holm), str(d.n))
+        shown.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *cells)
+    if against:
+        screen.print(shown)
+        screen.print("p: McNemar's exact test; Holm's correction is over all rows.", style="dim")

@@ -1,0 +1,192 @@
+"""`polyclinic eval medqa` and its like: methods on the questions of an exam."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from cyclopts import Parameter
+
+from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
+from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
+from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
+from polyclinic.cli.evaluation import finish, within_budget
+from polyclinic.cli.options import FILE, RUN, ExamFileOptions, ExamOptions, RunOptions, Several
+from polyclinic.errors import PlayFailure, UserError
+from polyclinic.methods.table import PRESETS, choose
+from polyclinic.models.bounded import Bounded
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
+from polyclinic.models.session import Session, open_session
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.examples import read_examples
+from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
+from polyclinic.questions.layouts import sample as draw
+from polyclinic.terminal.screen import progress
+
+T = TypeVar("T")
+
+_WHOLE = ("mmlu",)
+"""Data sets that are small enough to be taken whole."""
+
+
+def _command(dataset: str) -> Callable[..., Awaitable[None]]:
+    """Returns the command that puts the questions of a data set to methods."""
+
+    async def command(
+        *,
+        options: ExamOptions,
+        method: Annotated[
+            list[str] | None,
+            Several,
+            Parameter(metavar="NAME", help="A method by name, or FILE.py:NAME; several may be named."),
+        ] = None,
+        examples: Annotated[
+            Path | None,
+            FILE,
+            Parameter(help="Answered questions of a training split, for few-shot methods; ours by default."),
+        ] = None,
+        training: Annotated[
+            Path | None, FILE, Parameter(help="Answered questions that medprompt learns from; ours by default.")
+        ] = None,
+        match: Annotated[
+            Match, Parameter(help="What self-consistency beside each team may take: as many calls, as many tokens.")
+        ] = "calls",
+        shuffle: Annotated[bool, Parameter(help="Ask everything again with options shuffled.")] = False,
+        baseline: Annotated[
+            str | None, Parameter(metavar="METHOD", help="Compare every method with this one; by default every two.")
+        ] = None,
+        run: RunOptions = RUN,
+    ) -> None:
+        chosen = choose(method or ["zero_shot"], options.settings or [], presets=PRESETS.get(dataset, {}))
+        if baseline is not None and baseline not in {one.name for one in chosen}:
+            raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
+        against_what = next((one.label for one in chosen if one.name == baseline), None)
+        put = read_questions(dataset, options, seed=run.seed)
+        learning = Learning(
+            examples=read_examples(examples) if examples is not None else (),
+            training=read_examples(training) if training is not None else (),
+            temperature=run.models.temperature,
+            seed=run.seed,
+        )
+
+        async def work(models: Episode, advance: Callable[[], None]) -> list[MethodResult]:
+            return await run_methods(
+                put, chosen, models, learning=learning, match=match, shuffle=shuffle, advance=advance
+            )
+
+        total = asked(len(put), chosen, match=match, shuffle=shuffle)
+        results, ledger = await ask_all(work, options, run, named=f"{dataset} {options.questions.name}", total=total)
+        about = {"dataset": dataset, "questions": len(put), "seed": run.seed}
+        title = f"{dataset}, {len(put)} questions, {options.model}"
+        finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
+
+    command.__name__ = dataset
+    return command
+
+
+medqa, medmcqa, pubmedqa, mmlu, exam = map(_command, ("medqa", "medmcqa", "pubmedqa", "mmlu", "exam"))
+
+
+def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list[ExamQuestion]:
+    """Reads the questions of a data set, and draws the sample where the options speak of one.
+
+    Raises:
+        UserError: the file or the fields cannot be used, or the options contradict.
+    """
+    if isinstance(options, ExamOptions) and options.sample is not None and options.everything:
+        raise UserError("--sample and --all contradict; give one of them")
+    if options.fields is not None and dataset != "exam":
+        raise UserError(f"{dataset} has fields of its own; --fields belongs to 'polyclinic eval exam'")
+    if options.answer_base is not None and options.fields is None:
+        raise UserError("--answer-base says how the answer of --fields counts; give --fields too")
+    questions = read_exam(
+        options.questions,
+        layout=None if dataset == "exam" else dataset,
+        fields=parse_fields(options.fields) if options.fields is not None else None,
+        answer_base=options.answer_base,
+    )
+    if not isinstance(options, ExamOptions) or options.everything or (options.sample is None and dataset in _WHOLE):
+        return questions
+    return draw(questions, SAMPLE if options.sample is None else options.sample, seed=seed)
+
+
+async def ask_all(
+    work: Callable[[Episode, Callable[[], None]], Awaitable[T]],
+    options: ExamOptions,
+    run: RunOptions,
+    *,
+    named: str,
+    total: int,
+) -> tuple[T, Ledger]:
+    """Opens the model, works with it, and shows how far it is.
+
+    Args:
+        work: gets the model for each method and question, and what advances the progress.
+        options: name the model.
+        run: how it is asked.
+        named: names the run in the journal.
+        total: how often the progress advances.
+
+    Raises:
+        UserError: the model cannot be opened.
+        BudgetSpent: the run has cost what it may cost; says how to go on.
+    """
+    opening = open_session(
+        [options.model], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
+    )
+    with within_budget(run):
+        async with opening as session:
+            with progress("asking", total, quiet=run.json) as advance:
+                return await work(_models(session, options), advance), session.ledger
+
+
+def _models(session: Session, options: ExamOptions) -> Episode:
+    """Returns the model for each method and question, its answers kept under both and no longer than is allowed."""
+
+    def models(label: str) -> Callable[[str], Model]:
+        def model_for(question: str) -> Model:
+            model = session.metered(options.model, role=label, episode=f"{label} {question}")
+            return model if options.answer_tokens is None else Bounded(model, options.answer_tokens)
+
+        return model_for
+
+    return models
+
+
+def finish_exam(
+    results: Sequence[MethodResult],
+    ledger: Ledger,
+    options: ExamOptions,
+    run: RunOptions,
+    *,
+    baseline: str | None,
+    about: dict[str, Any],
+    title: str,
+) -> None:
+    """Compares the methods, writes and prints what came.
+
+    Raises:
+        PlayFailure: more questions failed than may.
+    """
+    against = compare(results, baseline=baseline, seed=run.seed)
+    document = exam_document(results, against, model=options.model, about=about)
+    shown = exam_output(document, results, lambda screen: show_exam(screen, title, results, against))
+    finish(shown, run, ledger, purposes=False)
+    check_failures(results, run.max_failures)
+
+
+def check_failures(results: Iterable[MethodResult], max_failures: float) -> None:
+    """Says that the run has failed, where more questions than allowed had no endpoint's answer.
+
+    Raises:
+        PlayFailure: so it is.
+    """
+    answered = [one for result in results for one in result.answered]
+    failed = [one for one in answered if one.failed]
+    if 100 * len(failed) > max_failures * len(answered):
+        raise PlayFailure(
+            f"{len(failed)} of {len(answered)} questions failed, more than --max-failures {max_failures:g} allows; the "
+            f"first: {failed[0].outcome.problem}"
+        )
