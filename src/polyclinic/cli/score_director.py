@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
@@ -13,6 +14,7 @@ from polyclinic.cli.options import Json, Seed
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
+    AspectMean,
     GradeSummary,
     Protocol,
     Ties,
@@ -55,23 +57,50 @@ def director(
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
-    judged = [_read(path, layout) for path in files]
-    whole = [summarise(one, protocol=protocol, seed=seed) for one in judged]
-    doctors = [
-        {name: summarise(theirs, protocol=protocol, seed=seed) for name, theirs in by_doctor(one).items()}
-        for one in judged
-    ]
-    agreed = compare_judges(*judged) if len(judged) == _MOST_FILES else None
-    read = list(zip(files, judged, whole, [one if len(one) > 1 else {} for one in doctors], strict=True))
+    read = [_read(path, layout) for path in files]
+    graded = [_grades(path, judgements, protocol, seed) for path, judgements in zip(files, read, strict=True)]
+    agreed = compare_judges(*read) if len(read) == _MOST_FILES else None
     if json:
-        documents = [_document(*one, protocol) for one in read]
-        print_json(documents[0] if agreed is None else {"files": documents, "agreement": agreed})
+        print_json(graded[0] if agreed is None else {"files": graded, "agreement": agreed})
         return
     screen = console()
-    for one in read:
-        _show(screen, *one, protocol)
+    for one in graded:
+        _show(screen, one)
     if agreed is not None:
         _show_agreement(screen, agreed, f"{files[0]} and {files[1]}")
+
+
+class _FileGrades(msgspec.Struct, frozen=True, kw_only=True):
+    """What the grades of one file come to, as `--json` prints it; by doctor where there are several."""
+
+    file: str
+    judge: dict[str, Any]
+    protocol: Protocol
+    n: int
+    metrics: dict[Aspect, AspectMean]
+    grades: dict[Aspect, dict[str, int]]
+    length: dict[Aspect, float | None]
+    unreadable: list[Unreadable]
+    failed: dict[str, int]
+    doctors: dict[str, GradeSummary]
+    ties: list[Ties]
+
+
+def _grades(path: Path, judgements: Sequence[Judgement], protocol: Protocol, seed: int) -> _FileGrades:
+    first, doctors = judgements[0], by_doctor(judgements)
+    whole = summarise(judgements, protocol=protocol, seed=seed)
+    return _FileGrades(
+        file=str(path),
+        judge={"name": first.judge, "version": first.version, "prompts": first.prompts},
+        protocol=protocol,
+        n=len(judgements),
+        **msgspec.structs.asdict(whole),
+        unreadable=unreadable(judgements),
+        doctors={name: summarise(theirs, protocol=protocol, seed=seed) for name, theirs in doctors.items()}
+        if len(doctors) > 1
+        else {},
+        ties=ties(judgements),
+    )
 
 
 def _read(path: Path, layout: ReportLayout | None) -> list[Judgement]:
@@ -98,47 +127,19 @@ def _layout_of(path: Path) -> ReportLayout:
     raise BadInput(problem, path=path, line=line_number)
 
 
-def _document(
-    path: Path,
-    judgements: Sequence[Judgement],
-    whole: GradeSummary,
-    doctors: Mapping[str, GradeSummary],
-    protocol: Protocol,
-) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "judge": {"name": judgements[0].judge, "version": judgements[0].version, "prompts": judgements[0].prompts},
-        "protocol": protocol,
-        "n": len(judgements),
-        "metrics": whole.metrics,
-        "grades": whole.grades,
-        "length": whole.length,
-        "unreadable": unreadable(judgements),
-        "failed": whole.failed,
-        "doctors": doctors,
-        "ties": ties(judgements),
-    }
-
-
-def _show(
-    screen: Console,
-    path: Path,
-    judgements: Sequence[Judgement],
-    whole: GradeSummary,
-    doctors: Mapping[str, GradeSummary],
-    protocol: Protocol,
-) -> None:
-    first = judgements[0]
-    hashed = f", prompts {first.prompts}" if first.prompts else ""
-    title = f"{path}: {len(judgements)} reports, judged by {first.judge}, version {first.version}{hashed}"
+def _show(screen: Console, graded: _FileGrades) -> None:
+    judge = graded.judge
+    hashed = f", prompts {judge['prompts']}" if judge["prompts"] else ""
+    title = f"{graded.file}: {graded.n} reports, judged by {judge['name']}, version {judge['version']}{hashed}"
     screen.print(plain(title), style="bold")
-    for doctor, summary in (doctors or {"": whole}).items():
+    whole = GradeSummary(metrics=graded.metrics, grades=graded.grades, length=graded.length, failed=graded.failed)
+    for doctor, summary in (graded.doctors or {"": whole}).items():
         _show_grades(screen, summary, doctor)
-    if protocol == "paper":
+    if graded.protocol == "paper":
         screen.print("protocol paper: a missing grade counts as 1", style="dim")
-    _show_ungraded(screen, unreadable(judgements))
-    if tied := ties(judgements):
-        _show_ties(screen, tied)
+    _show_ungraded(screen, graded.unreadable)
+    if graded.ties:
+        _show_ties(screen, graded.ties)
     screen.print()
 
 
