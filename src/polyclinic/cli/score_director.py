@@ -40,7 +40,10 @@ _MOST_FILES = 2
 def director(
     files: Annotated[
         list[Path],
-        Parameter(help="Grades of one judge; of two files the second holds another judge's, on the same reports."),
+        Parameter(
+            metavar="FILE...",
+            help="Grades of one judge; of two files the second holds another judge's, on the same reports.",
+        ),
     ],
     /,
     *,
