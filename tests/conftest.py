@@ -129,7 +129,10 @@ def run():
 def process():
     """Runs the command line in a process of its own, with the checks of `run`."""
 
-    def process(*arguments, code=0, cwd=None, env=None) -> subprocess.CompletedProcess:
+    def process(*arguments, code=0, cwd=None, env=None, path=None) -> subprocess.CompletedProcess:
+        environment = _environment(cwd, env)
+        if path is not None:  # a folder of installed packages
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(path), environment.get("PYTHONPATH"))))
         done = subprocess.run(
             [sys.executable, "-m", "polyclinic", *map(str, arguments)],
             check=False,
@@ -137,7 +140,7 @@ def process():
             text=True,
             encoding="utf-8",
             cwd=cwd,
-            env=_environment(cwd, env),
+            env=environment,
             timeout=120,
         )
         return _checked(done, code)

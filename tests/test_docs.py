@@ -40,9 +40,17 @@ def endpoint(serving):
         yield endpoint
 
 
+def files_of(page: Path) -> dict[str, str]:
+    """Returns the files that a page shows: blocks under a line that names them."""
+    return dict(re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", blocks("console"))
-def test_commands_run(text, tmp_path, run, endpoint):
+def test_commands_run(text, tmp_path, run, endpoint, request):
+    page = next(page for page in PAGES if page.name == request.node.callspec.id.rpartition("-")[0])
+    for name, content in files_of(page).items():
+        (tmp_path / name).write_text(content, "utf-8")
     for line in text.splitlines():
         if re.search(r"openai/|local\b|models install", line):
             continue  # needs a network or weights that are not here; tests/models has these doors

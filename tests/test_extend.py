@@ -1,0 +1,82 @@
+"""What somebody else wrote, outside of the package, plays in every command."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[1] / "docs" / "extend.md").read_text("utf-8")
+
+THEIRS = """
+from polyclinic.players import DoctorTurn
+from polyclinic.questions import show
+
+
+async def method(question, model):
+    return await model.ask(show(question), answer=tuple(question.options))
+
+
+def doctor(ask, role):
+    if ask.purpose == "report":
+        return ["COVID-19"]
+    return DoctorTurn("Goodbye.", conclude=True) if ask.question is None else next(iter(ask.question.options))
+"""
+QUESTION = {"question": "Which valve?", "options": {"A": "aortic", "B": "mitral"}, "answer_idx": "B"}
+
+
+def four_commands(url, method, doctor):
+    exam = ("eval", "medqa", "--questions", "exam.jsonl", "--model", "direct/a", "--base-url", url, "--method", method)
+    return {
+        "medqa": exam,
+        "consult": ("consult", "--case", "shipped#p1-00001", "--doctor", doctor),
+        "aie": ("eval", "aie", "--cases", "cases.jsonl", "--doctor", doctor),
+        "run": ("run", "--residents", "60", "--days", "1", "--doctor", doctor),
+    }
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    (tmp_path / "exam.jsonl").write_text(json.dumps(QUESTION) + "\n")
+    run("cases", "generate", "--n", 2, "--out", tmp_path / "cases.jsonl")
+    return tmp_path
+
+
+def check(said, method, doctor):
+    (answered,) = said["medqa"]["methods"]
+    assert (answered["name"], answered["failed"], answered["ends"]) == (method, 0, {"answered": 1})
+    assert said["consult"]["report"]["diagnoses"][0]["name"] == "COVID-19"
+    assert [one["name"] for one in said["aie"]["doctors"]] == [doctor]
+    assert (said["run"]["minds"]["doctor"], said["run"]["failed"]) == (doctor, 0)
+
+
+def test_a_script_of_somebody_elses(run, serving, folder):
+    (folder / "theirs.py").write_text(THEIRS)
+    names = ("theirs.py:method", "theirs.py:doctor")
+    with serving() as endpoint:
+        commands = four_commands(endpoint.url, *names)
+        said = {name: json.loads(run(*words, "--json", cwd=folder).stdout) for name, words in commands.items()}
+    check(said, *names)
+
+
+@pytest.mark.slow
+def test_an_installed_package_of_somebody_elses(process, serving, folder):
+    site = folder / "site"
+    (site / "theirs-1.0.dist-info").mkdir(parents=True)
+    (site / "theirs.py").write_text(THEIRS)
+    (site / "theirs-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (site / "theirs-1.0.dist-info" / "entry_points.txt").write_text(
+        "[polyclinic.methods]\nlook = theirs:method\n\n[polyclinic.minds]\nhasty = theirs:doctor\n"
+    )
+    with serving() as endpoint:
+        said = {
+            name: json.loads(process(*words, "--json", cwd=folder, path=site).stdout)
+            for name, words in four_commands(endpoint.url, "look", "hasty").items()
+        }
+    check(said, "look", "hasty")
+
+
+def test_the_examples_of_the_page_are_short():
+    shown = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)
+    assert len(shown) >= 5
+    assert max(len(block.splitlines()) for block in shown) <= 15
