@@ -11,7 +11,7 @@ from polyclinic.answering.outcome import Outcome
 from polyclinic.benchmarks.exams.evaluation import MethodResult, answer_all, result, stability
 from polyclinic.cases.presentation import Question
 from polyclinic.methods.self_consistency import self_consistency
-from polyclinic.methods.table import METHODS, Answering, ChosenMethod, ModelFor, answering
+from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, find_method
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
@@ -76,7 +76,7 @@ async def run_methods(
     results = []
     for one in chosen:
         results.append(await run.result(one.label, _method(one, learning)))
-        if METHODS[one.name].team and match != "none":
+        if find_method(one.name).team and match != "none":
             budgets = {answered.id: answered.outcome for answered in results[-1].answered}
             label = f"self_consistency (as many {match} as {one.label})"
             results.append(await run.result(label, _matched(match, budgets, learning)))
@@ -85,7 +85,7 @@ async def run_methods(
 
 def asked(questions: int, chosen: Sequence[ChosenMethod], *, match: Match = "calls", shuffle: bool = False) -> int:
     """Returns how many questions will be put, over all methods."""
-    runs = sum(1 + (METHODS[one.name].team and match != "none") for one in chosen)
+    runs = sum(1 + (find_method(one.name).team and match != "none") for one in chosen)
     return questions * runs * (2 if shuffle else 1)
 
 
