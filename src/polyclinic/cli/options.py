@@ -24,7 +24,7 @@ _TEAM = Group("Several doctors", sort_key=10)
 _MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, or FILE.py:NAME."
 
 MIND = Parameter(metavar="MIND")
-MINDS = Parameter(metavar="MIND...")
+MINDS = Parameter(metavar="MIND...", consume_multiple=1)
 FILE = Parameter(metavar="FILE")
 DIR = Parameter(metavar="DIR")
 
@@ -84,7 +84,7 @@ Layout = Annotated[
 ]
 
 Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS}")]
-Doctors = Annotated[list[str], MINDS, Several, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
+Doctors = Annotated[list[str], MINDS, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
 Patient = Annotated[
     str,
     MIND,
@@ -111,7 +111,7 @@ MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may spe
 class TeamOptions:
     """Several doctors in place of one, and how they discuss."""
 
-    doctors: Annotated[list[str] | None, MINDS, Several] = None
+    doctors: Annotated[list[str] | None, MINDS] = None
     """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
     director: Annotated[str, MIND] = "rules"
     """Who chairs the discussion: a mind like the doctors'."""
