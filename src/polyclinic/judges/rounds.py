@@ -14,7 +14,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.events import Role
 from polyclinic.judges.judging import Exhibit, Judging, spoken
-from polyclinic.players.language_model.mind import describe, finding_lines, history_lines
+from polyclinic.players.language_model.mind import describe, known_lines
 
 VERSION = 1
 """Of what the judge is shown and asked; results of different versions are not comparable."""
@@ -40,8 +40,7 @@ def _shown(round: SaidInRound) -> Exhibit:
     language = record.presentation.language
     lines = [
         *describe(record.presentation).splitlines(),
-        *history_lines(record.history, language),
-        *finding_lines(record.findings, language),
+        *known_lines(record.history, record.findings, language),
     ]
     texts = {"record": lines, "round": [spoken(who, text, language) for who, text in round.said]}
     return Exhibit(language, "judge", ("record", "round"), texts, RoundAnswer, "reliability")

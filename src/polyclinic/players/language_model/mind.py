@@ -7,6 +7,7 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
-from polyclinic.events import Examined, Role, Said, State
+from polyclinic.events import Event, Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
@@ -85,23 +86,18 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
     presentation = describe(doctor.presentation)
     if doctor.record is not None:
-        language = doctor.presentation.language
-        record = "\n".join(
-            [*history_lines(doctor.record.history, language), *finding_lines(doctor.record.findings, language)]
-        )
+        record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, doctor.presentation.language))
         messages: list[Message] = [("system", prompts("doctor_record", presentation=presentation, record=record))]
     else:
-        told = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
+        instructions = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
         if doctor.max_examinations is not None:
             most = doctor.max_examinations
             limit = prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
-            told += f"\n\n{limit}"
-        messages = [("system", told), ("user", prompts("doctor_first"))]
-    for event in doctor.seen:
-        if isinstance(event, Said) and event.who is Role.DOCTOR:
-            messages.append(("assistant", event.text))
-        elif isinstance(event, Said | Examined) and not (isinstance(event, Said) and event.to is Role.EXAMINER):
-            messages.append(("user", event.text))
+            instructions += f"\n\n{limit}"
+        messages = [("system", instructions), ("user", prompts("doctor_first"))]
+    # What the patient says to the examiner comes back as results.
+    told = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
+    messages += dialogue(told, Role.DOCTOR)
     if ask.purpose is Purpose.REVISE:
         return [*messages, *discussion_messages(doctor, prompts("doctor_report"))]
     return [*messages, ("user", _last(ask, doctor, prompts))]
@@ -122,23 +118,13 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
 
 def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:
     """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
-    history = [
-        *history_lines(patient.history, patient.presentation.language),
-        *finding_lines(patient.findings, patient.presentation.language),
-    ]
     told = prompts(
         f"patient_{patient.setting}",
         presentation=describe(patient.presentation),
-        history="\n".join(history),
+        history="\n".join(known_lines(patient.history, patient.findings, patient.presentation.language)),
         persona=persona_lines(patient, prompts),
     )
-    messages: list[Message] = [("system", told), ("user", prompts("patient_open"))]
-    for event in patient.seen:
-        if isinstance(event, Said) and event.who is Role.PATIENT:
-            messages.append(("assistant", event.text))
-        elif isinstance(event, Said | Examined):
-            messages.append(("user", event.text))
-    return messages
+    return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, Role.PATIENT)]
 
 
 def persona_lines(patient: Patient, prompts: Prompts) -> str:
@@ -189,9 +175,18 @@ def history_lines(history: History, language: Language) -> list[str]:
     return [f"- {words[section]}: {text}" for section, text in history.sections()]
 
 
-def finding_lines(findings: tuple[Finding, ...], language: Language) -> list[str]:
-    """Returns findings line by line."""
-    return [f"- {text}" for text in read_out(findings, language)]
+def known_lines(history: History, findings: tuple[Finding, ...], language: Language) -> list[str]:
+    """Returns a history and findings line by line."""
+    return [*history_lines(history, language), *(f"- {text}" for text in read_out(findings, language))]
+
+
+def dialogue(seen: Iterable[Event], speaker: Role) -> list[Message]:
+    """Returns what was said and found as it is told to one of those who speak."""
+    return [
+        ("assistant" if isinstance(event, Said) and event.who is speaker else "user", event.text)
+        for event in seen
+        if isinstance(event, Said | Examined)
+    ]
 
 
 @functools.cache

@@ -20,10 +20,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
-from polyclinic.events import Examined, Role, Said, State
+from polyclinic.events import Role, State
 from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
-from polyclinic.players.language_model.mind import describe, finding_lines, history_lines, joined
+from polyclinic.players.language_model.mind import describe, dialogue, joined, known_lines
 from polyclinic.players.language_model.passages import standing
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
@@ -215,17 +215,13 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
     requirement = prompts(f"require {tracked.state}{ward}")
     person = describe(msgspec.structs.replace(role.presentation, about=""))
     messages: list[Message] = [("system", prompts("generator", presentation=person)), ("user", prompts("greeting"))]
-    heard = [event for event in role.seen if isinstance(event, Said | Examined)]
-    messages += [
-        ("assistant" if isinstance(event, Said) and event.who is Role.PATIENT else "user", event.text)
-        for event in heard[:-1]  # The last one is the doctor's turn: it stands with what changes, at the end.
-    ]
+    # The last one is the doctor's turn: it stands with what changes, at the end.
+    messages += dialogue(role.seen, Role.PATIENT)[:-1]
     messages.append(("user", prompts("reply", heard=role.heard(), known=known, requirement=requirement)))
     return joined(messages)
 
 
 def information(role: Patient) -> str:
     """Returns everything that the patient knows and may say, line by line."""
-    language = role.presentation.language
-    lines = [*history_lines(role.history, language), *finding_lines(role.findings, language)]
-    return "\n".join([f"- {describe(role.presentation)}", *lines])
+    told = known_lines(role.history, role.findings, role.presentation.language)
+    return "\n".join([f"- {describe(role.presentation)}", *told])
