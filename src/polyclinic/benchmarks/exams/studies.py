@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult, compare
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import read_lines, split_place
+from polyclinic.files import read_records
 from polyclinic.judges.error_categories import MissedQuestion
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
@@ -164,16 +164,7 @@ def read_answered(path: str | Path) -> list[Answered]:
         BadInput: the file cannot be read, or a line is something else.
     """
     path = Path(path)
-    decoder = msgspec.json.Decoder(Answered)
-    answered = []
-    for number, line in read_lines(path):
-        try:
-            answered.append(decoder.decode(line))
-        except (msgspec.MsgspecError, RecursionError) as error:
-            problem, field = split_place(str(error))
-            problem = f"not an outcome of 'polyclinic eval ... --out': {problem}"
-            raise BadInput(problem, path=path, line=number, field=field) from None
-    return answered
+    return [answered for _, answered in read_records(path, Answered, "an outcome of 'polyclinic eval ... --out'")]
 
 
 def outcome_files(run: Path, methods: Sequence[str] = ()) -> dict[str, Path]:
