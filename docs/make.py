@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+from api import reference
 
 from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
@@ -69,6 +70,7 @@ def main() -> None:
     """Writes or checks the files."""
     schema = msgspec.json.format(msgspec.json.encode(case_schema()), indent=2).decode()
     made = {
+        "api.md": f"{MADE}\n{reference()}",
         "case.schema.json": schema + "\n",
         "command-line.md": command_line(),
         "knowledge.md": knowledge_pages(read_knowledge()),
