@@ -11,7 +11,8 @@ from api import reference
 
 from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
-from polyclinic.knowledge.knowledge import SEVERITIES, Knowledge, read_knowledge
+from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 
 DOCS = Path(__file__).parent
 MADE = "<!-- Made by `make docs`; change what it is made from. -->\n"

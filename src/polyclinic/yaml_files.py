@@ -67,7 +67,7 @@ def parse_yaml(text: str) -> Any:
         node = yaml.compose(text, Loader=loader)
         if node is None:
             raise BadInput("the file says nothing")
-        return _Reader(yaml).read(node, "$", 0)
+        return _Nodes(yaml).read(node, "$", 0)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
@@ -76,7 +76,7 @@ def parse_yaml(text: str) -> Any:
         raise BadInput(f"not YAML: {' '.join(str(error).split())}") from None
 
 
-class _Reader:
+class _Nodes:
     def __init__(self, yaml: Any) -> None:
         self._yaml = yaml
         self._scalars = yaml.constructor.SafeConstructor()

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from polyclinic.cases.check import Problem, check_cases
+from polyclinic.cases.check import CaseProblem, check_cases
 from polyclinic.errors import BadInput
 
 DATA = Path(__file__).parent / "data"
@@ -107,7 +107,7 @@ def test_what_cannot_be_checked_at_all(tmp_path, content, part):
 def test_other_layouts():
     problems = check_cases(DATA / "agentclinic.jsonl", "agentclinic").problems
     assert problems == (
-        Problem(
+        CaseProblem(
             level="warning",
             line=1,
             id="1",

@@ -14,7 +14,8 @@ from polyclinic.generation.ceiling import measure, wilson
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.duration import read_days, say_days
-from polyclinic.knowledge.knowledge import SEVERITIES, read_knowledge
+from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.knowledge import read_knowledge
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from polyclinic.knowledge.check import Problem, check_knowledge, loinc_check_digit
+from polyclinic.knowledge.check import Flaw, check_knowledge, loinc_check_digit
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 
 Data = dict[str, Any]
 
 
-def planted(plant: Callable[[Data], object]) -> list[Problem]:
+def planted(plant: Callable[[Data], object]) -> list[Flaw]:
     data = msgspec.json.decode(msgspec.json.encode(read_knowledge()))
     plant(data)
     return check_knowledge(msgspec.convert(data, Knowledge))
@@ -290,4 +290,4 @@ def test_a_planted_problem_is_found(kind: str) -> None:
 )
 def test_a_text_that_is_not_read_as_its_symptom_is_found(text: str, read: str) -> None:
     found = planted(lambda d: phrase(d, "rash", "en", text))
-    assert Problem("symptoms.rash", f"{text!r} is read as {read}") in found
+    assert Flaw("symptoms.rash", f"{text!r} is read as {read}") in found

@@ -25,7 +25,7 @@ _ANALYTE = re.compile(
 )
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CaseProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something wrong with a case file.
 
     Attributes:
@@ -64,7 +64,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, int]
     with_question: int
     findings: int
-    problems: tuple[Problem, ...]
+    problems: tuple[CaseProblem, ...]
 
     @property
     def errors(self) -> int:
@@ -84,7 +84,7 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
     """
     path = shipped_path(path)
     check_layout(layout)
-    problems: list[Problem] = []
+    problems: list[CaseProblem] = []
     counts: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     settings: Counter[str] = Counter()
@@ -122,7 +122,7 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
     )
 
 
-def check_case(case: Case, *, line: int = 1) -> Iterator[Problem]:
+def check_case(case: Case, *, line: int = 1) -> Iterator[CaseProblem]:
     """Yields what is wrong with one case that could be read.
 
     Args:
@@ -130,8 +130,8 @@ def check_case(case: Case, *, line: int = 1) -> Iterator[Problem]:
         line: where it stands in its file.
     """
 
-    def warning(field: str, problem: str) -> Problem:
-        return Problem(level="warning", line=line, id=case.id, field=field, problem=problem)
+    def warning(field: str, problem: str) -> CaseProblem:
+        return CaseProblem(level="warning", line=line, id=case.id, field=field, problem=problem)
 
     terms = truth_terms(case)
     if not case.truth.diagnoses:
@@ -157,7 +157,7 @@ def check_case(case: Case, *, line: int = 1) -> Iterator[Problem]:
     yield from _check_question(case, line)
 
 
-def _check_question(case: Case, line: int) -> Iterator[Problem]:
+def _check_question(case: Case, line: int) -> Iterator[CaseProblem]:
     question, answers = case.question, case.truth.answers
     if question is None:
         if answers:
@@ -174,7 +174,7 @@ def _check_question(case: Case, line: int) -> Iterator[Problem]:
             yield _error(line, case.id, "$.truth.answers", problem)
 
 
-def _elements(path: Path, problems: list[Problem]) -> Iterator[Element]:
+def _elements(path: Path, problems: list[CaseProblem]) -> Iterator[Element]:
     """Yields the records until one breaks the reading itself, such as a line that is not UTF-8."""
     read = 0
     try:
@@ -187,10 +187,10 @@ def _elements(path: Path, problems: list[Problem]) -> Iterator[Element]:
         problems.append(_error(error.line or 0, "", error.field, f"{error.problem}; the check ends here"))
 
 
-def _error(line: int, identifier: str, field: str, problem: str) -> Problem:
-    return Problem(level="error", line=line, id=identifier, field=field, problem=problem)
+def _error(line: int, identifier: str, field: str, problem: str) -> CaseProblem:
+    return CaseProblem(level="error", line=line, id=identifier, field=field, problem=problem)
 
 
-def _unreadable(element: Element, error: BadInput, identifier: Any = "") -> Problem:
+def _unreadable(element: Element, error: BadInput, identifier: Any = "") -> CaseProblem:
     known = str(identifier) if isinstance(identifier, str | int) else ""
     return _error(error.line or element.number, known, error.field, error.problem)

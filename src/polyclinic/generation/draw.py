@@ -20,7 +20,7 @@ from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.knowledge import (
+from polyclinic.knowledge.entries import (
     AGE_BANDS,
     DATA,
     SEVERITIES,
@@ -28,10 +28,10 @@ from polyclinic.knowledge.knowledge import (
     Distribution,
     Examination,
     Item,
-    Knowledge,
     Severity,
     Symptom,
 )
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml

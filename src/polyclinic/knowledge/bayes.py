@@ -20,16 +20,8 @@ import numpy.typing as npt
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.knowledge import (
-    AGE_BANDS,
-    SEVERITIES,
-    Disease,
-    Distribution,
-    Examination,
-    Item,
-    Knowledge,
-    Severity,
-)
+from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Examination, Item, Severity
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.language import Language
 
@@ -280,13 +272,13 @@ def _share(distribution: Distribution, value: str) -> float:
 
 
 def _names(examinations: Iterable[Examination]) -> dict[tuple[str, str], tuple[str, str]]:
-    names: dict[tuple[str, str], tuple[str, str]] = {}
-    for examination in examinations:
-        outer = (examination.name.en, examination.name.zh, *examination.synonyms.en, *examination.synonyms.zh)
-        for item in examination.items:
-            inner = (item.name.en, item.name.zh, *item.synonyms.en, *item.synonyms.zh)
-            names.update({(o.casefold(), i.casefold()): (examination.id, item.id) for o in outer for i in inner})
-    return names
+    return {
+        (outer.casefold(), inner.casefold()): (examination.id, item.id)
+        for examination in examinations
+        for item in examination.items
+        for outer in examination.names()
+        for inner in item.names()
+    }
 
 
 def normalise(log_posterior: Vector) -> Vector:

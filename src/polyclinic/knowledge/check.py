@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 import msgspec
 
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
-from polyclinic.knowledge.knowledge import (
+from polyclinic.knowledge.entries import (
     AGE_BANDS,
     SEVERITIES,
     Course,
     Disease,
     Distribution,
+    Entry,
     Item,
-    Knowledge,
     Name,
     Symptom,
-    Texts,
-    distribution_problem,
 )
+from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
@@ -48,7 +47,7 @@ _LEAST_PHRASES = 2
 _EPSILON = 1e-6
 
 
-class Problem(msgspec.Struct, frozen=True):
+class Flaw(msgspec.Struct, frozen=True):
     """Something wrong in the knowledge.
 
     Attributes:
@@ -60,7 +59,7 @@ class Problem(msgspec.Struct, frozen=True):
     problem: str
 
 
-def check_knowledge(knowledge: Knowledge) -> list[Problem]:
+def check_knowledge(knowledge: Knowledge) -> list[Flaw]:
     """Returns everything that is wrong with the knowledge, in the order of its files; empty where nothing is."""
     return [
         *_departments(knowledge),
@@ -68,11 +67,7 @@ def check_knowledge(knowledge: Knowledge) -> list[Problem]:
         *_examinations(knowledge),
         *_drugs(knowledge),
         *(problem for disease in knowledge.diseases.values() for problem in _disease(disease, knowledge)),
-        *_shared_words(
-            (f"diseases.{d.id}", "disease", d.name, (d.synonyms,), language)
-            for language in LANGUAGES
-            for d in knowledge.diseases.values()
-        ),
+        *_shared_words("diseases", knowledge.diseases.values()),
     ]
 
 
@@ -91,44 +86,40 @@ def _holds(text: str, word: str, language: Language) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
-def _words(name: Name, texts: Iterable[Texts], language: Language) -> list[str]:
-    return [name.get(language), *(word for some in texts for word in some.get(language))]
-
-
 @functools.lru_cache(maxsize=8)
 def _names_of(kind: Literal["diseases", "symptoms"], knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
     """Returns every name and synonym as it is compared, as it stands, and whose it is."""
     owners: Iterable[Disease | Symptom] = getattr(knowledge, kind).values()
-    return [(word.casefold(), word, o.id) for o in owners for word in _words(o.name, (o.synonyms,), language) if word]
+    return [(word.casefold(), word, o.id) for o in owners for word in o.called(language) if word]
 
 
-def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Problem]:
+def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
     lower = text.casefold()
     for compared, word, disease in _names_of("diseases", knowledge, language):
         if compared in lower and _holds(text, word, language):
-            yield Problem(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
+            yield Flaw(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
 
 
-def _both(where: str, name: Name) -> Iterator[Problem]:
+def _both(where: str, name: Name) -> Iterator[Flaw]:
     for language in LANGUAGES:
         if not name.get(language).strip():
-            yield Problem(where, f"has no text in {language!r}")
+            yield Flaw(where, f"has no text in {language!r}")
     if is_chinese(name.en):
-        yield Problem(where, f"the English text {name.en!r} is Chinese")
+        yield Flaw(where, f"the English text {name.en!r} is Chinese")
 
 
-def _shared_words(
-    owners: Iterable[tuple[str, str, Name, tuple[Texts, ...], Language]],
-) -> Iterator[Problem]:
-    seen: dict[tuple[str, Language], str] = {}
-    for where, kind, name, texts, language in owners:
-        for word in _words(name, texts, language):
-            first = seen.setdefault((word.casefold(), language), where)
-            if first != where:
-                yield Problem(where, f"{word!r} also belongs to the {kind} {first.rpartition('.')[2]!r}")
+def _shared_words(place: str, entries: Collection[Entry]) -> Iterator[Flaw]:
+    for language in LANGUAGES:
+        seen: dict[str, str] = {}
+        for entry in entries:
+            for word in entry.words(language):
+                first = seen.setdefault(word.casefold(), entry.id)
+                if first != entry.id:
+                    problem = f"{word!r} also belongs to the {type(entry).__name__.lower()} {first!r}"
+                    yield Flaw(f"{place}.{entry.id}", problem)
 
 
-def _symptoms(knowledge: Knowledge) -> Iterator[Problem]:
+def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
     trees_hold = True
     places = {symptom: place for place, symptom in enumerate(knowledge.symptoms)}
     for symptom in knowledge.symptoms.values():
@@ -136,118 +127,107 @@ def _symptoms(knowledge: Knowledge) -> Iterator[Problem]:
         yield from _both(f"{where}.name", symptom.name)
         yield from _both(f"{where}.question", symptom.question)
         if not 0 < symptom.base < 1:
-            yield Problem(f"{where}.base", f"is {symptom.base:g}; nothing is always or never there in other illness")
+            yield Flaw(f"{where}.base", f"is {symptom.base:g}; nothing is always or never there in other illness")
         if symptom.ages is not None and not 0 <= symptom.ages[0] <= symptom.ages[1]:
-            yield Problem(f"{where}.ages", f"{symptom.ages[0]} to {symptom.ages[1]}; needs 0 <= first <= last")
+            yield Flaw(f"{where}.ages", f"{symptom.ages[0]} to {symptom.ages[1]}; needs 0 <= first <= last")
         if symptom.parent is not None and places[symptom.parent] >= places[symptom.id]:
             trees_hold = False
-            yield Problem(f"{where}.parent", f"{symptom.parent!r} stands after it; a parent is drawn first")
-    yield from _shared_words(
-        (f"symptoms.{s.id}", "symptom", s.name, (s.synonyms, s.phrases), language)
-        for language in LANGUAGES
-        for s in knowledge.symptoms.values()
-    )
+            yield Flaw(f"{where}.parent", f"{symptom.parent!r} stands after it; a parent is drawn first")
+    yield from _shared_words("symptoms", knowledge.symptoms.values())
     if trees_hold:
         named = {symptom for disease in knowledge.diseases.values() for symptom in disease.symptoms}
         named |= {parent for symptom in named for parent in knowledge.ancestors(symptom)}
         for unnamed in [symptom for symptom in knowledge.symptoms if symptom not in named]:
-            yield Problem(f"symptoms.{unnamed}", "no disease names it, so that it tells nothing apart")
+            yield Flaw(f"symptoms.{unnamed}", "no disease names it, so that it tells nothing apart")
         for language in LANGUAGES:
             lexicon = Lexicon(knowledge.symptoms.values(), language)
             for symptom in knowledge.symptoms.values():
                 yield from _symptom_texts(symptom, lexicon, knowledge, language)
 
 
-def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, language: Language) -> Iterator[Problem]:
+def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
     where = f"symptoms.{symptom.id}"
     phrases = symptom.phrases.get(language)
     if len(phrases) < _LEAST_PHRASES:
-        yield Problem(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST_PHRASES} or more")
+        yield Flaw(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST_PHRASES} or more")
     family = {symptom.id, *lexicon.ancestors(symptom.id)}
-    for text in (symptom.question.get(language), *_words(symptom.name, (symptom.synonyms, symptom.phrases), language)):
+    for text in (symptom.question.get(language), *symptom.words(language)):
         yield from _named(where, text, knowledge, language)
-    for text in _words(symptom.name, (symptom.synonyms, symptom.phrases), language):
+    for text in symptom.words(language):
         read = lexicon.read(text)
         if text.strip() and read != dict.fromkeys(family, True):
             said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
-            yield Problem(where, f"{text!r} is read as {{{said}}}")
+            yield Flaw(where, f"{text!r} is read as {{{said}}}")
     for phrase in phrases:
         lower = phrase.casefold()
         for compared, word, other in _names_of("symptoms", knowledge, language):
             if compared in lower and other not in family and _holds(phrase, word, language):
-                yield Problem(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
+                yield Flaw(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
         if EXAMINATION.search(phrase) or LABORATORY_VALUE.search(phrase):
-            yield Problem(f"{where}.phrases", f"{phrase!r} speaks of an examination; patients are not let tell those")
+            yield Flaw(f"{where}.phrases", f"{phrase!r} speaks of an examination; patients are not let tell those")
         if _MARKS.search(phrase):
-            yield Problem(f"{where}.phrases", f"{phrase!r} holds a mark that divides; answers are cut there")
+            yield Flaw(f"{where}.phrases", f"{phrase!r} holds a mark that divides; answers are cut there")
         # A complaint is searched for how long the illness has lasted.
         if symptom.section == "symptoms" and read_days(phrase, language) is not None:
-            yield Problem(f"{where}.phrases", f"{phrase!r} names a duration, which would be read as the illness's")
+            yield Flaw(f"{where}.phrases", f"{phrase!r} names a duration, which would be read as the illness's")
 
 
-def _examinations(knowledge: Knowledge) -> Iterator[Problem]:
+def _examinations(knowledge: Knowledge) -> Iterator[Flaw]:
     for examination in knowledge.examinations.values():
         where = f"examinations.{examination.id}"
         yield from _both(f"{where}.name", examination.name)
         if not examination.items:
-            yield Problem(where, "has no items")
+            yield Flaw(where, "has no items")
         if not any(examination.id in disease.findings for disease in knowledge.diseases.values()):
-            yield Problem(where, "no disease has findings in it, so that it tells nothing apart")
+            yield Flaw(where, "no disease has findings in it, so that it tells nothing apart")
         if len({item.id for item in examination.items}) < len(examination.items):
-            yield Problem(where, "two items have the same id")
+            yield Flaw(where, "two items have the same id")
         for item in examination.items:
             yield from _item(f"{where}.{item.id}", item, knowledge)
-        for language in LANGUAGES:
-            yield from _shared_words(
-                (f"{where}.{item.id}", "item", item.name, (item.synonyms,), language) for item in examination.items
-            )
-    yield from _shared_words(
-        (f"examinations.{e.id}", "examination", e.name, (e.synonyms,), language)
-        for language in LANGUAGES
-        for e in knowledge.examinations.values()
-    )
+        yield from _shared_words(where, examination.items)
+    yield from _shared_words("examinations", knowledge.examinations.values())
 
 
-def _item(where: str, item: Item, knowledge: Knowledge) -> Iterator[Problem]:
+def _item(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
     yield from _both(f"{where}.name", item.name)
     if item.loinc is not None:
         match = _LOINC.fullmatch(item.loinc)
         if match is None:
-            yield Problem(f"{where}.loinc", f"{item.loinc!r} does not look like a LOINC code")
+            yield Flaw(f"{where}.loinc", f"{item.loinc!r} does not look like a LOINC code")
         elif loinc_check_digit(match[1]) != int(match[2]):
             right = f"{match[1]}-{loinc_check_digit(match[1])}"
-            yield Problem(f"{where}.loinc", f"{item.loinc!r} has a wrong check digit; {right} would be right")
-    problem = distribution_problem(item, item.usual)
+            yield Flaw(f"{where}.loinc", f"{item.loinc!r} has a wrong check digit; {right} would be right")
+    problem = item.problem(item.usual)
     if problem:
-        yield Problem(f"{where}.usual", problem)
+        yield Flaw(f"{where}.usual", problem)
     elif item.numeric:
         yield from _number(where, item)
     else:
         yield from _wordings(where, item, knowledge)
 
 
-def _number(where: str, item: Item) -> Iterator[Problem]:
+def _number(where: str, item: Item) -> Iterator[Flaw]:
     if item.unit not in UNITS:
-        yield Problem(f"{where}.unit", f"{item.unit!r} is not among the UCUM units in use: {', '.join(sorted(UNITS))}")
+        yield Flaw(f"{where}.unit", f"{item.unit!r} is not among the UCUM units in use: {', '.join(sorted(UNITS))}")
     if item.low is None and item.high is None:
-        yield Problem(where, "a number needs a reference range: low, high or both")
+        yield Flaw(where, "a number needs a reference range: low, high or both")
     if item.low is not None and item.high is not None and item.low >= item.high:
-        yield Problem(where, f"low {item.low:g} is not below high {item.high:g}")
+        yield Flaw(where, f"low {item.low:g} is not below high {item.high:g}")
     if item.limits is not None and item.limits[0] >= item.limits[1]:
-        yield Problem(f"{where}.limits", f"{item.limits[0]:g} is not below {item.limits[1]:g}")
+        yield Flaw(f"{where}.limits", f"{item.limits[0]:g} is not below {item.limits[1]:g}")
     if item.decimals < 0:
-        yield Problem(f"{where}.decimals", f"is {item.decimals}")
+        yield Flaw(f"{where}.decimals", f"is {item.decimals}")
     low = item.low if item.low is not None else float("-inf")
     high = item.high if item.high is not None else float("inf")
     centre = _centre(item.usual)
     if not low <= centre <= high:
-        yield Problem(f"{where}.usual", f"its centre {centre:g} is outside the reference range")
+        yield Flaw(f"{where}.usual", f"its centre {centre:g} is outside the reference range")
     yield from _within_limits(f"{where}.usual", item, item.usual)
 
 
-def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Problem]:
+def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
     if item.unit or item.low is not None or item.high is not None or item.lognormal or item.limits is not None:
-        yield Problem(where, "a text has neither unit, reference range, limits nor lognormal")
+        yield Flaw(where, "a text has neither unit, reference range, limits nor lognormal")
     for key, wording in item.values.items():
         yield from _both(f"{where}.values.{key}", wording)
         for language in LANGUAGES:
@@ -255,11 +235,11 @@ def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Problem]
     for language in LANGUAGES:
         texts = [wording.get(language).casefold() for wording in item.values.values()]
         for text in sorted({t for t in texts if texts.count(t) > 1}):
-            yield Problem(f"{where}.values", f"{text!r} stands for two values")
+            yield Flaw(f"{where}.values", f"{text!r} stands for two values")
     assert isinstance(item.usual, dict)  # noqa: S101
     first = next(iter(item.values))
     if item.usual.get(first, 0.0) < max(item.usual.values()):
-        yield Problem(f"{where}.usual", f"the first value, {first!r}, is the normal one and must be the most usual")
+        yield Flaw(f"{where}.usual", f"the first value, {first!r}, is the normal one and must be the most usual")
 
 
 def _centre(distribution: Distribution) -> float:
@@ -267,51 +247,51 @@ def _centre(distribution: Distribution) -> float:
     return distribution[0]
 
 
-def _within_limits(where: str, item: Item, distribution: Distribution) -> Iterator[Problem]:
+def _within_limits(where: str, item: Item, distribution: Distribution) -> Iterator[Flaw]:
     if item.numeric and item.limits is not None and not item.limits[0] <= _centre(distribution) <= item.limits[1]:
         limits = f"{item.limits[0]:g} to {item.limits[1]:g}"
-        yield Problem(where, f"its centre {_centre(distribution):g} is outside the limits {limits}")
+        yield Flaw(where, f"its centre {_centre(distribution):g} is outside the limits {limits}")
 
 
-def _drugs(knowledge: Knowledge) -> Iterator[Problem]:
+def _drugs(knowledge: Knowledge) -> Iterator[Flaw]:
     codes: dict[str, str] = {}
     for drug in knowledge.drugs.values():
         where = f"drugs.{drug.id}"
         yield from _both(f"{where}.name", drug.name)
         if not _ATC.fullmatch(drug.atc):
-            yield Problem(f"{where}.atc", f"{drug.atc!r} does not look like an ATC code of a substance")
+            yield Flaw(f"{where}.atc", f"{drug.atc!r} does not look like an ATC code of a substance")
         if codes.setdefault(drug.atc, drug.id) != drug.id:
-            yield Problem(f"{where}.atc", f"{drug.atc!r} also belongs to the drug {codes[drug.atc]!r}")
+            yield Flaw(f"{where}.atc", f"{drug.atc!r} also belongs to the drug {codes[drug.atc]!r}")
 
 
-def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Problem]:
+def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
     where = f"diseases.{disease.id}"
     yield from _both(f"{where}.name", disease.name)
     if not _ICD10.fullmatch(disease.icd10):
-        yield Problem(f"{where}.icd10", f"{disease.icd10!r} does not look like an ICD-10 code of the WHO")
+        yield Flaw(f"{where}.icd10", f"{disease.icd10!r} does not look like an ICD-10 code of the WHO")
     if len(disease.sources) < _LEAST_SOURCES:
-        yield Problem(f"{where}.sources", f"{len(disease.sources)}; needs {_LEAST_SOURCES} or more")
+        yield Flaw(f"{where}.sources", f"{len(disease.sources)}; needs {_LEAST_SOURCES} or more")
     for source in disease.sources:
         if not (source.title.strip() and source.publisher.strip() and source.supports.strip()):
-            yield Problem(f"{where}.sources", f"{source.title!r} lacks a title, a publisher or what it supports")
+            yield Flaw(f"{where}.sources", f"{source.title!r} lacks a title, a publisher or what it supports")
     yield from _epidemiology(f"{where}.epidemiology", disease)
     if disease.duration[0] <= 0 or disease.duration[1] <= 1:
-        yield Problem(f"{where}.duration", "needs a median above 0 and a geometric spread above 1")
+        yield Flaw(f"{where}.duration", "needs a median above 0 and a geometric spread above 1")
     if not disease.examinations:
-        yield Problem(f"{where}.examinations", "names none; at least one must be right")
+        yield Flaw(f"{where}.examinations", "names none; at least one must be right")
     preset = knowledge.departments[disease.department].preset
     for examination in disease.examinations:
         if preset and not knowledge.examinations[examination].preset:
-            yield Problem(f"{where}.examinations", f"{examination!r} is not one of the preset examinations")
+            yield Flaw(f"{where}.examinations", f"{examination!r} is not one of the preset examinations")
         if examination not in disease.findings:
-            yield Problem(f"{where}.examinations", f"{examination!r} is right, and has no findings of this disease")
+            yield Flaw(f"{where}.examinations", f"{examination!r} is right, and has no findings of this disease")
     yield from _people(where, disease, knowledge)
     yield from _findings(f"{where}.findings", disease, knowledge)
     yield from _treatment(f"{where}.treatment", disease)
     yield from _courses(f"{where}.course", disease)
 
 
-def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Problem]:
+def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
     """Whether the symptoms and examinations that a disease names can be those of its patients."""
     female = disease.epidemiology.female
     for what, named, sexes in (
@@ -320,61 +300,59 @@ def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Prob
     ):
         for key in named:
             if (sexes[key] == "female" and female == 0) or (sexes[key] == "male" and female == 1):
-                yield Problem(
-                    f"{where}.{what}.{key}", f"is possible in the {sexes[key]} alone; none of the patients are"
-                )
+                yield Flaw(f"{where}.{what}.{key}", f"is possible in the {sexes[key]} alone; none of the patients are")
 
 
-def _departments(knowledge: Knowledge) -> Iterator[Problem]:
+def _departments(knowledge: Knowledge) -> Iterator[Flaw]:
     for department in knowledge.departments.values():
         where = f"departments.{department.id}"
         yield from _both(f"{where}.name", department.name)
         if not any(disease.department == department.id for disease in knowledge.diseases.values()):
-            yield Problem(where, "sees no disease")
+            yield Flaw(where, "sees no disease")
 
 
-def _findings(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Problem]:
+def _findings(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
     for examination, items in disease.findings.items():
         for item in knowledge.examinations[examination].items:
             for severity, distribution in items.get(item.id, {}).items():
                 yield from _within_limits(f"{where}.{examination}.{item.id}.{severity}", item, distribution)
 
 
-def _treatment(where: str, disease: Disease) -> Iterator[Problem]:
+def _treatment(where: str, disease: Disease) -> Iterator[Flaw]:
     for severity in SEVERITIES:
         plan = disease.plan(severity)
         place = f"{where}.{severity}"
         if len(plan.en) != len(plan.zh):
-            yield Problem(place, f"{len(plan.en)} items in 'en' and {len(plan.zh)} in 'zh'")
+            yield Flaw(place, f"{len(plan.en)} items in 'en' and {len(plan.zh)} in 'zh'")
         elif len(plan.en) < _LEAST_PLAN:
-            yield Problem(place, f"{len(plan.en)} items; needs {_LEAST_PLAN} or more")
+            yield Flaw(place, f"{len(plan.en)} items; needs {_LEAST_PLAN} or more")
         for en, zh in zip(plan.en, plan.zh, strict=False):
             yield from _both(place, Name(en=en, zh=zh))
 
 
-def _epidemiology(where: str, disease: Disease) -> Iterator[Problem]:
+def _epidemiology(where: str, disease: Disease) -> Iterator[Flaw]:
     epidemiology = disease.epidemiology
     for what, shares, known in (
         ("age", epidemiology.age, list(AGE_BANDS)),
         ("season", epidemiology.season, ["winter", "spring", "summer", "autumn"]),
     ):
         for key in sorted(set(shares) - set(known)):
-            yield Problem(f"{where}.{what}", f"{key!r} is not known; known: {', '.join(known)}")
+            yield Flaw(f"{where}.{what}", f"{key!r} is not known; known: {', '.join(known)}")
         total = sum(shares.values())
         if abs(total - 1) > _EPSILON:
-            yield Problem(f"{where}.{what}", f"the shares sum to {total:g}; they must sum to 1")
+            yield Flaw(f"{where}.{what}", f"the shares sum to {total:g}; they must sum to 1")
 
 
-def _courses(where: str, disease: Disease) -> Iterator[Problem]:
+def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
     treated = disease.course.treated
     others: dict[str, Course] = {"wrongly": disease.course.wrongly, "untreated": disease.course.untreated}
     for name, course in {"treated": treated, **others}.items():
         if not 1 <= course.days[0] <= course.days[1]:
-            yield Problem(f"{where}.{name}.days", f"{course.days[0]} to {course.days[1]}; needs 1 <= least <= most")
+            yield Flaw(f"{where}.{name}.days", f"{course.days[0]} to {course.days[1]}; needs 1 <= least <= most")
         if list(course.worsening) != sorted(course.worsening):
-            yield Problem(f"{where}.{name}.worsening", "falls with severity")
+            yield Flaw(f"{where}.{name}.worsening", "falls with severity")
     for name, course in others.items():
         if treated.days[0] > course.days[0] or treated.days[1] > course.days[1]:
-            yield Problem(f"{where}.treated.days", f"takes longer than {name}")
+            yield Flaw(f"{where}.treated.days", f"takes longer than {name}")
         if any(right > other for right, other in zip(treated.worsening, course.worsening, strict=True)):
-            yield Problem(f"{where}.treated.worsening", f"is likelier than {name}")
+            yield Flaw(f"{where}.treated.worsening", f"is likelier than {name}")

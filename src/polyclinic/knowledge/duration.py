@@ -12,14 +12,14 @@ from polyclinic.language.word_lists import WORDS, Pattern
 Unit = Literal["day", "week", "month", "year"]
 
 
-class _Durations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _DurationWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Pattern
     numbers: dict[str, float]
     units: dict[str, float]
     said: dict[Unit, tuple[str, str]]
 
 
-_durations = WORDS.section("durations", _Durations)
+_durations = WORDS.section("durations", _DurationWords)
 
 
 def read_days(text: str, language: Language) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.knowledge.entries import Symptom
+from polyclinic.knowledge.knowledge import ancestors
 from polyclinic.language.clauses import clause_words
 from polyclinic.language.language import Language
 
@@ -26,9 +27,7 @@ class Lexicon:
         self.symptoms = {s.id: s for s in symptoms}
         self._questions = {_bare(s.question.get(language)): s.id for s in self.symptoms.values()}
         self._owner = {
-            word.casefold(): symptom.id
-            for symptom in self.symptoms.values()
-            for word in (symptom.name.get(language), *symptom.synonyms.get(language), *symptom.phrases.get(language))
+            word.casefold(): symptom.id for symptom in self.symptoms.values() for word in symptom.words(language)
         }
         words = sorted(self._owner, key=len, reverse=True)
         edge = r"(?<!\w){}(?!\w)" if language == "en" else "{}"
@@ -66,12 +65,7 @@ class Lexicon:
 
     def ancestors(self, symptom: str) -> list[str]:
         """Returns a symptom's parent, the parent's parent, and so on."""
-        chain = []
-        parent = self.symptoms[symptom].parent
-        while parent is not None:
-            chain.append(parent)
-            parent = self.symptoms[parent].parent
-        return chain
+        return ancestors(self.symptoms, symptom)
 
     def unread(self, text: str) -> str:
         """Returns the text without the words of the lexicon."""

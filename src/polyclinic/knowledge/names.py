@@ -67,8 +67,7 @@ class Names:
             self.kinds[owner] = examination.kind
             self.items[owner] = frozenset(f"item:{item.id}" for item in examination.items)
             texts = [examination.name.en, examination.name.zh, examination.id.replace("_", " ")]
-            parts = {key_of(name) for item in examination.items for name in (*item.synonyms.en, *item.synonyms.zh)}
-            parts |= {key_of(name) for item in examination.items for name in (item.name.en, item.name.zh)}
+            parts = {key_of(name) for item in examination.items for name in item.names()}
             # Of several items, one that is asked for by its name is not the whole examination.
             several = len(examination.items) > 1
             synonyms = (*examination.synonyms.en, *examination.synonyms.zh)
@@ -77,8 +76,7 @@ class Names:
                 # Without its last word a test would go by the name of what it measures.
                 self._table.add(name, owner, as_it_is=True)
             for item in examination.items:
-                names = (item.name.en, item.name.zh, *item.synonyms.en, *item.synonyms.zh)
-                for name in (*names, *((item.loinc,) if item.loinc else ())):
+                for name in (*item.names(), *((item.loinc,) if item.loinc else ())):
                     self._table.add(name, f"item:{item.id}")
         self._known = [key for key in self._table.owners if len(key) >= SHORTEST_LIKENESS]
         self._laid_out = functools.lru_cache(maxsize=64)(self._lay_out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from polyclinic.knowledge.knowledge import DATA, Data, Name, Source, Texts
+from polyclinic.knowledge.entries import DATA, Data, Name, Source, Texts
 from polyclinic.yaml_files import read_yaml
 
 

@@ -18,7 +18,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.events import Event, Failed, Role, Said, State
-from polyclinic.knowledge.knowledge import SEVERITIES, Disease
+from polyclinic.knowledge.entries import SEVERITIES, Disease
 from polyclinic.language.language import Language
 
 T = TypeVar("T")

@@ -6,7 +6,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
 from polyclinic.errors import ScriptError, UnreadableReply
 from polyclinic.hospital.care.clinic import prescribed
-from polyclinic.knowledge.knowledge import Drug, Name, read_knowledge
+from polyclinic.knowledge.entries import Drug, Name
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds

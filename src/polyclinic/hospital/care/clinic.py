@@ -30,7 +30,8 @@ from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.knowledge.knowledge import DATA, SEVERITIES, Disease, Drug, Knowledge, read_knowledge
+from polyclinic.knowledge.entries import DATA, SEVERITIES, Disease, Drug
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger

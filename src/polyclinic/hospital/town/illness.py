@@ -6,7 +6,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.record.happenings import FollowUpOutcome
-from polyclinic.knowledge.knowledge import SEVERITIES, Disease, Knowledge, Severity
+from polyclinic.knowledge.entries import SEVERITIES, Disease, Severity
+from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.seeds import derive
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
-from polyclinic.knowledge.knowledge import Drug
+from polyclinic.knowledge.entries import Drug
 from polyclinic.language.clauses import clauses
 from polyclinic.players.player import Mind, PlayedRole
 

@@ -11,7 +11,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
 from polyclinic.knowledge.bayes import Reader, Vector, normalise
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.knowledge import Symptom
+from polyclinic.knowledge.entries import Symptom
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings

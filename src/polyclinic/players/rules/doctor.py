@@ -15,7 +15,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader, Vector
-from polyclinic.knowledge.knowledge import SEVERITIES
+from polyclinic.knowledge.entries import SEVERITIES
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor

@@ -11,30 +11,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.bayes import Reader, Vector, normalise
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.knowledge import SEVERITIES, Severity
+from polyclinic.knowledge.entries import SEVERITIES, Severity
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
 from polyclinic.language.language import MARKS
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.sayings import nurse_sayings
 
 _ASKED_BY: dict[Severity, Urgency] = {"mild": "routine", "moderate": "urgent", "severe": "emergency"}
-
-
-class _Sayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    known: str
-    unknown: str
-    flag: str
-
-
-_sayings = WORDS.section("nurse", _Sayings)
 
 
 class RulesNurse:
@@ -67,7 +57,7 @@ class RulesNurse:
         shares = by_department(self._reader, posterior)
         department = max(ask.among, key=lambda d: shares.get(d, 0.0))
         flag, acuity = self._flag(present), self._acuity(posterior, known=bool(present))
-        say, names = _sayings(language), self._reader.knowledge.symptoms
+        say, names = nurse_sayings(language), self._reader.knowledge.symptoms
         percent = 100 * shares.get(department, 0.0)
         named = MARKS[language].item.join(names[s].name.get(language) for s in present)
         reason = (say.known if present else say.unknown).format(symptoms=named, percent=percent)

@@ -10,31 +10,18 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from polyclinic.errors import ScriptError
-from polyclinic.knowledge.knowledge import Drug
+from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.safety import Cautions, read_cautions
 from polyclinic.players.player import Ask, Dispensing, Purpose, Withheld
 from polyclinic.players.roles.pharmacist import Pharmacist
-from polyclinic.players.rules.words import WORDS
+from polyclinic.players.rules.sayings import pharmacist_sayings
 
 _CLAUSE = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGNORECASE)
 """What a denial does not reach beyond; "no penicillin or sulfa" denies both."""
 
 _DENIED_BEFORE = re.compile(r"\b(?:no|not|never|denies|denied|without|stopped|tolerates)\b|没有|否认|无|未|已停", re.I)
 _DENIED_AFTER = re.compile(r"不过敏|\bis tolerated\b|\bnot allergic\b|已停", re.IGNORECASE)
-
-
-class _Sayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    allergy: str
-    age: str
-    pregnancy: str
-    interaction: str
-    duplicate: str
-
-
-_sayings = WORDS.section("pharmacist", _Sayings)
 
 
 class RulesPharmacist:
@@ -70,7 +57,7 @@ class RulesPharmacist:
     def _against(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
         """Returns what speaks against a drug beside those before it, the gravest first; "" where nothing does."""
         cautions, known, language = self._cautions, role.known, role.presentation.language
-        say, age = _sayings(language), role.presentation.age
+        say, age = pharmacist_sayings(language), role.presentation.age
         taken = ". ".join([known.medications, *(other.name.get(language) for other in before)])
         for name in (drug.name.en, drug.name.zh):
             if told(name, known.allergies):
@@ -93,7 +80,7 @@ class RulesPharmacist:
     def _duplicate(self, drug: Drug, role: Pharmacist, before: Iterable[Drug]) -> str:
         """Returns which drug before makes this one too many; "" where none does."""
         language = role.presentation.language
-        say = _sayings(language).duplicate
+        say = pharmacist_sayings(language).duplicate
         for other in before:
             for group in self._cautions.duplicates:
                 if within(drug, group.drugs) and within(other, group.drugs):

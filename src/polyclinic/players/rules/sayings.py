@@ -1,10 +1,10 @@
-"""What the rules doctor and the rules director say and write."""
+"""What the rules doctor, director, nurse and pharmacist say and write."""
 
 from __future__ import annotations
 
 import msgspec
 
-from polyclinic.knowledge.knowledge import Severity
+from polyclinic.knowledge.entries import Severity
 from polyclinic.players.rules.words import WORDS
 
 
@@ -46,5 +46,25 @@ class DirectorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refer: str
 
 
+class NurseSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules nurse's reasons in one language; blanks are named."""
+
+    known: str
+    unknown: str
+    flag: str
+
+
+class PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules pharmacist's reasons in one language; blanks are named."""
+
+    allergy: str
+    age: str
+    pregnancy: str
+    interaction: str
+    duplicate: str
+
+
 doctor_sayings = WORDS.section("doctor", DoctorSayings)
 director_sayings = WORDS.section("director", DirectorSayings)
+nurse_sayings = WORDS.section("nurse", NurseSayings)
+pharmacist_sayings = WORDS.section("pharmacist", PharmacistSayings)

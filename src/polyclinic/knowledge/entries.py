@@ -1,0 +1,314 @@
+"""What stands in the files of the medical knowledge, typed: departments, symptoms, examinations, drugs, diseases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Generic, Literal, TypeVar
+
+import msgspec
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.language.language import Language
+
+Severity = Literal["mild", "moderate", "severe"]
+SEVERITIES: tuple[Severity, ...] = ("mild", "moderate", "severe")
+
+AGE_BANDS: dict[str, tuple[int, int]] = {
+    "0-5": (1, 5),
+    "6-14": (6, 14),
+    "15-44": (15, 44),
+    "45-64": (45, 64),
+    "65-90": (65, 90),
+}
+"""Age bands of the diseases' epidemiology; first and last year of age that patients are drawn from."""
+
+Section = Literal["symptoms", "past", "medications", "allergies", "personal", "family"]
+Season = Literal["winter", "spring", "summer", "autumn"]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Distribution = tuple[float, float] | dict[str, Share]
+"""Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
+
+DATA = Path(__file__).parent
+
+T = TypeVar("T")
+
+
+class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything that is read from the data files: what is not known here is a mistake there."""
+
+
+class InBoth(Data, Generic[T], frozen=True, kw_only=True):
+    """Something that is said in both languages."""
+
+    en: T
+    zh: T
+
+    def get(self, language: Language) -> T:
+        """Returns how it is said in one language."""
+        return self.en if language == "en" else self.zh
+
+
+class Name(InBoth[str], frozen=True, kw_only=True):
+    """A name in both languages."""
+
+
+class Texts(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
+    """Several texts in both languages."""
+
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+
+
+class Entry(Data, frozen=True, kw_only=True):
+    """Something with a name of its own.
+
+    Attributes:
+        id: how other files name it.
+        name: its name; clinical, or as it is ordered.
+        synonyms: other names that mean the same.
+    """
+
+    id: str
+    name: Name
+    synonyms: Texts = Texts()
+
+    def called(self, language: Language) -> tuple[str, ...]:
+        """Returns its name and synonyms in one language."""
+        return (self.name.get(language), *self.synonyms.get(language))
+
+    def words(self, language: Language) -> tuple[str, ...]:
+        """Returns all by which a text in one language speaks of it."""
+        return self.called(language)
+
+    def names(self) -> tuple[str, ...]:
+        """Returns its name and synonyms in both languages."""
+        return (self.name.en, self.name.zh, *self.synonyms.en, *self.synonyms.zh)
+
+
+class Department(Data, frozen=True, kw_only=True):
+    """A department of the hospital.
+
+    Attributes:
+        id: how the disease files name it.
+        name: its name.
+        preset: whether its diseases are those of the Agent Hospital paper, whose right examinations are among the
+            paper's sixteen.
+    """
+
+    id: str
+    name: Name
+    preset: bool = False
+
+
+class Symptom(Entry, frozen=True, kw_only=True):
+    """A symptom, or a circumstance of the history, that a patient can tell.
+
+    Attributes:
+        section: the part of the history it stands in.
+        parent: it can only be present where this one is; its probabilities are given the parent.
+        phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
+        question: how a doctor asks for it.
+        base: how often patients with some other illness have it (given the parent).
+        sex: whose alone it can be; None where anybody's.
+        ages: first and last year of age in which it can be; None at any age.
+    """
+
+    section: Section = "symptoms"
+    parent: str | None = None
+    phrases: Texts
+    question: Name
+    base: Share
+    sex: Sex | None = None
+    ages: tuple[int, int] | None = None
+
+    def words(self, language: Language) -> tuple[str, ...]:
+        """Returns its names and how patients put it."""
+        return (*self.called(language), *self.phrases.get(language))
+
+    def possible(self, age: float | None, sex: Sex | None) -> bool:
+        """Returns whether somebody of this age and sex can have it; what is unknown excludes nothing."""
+        if self.sex is not None and sex is not None and sex != self.sex:
+            return False
+        return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
+
+
+class Item(Entry, frozen=True, kw_only=True):
+    """One thing that an examination looks at.
+
+    A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
+    this trouble: `[mean, sd]`; `[median, geometric sd]` where `lognormal`), `limits` (no value is drawn outside) and
+    `decimals`. A text item has `values` (id to wording) and `usual` (id to probability), the first value is the normal
+    one.
+    """
+
+    loinc: str | None = None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    lognormal: bool = False
+    decimals: int = 1
+    limits: tuple[float, float] | None = None
+    values: dict[str, Name] = {}
+    usual: Distribution
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the result is a number."""
+        return not self.values
+
+    def problem(self, distribution: Distribution) -> str:
+        """Returns what is wrong with a distribution of it, or ""."""
+        if isinstance(distribution, dict):
+            if self.numeric:
+                return "shares of texts for an item that is a number; needs [centre, spread]"
+            unknown = sorted(set(distribution) - set(self.values))
+            if unknown:
+                return f"no value {unknown[0]!r}; known: {', '.join(self.values)}"
+            total = sum(distribution.values())
+            return "" if abs(total - 1) < 1e-6 else f"the shares sum to {total:g}; they must sum to 1"
+        if not self.numeric:
+            return f"[centre, spread] for an item that is a text; needs a share for each of {', '.join(self.values)}"
+        centre, spread = distribution
+        if self.lognormal and (centre <= 0 or spread <= 1):
+            return "a lognormal item needs a median above 0 and a geometric sd above 1"
+        return "" if spread > 0 else "the spread must be above 0"
+
+
+class Examination(Entry, frozen=True, kw_only=True):
+    """An examination that can be ordered.
+
+    Attributes:
+        kind: where it is done.
+        preset: whether it is one of the sixteen of the Agent Hospital paper (Figure 16).
+        effort: how many questions' worth of information it has to bring before a careful doctor orders it.
+        items: what is looked at.
+        sex: on whom alone it can be done; None on anybody.
+    """
+
+    kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy"]
+    preset: bool = True
+    effort: Annotated[float, msgspec.Meta(ge=1)]
+    items: tuple[Item, ...]
+    sex: Sex | None = None
+
+    def possible(self, sex: Sex | None) -> bool:
+        """Returns whether it can be done on somebody of this sex."""
+        return self.sex is None or sex is None or sex == self.sex
+
+
+class Drug(Data, frozen=True, kw_only=True):
+    """A drug that a treatment plan may name."""
+
+    id: str
+    name: Name
+    atc: str
+
+
+class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
+    """A treatment plan: short items, and the drugs in it."""
+
+    drugs: tuple[str, ...] = ()
+
+
+class BySeverity(Data, frozen=True, kw_only=True):
+    """Three of a kind."""
+
+    mild: Plan
+    moderate: Plan
+    severe: Plan
+
+
+class Course(Data, frozen=True, kw_only=True):
+    """How it goes on: days to recovery, least and most, and the chance of getting worse by severity."""
+
+    days: tuple[int, int]
+    worsening: tuple[Share, Share, Share]
+
+
+class Courses(Data, frozen=True, kw_only=True):
+    """The course treated rightly, wrongly, and not at all."""
+
+    treated: Course
+    wrongly: Course
+    untreated: Course
+
+
+class Epidemiology(Data, frozen=True, kw_only=True):
+    """Who has it and when; each sums to 1."""
+
+    age: dict[str, Share]
+    female: Share
+    season: dict[Season, Share]
+
+
+class Source(Data, frozen=True, kw_only=True):
+    """Where the facts come from."""
+
+    title: str
+    publisher: str
+    year: int
+    supports: str
+
+
+class Disease(Entry, frozen=True, kw_only=True):
+    """One disease.
+
+    Attributes:
+        id: the file's name.
+        icd10: WHO ICD-10 code.
+        department: id of the department that sees it ("respiratory").
+        sources: where the facts come from.
+        epidemiology: who has it and when.
+        duration: days of illness at the visit, `[median, geometric sd]`.
+        symptoms: symptom id to its probability when mild, moderate, severe; what is not named has the symptom's
+            `base`, or a share of it, see `background`.
+        background: how much of its `base` a symptom keeps that is not named, is nobody's child and is a complaint (not
+            past history, habits or family). 1 where patients come with all sorts of complaints; below where the
+            illness keeps to its place (a migraine is not a time of many coughs), and then what is not named is told
+            when asked for, and is not what the patient came for.
+        findings: examination id to item id to its distribution: under `all`, or under `mild`,
+            `moderate` and `severe`. What is not named has the item's `usual` distribution.
+        examinations: ids of the examinations that are right for it.
+        treatment: the plan by severity.
+        course: how it goes on.
+    """
+
+    icd10: str
+    department: str
+    sources: tuple[Source, ...]
+    epidemiology: Epidemiology
+    duration: tuple[float, float]
+    background: Share = 1
+    symptoms: dict[str, tuple[Share, Share, Share]]
+    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
+    examinations: tuple[str, ...]
+    treatment: BySeverity
+    course: Courses
+
+    def is_called(self, name: str) -> bool:
+        """Returns whether a case-folded name is one of its names."""
+        return any(name == known.casefold() for known in self.names())
+
+    def share(self, symptom: Symptom, severity: Severity) -> float:
+        """Returns the probability of a symptom (given its parent)."""
+        shares = self.symptoms.get(symptom.id)
+        if shares is not None:
+            return shares[SEVERITIES.index(severity)]
+        complaint = symptom.section == "symptoms" and symptom.parent is None
+        return symptom.base * self.background if complaint else symptom.base
+
+    def distribution(self, examination: str, item: Item, severity: Severity) -> Distribution:
+        """Returns the distribution of an item."""
+        by_severity = self.findings.get(examination, {}).get(item.id)
+        if by_severity is None:
+            return item.usual
+        return by_severity["all"] if "all" in by_severity else by_severity[severity]
+
+    def graded_by(self) -> frozenset[str]:
+        """Returns the examinations whose findings differ with severity."""
+        return frozenset(e for e, items in self.findings.items() if any("all" not in d for d in items.values()))
+
+    def plan(self, severity: Severity) -> Plan:
+        """Returns the treatment plan."""
+        plan: Plan = getattr(self.treatment, severity)
+        return plan
