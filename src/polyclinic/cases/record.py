@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.language.language import Language
+from polyclinic.language.language import MARKS, Language
 
 _PRINTED = {
     "Cel": "°C",
@@ -23,6 +23,9 @@ _PRINTED = {
     "{ratio}": "",
 }
 """UCUM units that people do not write as UCUM does."""
+
+
+_REFERENCE: dict[Language, str] = {"en": " (reference {})", "zh": "（参考值{}）"}
 
 
 class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,33 +93,31 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def text(self, language: Language = "en") -> str:
         """Returns the finding in one line: `complete blood count, hemoglobin: 9.1 g/dL (reference 13.5-17.5)`."""
-        comma, colon = ("，", "：") if language == "zh" else (", ", ": ")
-        name = f"{self.examination}{comma}{self.item}" if self.item else self.examination
-        return f"{name}{colon}{self._value(language)}"
+        marks = MARKS[language]
+        name = f"{self.examination}{marks.comma}{self.item}" if self.item else self.examination
+        return f"{name}{marks.colon}{self._value(language)}"
 
     def result(self, language: Language) -> str:
         """Returns item and value, for a list under the examination's name: `hemoglobin 9.1 g/dL`, `lungs: clear`."""
         if not self.item:
             return self._value(language)
-        between = " " if isinstance(self.value, float) else "：" if language == "zh" else ": "
+        between = " " if isinstance(self.value, float) else MARKS[language].colon
         return f"{self.item}{between}{self._value(language)}"
 
     def _value(self, language: Language) -> str:
         printed = _PRINTED.get(self.unit, self.unit)
         unit = printed and f" {printed}"
-        reference = ""
-        if self.reference:
-            reference = f"（参考值{self.reference}）" if language == "zh" else f" (reference {self.reference})"
+        reference = self.reference and _REFERENCE[language].format(self.reference)
         return f"{self.value_text}{unit}{reference}"
 
 
 def read_out(findings: Iterable[Finding], language: Language) -> list[str]:
     """Returns findings as they are read out: one text an examination, its items in order."""
-    colon, semicolon = ("：", "；") if language == "zh" else (": ", "; ")
+    marks = MARKS[language]
     by_examination: dict[str, list[str]] = {}
     for finding in findings:
         by_examination.setdefault(finding.examination, []).append(finding.result(language))
-    return [f"{examination}{colon}{semicolon.join(items)}" for examination, items in by_examination.items()]
+    return [f"{examination}{marks.colon}{marks.semicolon.join(items)}" for examination, items in by_examination.items()]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -32,7 +32,8 @@ from polyclinic.knowledge.entries import (
     Symptom,
 )
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.language.language import Language
+from polyclinic.language.language import MARKS, Language, capitalised
+from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
 
@@ -44,6 +45,20 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     male: tuple[str, ...]
     family: tuple[str, ...]
     occupations: dict[str, tuple[str, ...]]
+
+
+class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    last: str
+    complaint: str
+    about: str
+    typical: str
+    not_typical: str
+    shown: str
+    severity: str
+    severities: dict[Severity, str]
+
+
+_sentences = WordLists(Path(__file__).with_name("words")).section("record", _Sentences)
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,10 +123,9 @@ def draw_for(
         source: as `Case.source`.
     """
     case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
-    between = "" if language == "zh" else " "
     drawn = case.record.history
     merged = {
-        section: between.join(filter(None, (text, getattr(drawn, section))))
+        section: MARKS[language].blank.join(filter(None, (text, getattr(drawn, section))))
         for section, text in person.history.sections()
         if section != "symptoms"
     }
@@ -228,32 +242,27 @@ def _reference(item: Item, language: Language) -> str:
 
 
 def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
-    duration = say_days(days, language)
-    if language == "zh":
-        return f"{'、'.join(phrases)}{duration}"
-    listed = " and ".join([", ".join(phrases[:-1]), phrases[-1]]) if len(phrases) > 1 else phrases[0]
-    return f"{listed[0].upper()}{listed[1:]} for {duration}"
+    words = _sentences(language)
+    first = MARKS[language].item.join(phrases[:-1])
+    listed = f"{first}{words.last}{phrases[-1]}" if first else phrases[0]
+    return words.complaint.format(complaints=capitalised(listed), duration=say_days(days, language))
 
 
 def _about(people: _People, band: str, sex: Sex, rng: random.Random, language: Language) -> str:
     given, family = rng.choice(getattr(people, sex)), rng.choice(people.family)
-    occupation = rng.choice(people.occupations[band])
-    return f"{family}{given}，{occupation}" if language == "zh" else f"{given} {family}, {occupation}"
+    return _sentences(language).about.format(
+        given=given, family=family, occupation=rng.choice(people.occupations[band])
+    )
 
 
 def _history(
     leaves: Sequence[Symptom], present: Sequence[Symptom], told: dict[str, str], language: Language
 ) -> History:
-    sections = {
-        section: [told[s.id] for s in present if s.section == section]
-        for section in ("past", "medications", "allergies", "personal", "family")
-    }
-    stop = "。" if language == "zh" else "."
-    texts = {
-        section: f"{stop}{'' if language == 'zh' else ' '}".join(p[0].upper() + p[1:] for p in phrases) + stop
-        for section, phrases in sections.items()
-        if phrases
-    }
+    marks, texts = MARKS[language], {}
+    for section in ("past", "medications", "allergies", "personal", "family"):
+        sentences = [capitalised(told[s.id]) + marks.stop for s in present if s.section == section]
+        if sentences:
+            texts[section] = marks.blank.join(sentences)
     return History(symptoms=tuple(told[s.id] for s in leaves), **texts)
 
 
@@ -264,11 +273,9 @@ def _rationale(
     gain = sorted(present, key=lambda s: s.base - disease.share(s, severity))
     symptoms = [s.name.get(language) for s in gain if disease.share(s, severity) > s.base][:4]
     shown = [knowledge.examinations[e].name.get(language) for e in disease.examinations]
-    if language == "zh":
-        typical = f"典型表现：{'、'.join(symptoms)}" if symptoms else "表现不典型"
-        return typical, f"确诊检查：{'、'.join(shown)}", f"病情程度：{_ZH_SEVERITY[severity]}"
-    typical = f"Typical: {', '.join(symptoms)}" if symptoms else "Not typical"
-    return typical, f"Shown by: {', '.join(shown)}", f"Severity: {severity}"
-
-
-_ZH_SEVERITY = {"mild": "轻度", "moderate": "中度", "severe": "重度"}
+    words, item = _sentences(language), MARKS[language].item
+    return (
+        words.typical.format(symptoms=item.join(symptoms)) if symptoms else words.not_typical,
+        words.shown.format(examinations=item.join(shown)),
+        words.severity.format(severity=words.severities[severity]),
+    )

@@ -41,6 +41,11 @@ def language_of(texts: Iterable[str]) -> Language:
     return "zh" if 3 * chinese_characters(whole) > len(_LATIN.findall(whole)) else "en"
 
 
+def capitalised(text: str) -> str:
+    """Returns a text with a capital at its beginning; a Chinese one as it is."""
+    return text[:1].upper() + text[1:]
+
+
 class Marks(msgspec.Struct, frozen=True):
     """What stands between things that a text lists or says, with the blank that belongs there.
 

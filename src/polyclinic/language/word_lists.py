@@ -63,6 +63,8 @@ class WordLists:
 
 
 def _either(words: Sequence[str], patterns: Mapping[str, str], around: str = "(?:{})") -> str:
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("YAML takes a word for a number, or for yes or no: write it in quotes")
     return around.replace("{}", "|".join(_filled(word.replace("…", r"\w*"), patterns) for word in words))
 
 

@@ -158,16 +158,11 @@ class RulesDirector:
             say.votes.format(who=self._who(role, [event.doctor]), what=self._shown(role, event.report))
             for event in standing
         ]
-        symptoms = facts.symptoms if facts is not None else ()
-        examinations = facts.examinations if facts is not None else ()
+        symptoms, examinations = (facts.symptoms, facts.examinations) if facts is not None else ((), ())
         if not order or undecided > pooled[order[0]]:
-            rationale, diagnoses, treatment = (say.undecided, *who), (), (say.refer,)
+            rationale, refer = (say.undecided, *who), (say.refer,)
             return Report(
-                symptoms=symptoms,
-                examinations=examinations,
-                diagnoses=diagnoses,
-                rationale=rationale,
-                treatment=treatment,
+                symptoms=symptoms, examinations=examinations, diagnoses=(), rationale=rationale, treatment=refer
             )
         best = [key for key in order if round(pooled[key], 9) == round(pooled[order[0]], 9)]
         tie = say.tie.format(diseases=marks.item.join(named[key].name for key in best))

@@ -27,10 +27,7 @@ _POLITE = re.compile(
 class RulesExaminer:
     """Reads requests by the names in them. What is vague names nothing, and yields nothing."""
 
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-        return "rules"
+    name = "rules"
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
         """Returns the `Request` that was last made.

@@ -60,6 +60,8 @@ class RulesPatient:
         rng: varies how sentences begin.
     """
 
+    name = "rules"
+
     def __init__(self, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
         self._lexicons, self._names, self._rng = lexicons, names, rng
         self._role: Patient | None = None
@@ -67,11 +69,6 @@ class RulesPatient:
         self._findings: RecordNames | None = None
         self._wondering: list[str] = []
         self._replies = 0
-
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-        return "rules"
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
         """Opens, or replies to what the doctor last said.

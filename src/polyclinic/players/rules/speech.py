@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.cases.presentation import Presentation, Sex
-from polyclinic.language.language import MARKS, Language
+from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
 from polyclinic.players.rules.words import WORDS, Voice
 
@@ -65,7 +65,7 @@ def deny(what: str, language: Language, voice: Voice = "self") -> str:
 def told(there: Sequence[str], absent: Sequence[str], language: Language, voice: Voice) -> str:
     """Returns sentences in the first person and things that are absent as one answer."""
     words, marks = _speech(language), MARKS[language]
-    said = [sentence[0].upper() + sentence[1:] for sentence in there if sentence]
+    said = [capitalised(sentence) for sentence in there if sentence]
     absent = list(dict.fromkeys(rewritten(name, words.of_child[voice]) for name in absent if name))
     said[1:] = [sentence.removeprefix(words.subject) for sentence in said[1:]]
     if absent and said:

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from polyclinic.language.language import Language
+from polyclinic.language.language import Language, capitalised
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
 from polyclinic.players.rules.speech import deny
 from polyclinic.players.rules.words import WORDS, Voice
@@ -117,7 +117,7 @@ def _in_english(text: str, voice: Voice) -> str:
     beside = words.accompanied.match(rest) if begun else None
     if beside:
         return (
-            f"{words.have[voice]} {_pronouns(beside[1], voice)}. {_capitalised(_in_english(f'She {beside[2]}', voice))}"
+            f"{words.have[voice]} {_pronouns(beside[1], voice)}. {capitalised(_in_english(f'She {beside[2]}', voice))}"
         )
     denied = words.denied.match(rest)
     if denied:
@@ -140,7 +140,7 @@ def _reported(rest: str, voice: Voice) -> str:
     words = _english("en")
     have = words.have[voice]
     if rest.casefold().startswith("that "):
-        return _capitalised(_pronouns(rest[5:], voice))
+        return capitalised(_pronouns(rest[5:], voice))
     spell = words.spell.match(rest)
     if spell:
         number, unit, what = spell[1], spell[2].rstrip("s"), _pronouns(spell[3], voice)
@@ -189,13 +189,13 @@ def _phrase(text: str, voice: Voice) -> str:
     for beginning in words.beginnings:
         if beginning.words.match(text):
             before = beginning.said[voice]
-            return _capitalised(before + lower if before else text)
+            return capitalised(before + lower if before else text)
     first = text.split(" ")[0].rstrip(",")
     does = re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in words.habits
     if does or words.habit.match(text):
         return _verb(lower, voice)
     if words.sentence_verb.search(text):
-        return _capitalised(text)
+        return capitalised(text)
     # A capital that begins a phrase goes; an abbreviation or a name keeps it.
     if re.match(r"[A-Z][a-z]|An? ", text) and not words.names.match(text):
         text = lower
@@ -205,7 +205,3 @@ def _phrase(text: str, voice: Voice) -> str:
     if words.state.match(text):
         return f"{words.am[voice]} {text}"
     return f"{words.have[voice]} {'had ' if words.lasting.search(text) else ''}{text}"
-
-
-def _capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
