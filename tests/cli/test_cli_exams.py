@@ -245,6 +245,25 @@ def test_fields_of_ones_own(run, complaint, tmp_path, serving):
         assert "give --fields too" in complaint(*exam(path, endpoint.url, "--answer-base", 1, dataset="exam"))
 
 
+def test_a_method_of_ones_own(run, complaint, medqa, tmp_path, serving):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from polyclinic.questions import show\n"
+        "async def ask(question, model, times: int = 1):\n"
+        "    for _ in range(times):\n"
+        "        reply = await model.ask(show(question))\n"
+        "    return reply\n"
+    )
+    with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
+        command = exam(medqa, endpoint.url, "--method", f"{mine}:ask", "zero_shot", "--json")
+        own, _ = json.loads(run(*command, "--set", "times=2", "--baseline", "zero_shot").stdout)["methods"]
+        assert (own["accuracy"]["mean"], own["cost"]["calls"], own["cost"]["round_trips"]) == (100, 2, 2)
+        assert own["name"] == f"{mine}:ask (times=2)"
+    nowhere = exam(medqa, "http://127.0.0.1:9/v1")
+    assert "holds no 'answer'; it has: ask" in complaint(*nowhere, "--method", f"{mine}:answer")
+    assert "did you mean zero_shot?" in complaint(*nowhere, "--method", "zero-shot")
+
+
 def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     command = exam(medqa, "http://127.0.0.1:9/v1")
     assert "no method 'oracle'; methods: zero_shot, few_shot" in complaint(*command, "--method", "oracle")

@@ -391,7 +391,7 @@ async def test_a_data_set_is_a_task(name, tmp_path, file):
             endpoint,
             task_args={"questions": file(*records, name=called), "method": "chain_of_thought"},
         )
-    assert (log.status, log.eval.task, log.eval.task_version) == ("success", f"polyclinic/{name}", 1)
+    assert (log.status, log.eval.task, log.eval.task_version) == ("success", f"polyclinic/{name}", 2)
     assert [sample.id for sample in log.samples] == ids
     assert {sample.target[0] for sample in log.samples} == {right}
     assert means(log) == {"ACCURACY": 100.0, "ACCURACY_READABLE": 100.0, "READABLE": 100.0}
@@ -405,6 +405,14 @@ async def test_a_data_set_is_a_task(name, tmp_path, file):
     for hidden in ("Its islets do", "Rest did not help"):
         assert not any(hidden in told(body) for body in endpoint.bodies)
         assert hidden not in str([sample.metadata for sample in log.samples])
+
+
+async def test_a_method_of_ones_own_is_named_by_its_file(tmp_path, file):
+    (tmp_path / "mine.py").write_text("async def ask(question, model):\n    return await model.ask(question.stem)\n")
+    async with Endpoint(answers=always("B")) as endpoint:
+        given = {"questions": file(MEDQA, name="medqa.jsonl"), "method": f"{tmp_path / 'mine.py'}:ask"}
+        log = await run("polyclinic/medqa", tmp_path, endpoint, task_args=given)
+    assert (log.status, log.samples[0].scores["answers"].answer) == ("success", "B")
 
 
 async def test_the_question_is_asked_as_we_read_it(tmp_path, file):

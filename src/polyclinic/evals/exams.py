@@ -9,26 +9,25 @@ that got no answer is an error of the sample, outside every mean. See `polyclini
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-from inspect_ai.solver import TaskState
+from inspect_ai.scorer import Score, Scorer, Target, scorer
 
-from polyclinic.errors import BadInput, UserError
-from polyclinic.evals.adapter import FAILURES
+from polyclinic.answering.outcome import Outcome
+from polyclinic.errors import UserError
+from polyclinic.evals.adapter import averaged, scoring, task_of
 from polyclinic.evals.hub import HUB, read_hub
-from polyclinic.evals.methods import OUTCOME, SOLVERS, outcome_of
+from polyclinic.evals.methods import OUTCOME, outcome_of, solver_of
 from polyclinic.evals.questions import as_sample
-from polyclinic.methods.table import METHODS, PRESETS
+from polyclinic.methods.table import PRESETS
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 
-VERSION = 1
+VERSION = 2
 """Results of one version can be compared; it changes with prompts, samples and how answers are read."""
 
 ACCURACY, ACCURACY_READABLE, READABLE = METRICS = ("ACCURACY", "ACCURACY_READABLE", "READABLE")
@@ -36,49 +35,51 @@ ACCURACY, ACCURACY_READABLE, READABLE = METRICS = ("ACCURACY", "ACCURACY_READABL
 Settings = Mapping[str, Any] | Sequence[str] | str | None
 
 
-@scorer(metrics={name: [mean(), stderr()] for name in METRICS})
+@scorer(metrics=averaged(METRICS))
 def answers() -> Scorer:
     """Scores what a method answered: whether exactly the right options were chosen, and whether any was, in percent.
 
     ACCURACY_READABLE leaves the unreadable answers out. A question that a limit ended has no score.
     """
 
-    async def score(state: TaskState, target: Target) -> Score:
-        try:
-            outcome = outcome_of(state.store.get(OUTCOME))
-        except BadInput as problem:
-            return Score.unscored(reason="scoring_failed", explanation=str(problem))
-        readable = bool(outcome.answers)
+    async def score(_: str, outcome: Outcome, target: Target) -> Score:
+        readable, chosen = bool(outcome.answers), ", ".join(sorted(outcome.answers))
         accuracy = 100.0 * (outcome.answers == frozenset(target))
-        told = f"chosen: {', '.join(sorted(outcome.answers)) or 'nothing'}; right: {', '.join(target)}"
+        told = f"chosen: {chosen or 'nothing'}; right: {', '.join(target)}"
         return Score(
             value={
                 ACCURACY: accuracy,
                 ACCURACY_READABLE: accuracy if readable else math.nan,
                 READABLE: 100.0 * readable,
             },
-            answer=", ".join(sorted(outcome.answers)) or None,
+            answer=chosen or None,
             explanation=f"{told}; {outcome.end}: {outcome.problem}" if outcome.problem else told,
             metadata={"end": str(outcome.end), "calls": outcome.calls, "round trips": outcome.round_trips},
         )
 
-    return score
+    return scoring(lambda state: outcome_of(state.store.get(OUTCOME)), score)
 
 
-@task
-def medqa(
-    *,
-    questions: str | None = None,
-    method: str = "zero_shot",
-    settings: Settings = None,
-    sample: int | Literal["all"] = SAMPLE,
-    seed: int = 0,
-) -> Task:
-    """MedQA: questions of the United States medical licensing examination.
+def _published(name: str, told: str, *, size: int | Literal["all"] = SAMPLE) -> Callable[..., Task]:
+    """Returns the task of a published data set."""
+
+    def made(
+        *,
+        questions: str | None = None,
+        method: str = "zero_shot",
+        settings: Settings = None,
+        sample: int | Literal["all"] = size,
+        seed: int = 0,
+    ) -> Task:
+        asked = read_hub(name) if questions is None else read_exam(Path(questions), layout=name)
+        return _exam(name, asked, questions, method, settings, sample, seed)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"""{told}
 
     Args:
         questions: the published file; by default the data set is read from the Hugging Face hub.
-        method: who answers, a name in `polyclinic.methods.table.METHODS`.
+        method: who answers, by its name on the command line; also `FILE.py:NAME`.
         settings: of the method: `KEY=VALUE`, several with commas between, or a mapping.
         sample: so many questions, drawn by the seed; "all" takes all.
         seed: of the sample and of what the method draws.
@@ -86,46 +87,15 @@ def medqa(
     Raises:
         UserError: the file, the method or a setting cannot be used.
     """
-    return _exam("medqa", _published("medqa", questions), questions, method, settings, sample, seed)
+    return task(name=name)(made)
 
 
-@task
-def medmcqa(
-    *,
-    questions: str | None = None,
-    method: str = "zero_shot",
-    settings: Settings = None,
-    sample: int | Literal["all"] = SAMPLE,
-    seed: int = 0,
-) -> Task:
-    """MedMCQA: questions of Indian entrance examinations for residents. Arguments as `medqa`."""
-    return _exam("medmcqa", _published("medmcqa", questions), questions, method, settings, sample, seed)
-
-
-@task
-def pubmedqa(
-    *,
-    questions: str | None = None,
-    method: str = "zero_shot",
-    settings: Settings = None,
-    sample: int | Literal["all"] = SAMPLE,
-    seed: int = 0,
-) -> Task:
-    """PubMedQA: does this abstract say yes, no or maybe? Arguments as `medqa`; the hub does not name the test set."""
-    return _exam("pubmedqa", _published("pubmedqa", questions), questions, method, settings, sample, seed)
-
-
-@task
-def mmlu(
-    *,
-    questions: str | None = None,
-    method: str = "zero_shot",
-    settings: Settings = None,
-    sample: int | Literal["all"] = "all",
-    seed: int = 0,
-) -> Task:
-    """The six medical subjects of MMLU, whole. Arguments as `medqa`; the questions are a folder."""
-    return _exam("mmlu", _published("mmlu", questions), questions, method, settings, sample, seed)
+medqa = _published("medqa", "MedQA: questions of the United States medical licensing examination.")
+medmcqa = _published("medmcqa", "MedMCQA: questions of Indian entrance examinations for residents.")
+pubmedqa = _published(
+    "pubmedqa", "PubMedQA: does this abstract say yes, no or maybe? The hub does not name the test set."
+)
+mmlu = _published("mmlu", "The six medical subjects of MMLU, whole; the questions are a folder.", size="all")
 
 
 @task
@@ -160,10 +130,6 @@ def exam(
     return _exam("exam", asked, questions, method, settings, sample, seed)
 
 
-def _published(name: str, questions: str | None) -> list[ExamQuestion]:
-    return read_hub(name) if questions is None else read_exam(Path(questions), layout=name)
-
-
 def _exam(  # noqa: PLR0917
     name: str,
     questions: Sequence[ExamQuestion],
@@ -173,19 +139,17 @@ def _exam(  # noqa: PLR0917
     sample: int | Literal["all"],
     seed: int,
 ) -> Task:
-    if method not in SOLVERS:
-        raise UserError(f"no method {method!r}; methods: {', '.join(METHODS)}")
     if sample != "all" and (not isinstance(sample, int) or sample < 1):
         raise UserError(f"sample={sample!r}; it is a number from 1, or all")
     drawn = list(questions) if sample == "all" else draw(questions, sample, seed=seed)
     given = {**PRESETS.get(name, {}).get(method, {}), **_settings(settings)}
-    return Task(
-        dataset=MemoryDataset([as_sample(one) for one in drawn], name=name, location=file or HUB[name].path),
-        solver=SOLVERS[method](**{"seed": seed, **given}),
-        scorer=answers(),
-        fail_on_error=FAILURES,
-        continue_on_fail=True,
+    return task_of(
+        map(as_sample, drawn),
+        file or HUB[name].path,
+        name=name,
         version=VERSION,
+        solver=solver_of(method)(**{"seed": seed, **given}),
+        scorer=answers(),
     )
 
 

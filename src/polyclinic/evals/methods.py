@@ -7,6 +7,7 @@ Each method has the name and the settings that it has on the command line; see `
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,14 +22,14 @@ from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.errors import BadInput, EndpointError, UserError
 from polyclinic.evals.questions import question_of
 from polyclinic.evals.tested import Tested
-from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose
+from polyclinic.methods.table import METHODS, Answering, ChosenMethod, answering, choose, find_method
 from polyclinic.questions.examples import read_examples
 
 OUTCOME = "outcome"
 """Where in a sample's store the outcome lies: the answer, and every call that it took."""
 
 
-class _Ready(NamedTuple):
+class _Prepared(NamedTuple):
     """A method with a model, and what it has learnt with it."""
 
     model: InspectModel
@@ -46,8 +47,17 @@ class _Always(msgspec.Struct, frozen=True, kw_only=True):
     training: str | None
 
 
-def _solver_of(method: str) -> Callable[..., Solver]:
-    """Returns the solver of a method, registered under its name."""
+@functools.cache
+def solver_of(method: str) -> Callable[..., Solver]:
+    """Returns the solver of a method, registered under its name.
+
+    Args:
+        method: its name, or `FILE.py:NAME`.
+
+    Raises:
+        UserError: there is no such method.
+    """
+    summary, name = find_method(method).summary, method.rpartition(":")[2]
 
     def made(
         *,
@@ -71,8 +81,8 @@ def _solver_of(method: str) -> Callable[..., Solver]:
             raise UserError(f"{method}: {error}") from None
         return _solving(chosen_with(method, settings), always)
 
-    made.__name__ = made.__qualname__ = method
-    made.__doc__ = f"""Puts each sample to the method `{method}`: {METHODS[method].summary}.
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"""Puts each sample to the method `{method}`: {summary}.
 
     The sample's choices are the options, and the chosen ones are marked. An answer that cannot be used marks none and
     leaves the completion empty; where no answer comes, the sample is an error of Inspect's.
@@ -88,7 +98,7 @@ def _solver_of(method: str) -> Callable[..., Solver]:
     Raises:
         UserError: no such setting, a value that it does not take, or a file that cannot be used.
     """
-    return solver(name=method)(made)
+    return solver(name=name)(made)
 
 
 def chosen_with(method: str, settings: dict[str, Any]) -> ChosenMethod:
@@ -109,9 +119,9 @@ def _text(value: Any) -> str:
 def _solving(chosen: ChosenMethod, always: _Always) -> Solver:
     shown = read_examples(Path(always.examples)) if always.examples is not None else ()
     learnt = read_examples(Path(always.training)) if always.training is not None else ()
-    ready: dict[tuple[int, int], _Ready] = {}
+    ready: dict[tuple[int, int], _Prepared] = {}
 
-    def prepared(epoch: int) -> _Ready:
+    def prepared(epoch: int) -> _Prepared:
         """Returns the method for the model under test: one solver may serve several, each with what it has learnt."""
         model = get_model()
         key = id(model), epoch
@@ -125,7 +135,7 @@ def _solving(chosen: ChosenMethod, always: _Always) -> Solver:
                 temperature=always.temperature,
                 seed=always.seed + epoch - 1,
             )
-            ready[key] = _Ready(model, tested, put)
+            ready[key] = _Prepared(model, tested, put)
         return ready[key]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -176,5 +186,5 @@ def outcome_of(kept: object) -> Outcome:
         raise BadInput(f"the outcome in the sample's store cannot be read: {error}") from None
 
 
-SOLVERS: dict[str, Callable[..., Solver]] = {method: _solver_of(method) for method in METHODS}
+SOLVERS: dict[str, Callable[..., Solver]] = {method: solver_of(method) for method in METHODS}
 """The solver of each method, by the method's name."""
