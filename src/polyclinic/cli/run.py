@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -132,7 +133,9 @@ def run(
                 ),
             )
             folder = out if out is None or replicas == 1 else out / f"seed-{seed}"
-            documents.append(_begin(configuration, folder, workers, quiet=json))
+            kept = msgspec.to_builtins(configuration, str_keys=True)
+            with nullcontext() if folder is None else Store.create(folder, kept) as store:
+                documents.append(_hold(configuration, store, workers, quiet=json))
     _show(documents, json=json)
     folder = resume or out
     if folder is not None and not json:
@@ -150,33 +153,24 @@ def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
         show_replicas(console(), document)
 
 
-def _begin(configuration: Configuration, folder: Path | None, workers: int, *, quiet: bool) -> dict[str, Any]:
-    """Runs from the beginning, and keeps the run where a folder is given."""
-    if folder is None:
-        return _held(configuration, None, workers, quiet=quiet)
-    with Store.create(folder, msgspec.to_builtins(configuration, str_keys=True)) as store:
-        return _held(configuration, store, workers, quiet=quiet)
-
-
 def _go_on(store: Store, workers: int, *, quiet: bool) -> dict[str, Any]:
     """Takes up a run that has not ended."""
     try:
         configuration = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
-    return _held(configuration, store, workers, quiet=quiet)
+    return _hold(configuration, store, workers, quiet=quiet)
 
 
-def _held(configuration: Configuration, store: Store | None, workers: int, *, quiet: bool) -> dict[str, Any]:
+def _hold(configuration: Configuration, store: Store | None, workers: int, *, quiet: bool) -> dict[str, Any]:
     """Runs, and returns what is printed and stored of it; says how to go on where it stops before its end."""
     again = "" if store is None else f"polyclinic run --resume {store.folder}"
     try:
         with watching(configuration, quiet=quiet or configuration.setup.nurse == HUMAN) as looks_on:
             came = asyncio.run(run_hospital(configuration, store=store, workers=workers, watching=looks_on))
     except BudgetSpent as spent:
-        how = (
-            f"go on, with a higher limit, in a new run; what came so far: {again}" if again else "--out DIR keeps a run"
-        )
+        how = f"go on, with a higher limit, in a new run; what came so far: {again}"
+        how = how if again else "--out DIR keeps a run"
         raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
     except KeyboardInterrupt:
         note(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.")
