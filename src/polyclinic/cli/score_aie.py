@@ -23,7 +23,10 @@ from polyclinic.terminal.screen import console, print_json
 
 async def aie(
     files: Annotated[
-        list[Path], Parameter(help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file.")
+        list[Path],
+        Parameter(
+            metavar="FILE...", help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file."
+        ),
     ],
     /,
     *,

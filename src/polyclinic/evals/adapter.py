@@ -63,12 +63,7 @@ def solving(
 
 
 def scoring(read: Callable[[TaskState], Played], score: Callable[[str, Played, Target], Awaitable[Score]]) -> Scorer:
-    """Returns what scores each sample's play; a play that cannot be read has no score.
-
-    Args:
-        read: takes the play out of the sample's store.
-        score: says what it is worth, by the sample's id.
-    """
+    """Returns what reads each sample's play and scores it by the sample's id; what cannot be read has no score."""
 
     async def scored(state: TaskState, target: Target) -> Score:
         try:
@@ -86,15 +81,7 @@ def averaged(names: Iterable[str]) -> dict[str, list[Metric]]:
 
 
 def task_of(samples: Iterable[Sample], location: str, *, name: str = "", version: int = VERSION, **parts: Any) -> Task:
-    """Returns a task.
-
-    Args:
-        samples: the dataset.
-        location: where it is read from.
-        name: of the dataset; by default its file's.
-        version: of what is asked and how it is scored.
-        parts: solver, scorer and setup.
-    """
+    """Returns a task; its `parts` are solver, scorer and setup, its dataset has the file's name by default."""
     return Task(
         dataset=MemoryDataset(list(samples), name=name or shipped_path(location).stem, location=location),
         fail_on_error=FAILURES,

@@ -124,11 +124,7 @@ def visiting(
 
 
 def visit_scoring(score: Callable[[str, Visit], Awaitable[Score]]) -> Scorer:
-    """Returns what scores the visits that a doctor is to answer for; those that failed otherwise have no score.
-
-    Args:
-        score: says what a visit is worth, by the case's id.
-    """
+    """Returns what scores, by the case's id, visits that a doctor is to answer for; the others have no score."""
 
     async def scored(id: str, visit: Visit, target: Target) -> Score:
         del target

@@ -45,13 +45,9 @@ class AskedCase(NamedTuple):
 
 
 class AieResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and every two of them on the cases that both have seen.
+    """All doctors, and every two of them on the cases that both have seen; what a judge says, where there is one.
 
-    Attributes:
-        doctors: one after the other.
-        comparisons: metric by metric.
-        judgements: what a judge says of every two dialogues on a case; None without a judge.
-        correlations: which indicators go together; None for one doctor.
+    For one doctor there are no correlations between the indicators.
     """
 
     doctors: tuple[DoctorResult, ...]
@@ -124,27 +120,16 @@ async def see_patient(
 ) -> Visit:
     """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question.
 
-    Args:
-        case: with a question.
-        minds: who plays.
-        one_step: the doctor reads the record.
-        max_turns: the doctor's turns; the paper's by default.
-        watch: called with each event as it happens.
+    The doctor has the paper's turns by default. `watch` is called with each event as it happens.
     """
     turns = TURNS[case.presentation.language] if max_turns is None else max_turns
     return await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True, watch=watch)
 
 
 async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:
-    """Scores a visit with a dialogue by the metrics.
+    """Scores a visit with a dialogue by the metrics, or says why there is no score.
 
-    Args:
-        case: whose patient was seen.
-        visit: what came of it.
-        metrics: that are wanted.
-
-    Returns:
-        The score, a wrong diagnosis where the doctor's answer could not be used; or why there is none.
+    The diagnosis of a doctor whose answer could not be used is wrong.
 
     Raises:
         UserError: a user's metric returned something that is no number.

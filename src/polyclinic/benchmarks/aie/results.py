@@ -65,15 +65,7 @@ def doctor_result(
     names: Sequence[str] = METRICS,
     seed: int = 0,
 ) -> DoctorResult:
-    """Sums up the visits of a doctor.
-
-    Args:
-        name: the doctor's mind.
-        cases: all of them.
-        plays: the dialogues case by case, then the records that were read in one step.
-        names: of the metrics that are wanted.
-        seed: of the bootstrap.
-    """
+    """Sums up a doctor's plays: the dialogues case by case, then the records that were read in one step."""
     dialogues, at_once = plays[: len(cases)], plays[len(cases) :]
     visits = tuple(play.played for play in dialogues)
     scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]

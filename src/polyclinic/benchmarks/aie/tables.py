@@ -22,14 +22,7 @@ _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says 
 
 
 def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int) -> Output:
-    """Returns what a user gets.
-
-    Args:
-        result: of the evaluation.
-        protocol: by which it was held.
-        patient: the patient's mind.
-        seed: of the run.
-    """
+    """Returns what a user gets of an evaluation that was held by this protocol, with this patient."""
 
     def show(screen: Console) -> None:
         show_evaluation(screen, result)

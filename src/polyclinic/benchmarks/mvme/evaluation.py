@@ -40,14 +40,9 @@ from polyclinic.visits.visit import Visit, see
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):
-    """One entrant less another in one aspect, on the cases that both have a grade on.
+    """The first entrant's grades less the second's in one aspect, on the cases that both have a grade on.
 
-    Attributes:
-        first: the one.
-        second: the other.
-        aspect: of what.
-        difference: of the grades.
-        p_holm: corrected for everything that was compared at once.
+    `p_holm` is corrected for everything that was compared at once.
     """
 
     first: str
@@ -60,13 +55,7 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
 class MvmeResult(msgspec.Struct, frozen=True, kw_only=True):
     """All entrants, every two of them compared, and what the judge cannot tell apart.
 
-    Attributes:
-        judge: its name.
-        judge_version: of its questions or rules.
-        judge_prompts: hash of its prompts, or of the numbers that its rules were fitted to.
-        entrants: how each did.
-        comparisons: of every two, aspect by aspect.
-        ties: how often every two have one grade.
+    `judge_prompts` is the hash of its prompts, or of the numbers that its rules were fitted to.
     """
 
     judge: str
@@ -150,14 +139,7 @@ def mvme(
 
 
 async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:
-    """Returns the director's judgement on a visit; None where it failed and no doctor is to blame for the report.
-
-    Args:
-        case: whose patient was seen.
-        visit: what came of it; where a doctor's answer could not be used, no report was handed in.
-        judge: the director.
-        one_step: the doctor read the whole record.
-    """
+    """Returns the director's judgement on a visit; None where it failed and no doctor is to blame for the report."""
     if visit.report is not None:
         return await judge.grade(case, visit.report, one_step=one_step)
     failure = _to_blame(visit)

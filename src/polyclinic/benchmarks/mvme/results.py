@@ -115,16 +115,7 @@ def entrant_result(
     protocol: Protocol,
     seed: int,
 ) -> EntrantResult:
-    """Sums up the visits of an entrant.
-
-    Args:
-        name: whose they are.
-        plays: case by case.
-        reasons: why diagnoses graded 1 went wrong.
-        linkers: by language, what links names to ICD-10.
-        protocol: `paper` counts a missing grade as 1.
-        seed: of the bootstrap.
-    """
+    """Sums up an entrant's plays and why diagnoses graded 1 went wrong; other arguments as `mvme`."""
     graded = [play for play in plays if play.scored is not None]
     setting = plays[0].player.setting if plays else Setting.INTERACTION
     teams = [play.played for play in graded if isinstance(play.played, TeamVisit)]
@@ -175,10 +166,7 @@ def linked_by(
 ) -> dict[Language, IcdSummary]:
     """Returns by language how the diagnoses of visits compare with the cases', as codes.
 
-    Args:
-        linkers: what links names to ICD-10; a language without one is left out.
-        visits: cases and what came of them; a visit without a report names nothing.
-        seed: of the bootstrap.
+    A language without a linker is left out, and a visit without a report names nothing.
     """
     found: dict[Language, IcdSummary] = {}
     for language, linker in linkers.items():

@@ -22,13 +22,7 @@ _grade = partial(mean_and_error, form=".3f")
 
 
 def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "") -> Output:
-    """Returns what a user gets.
-
-    Args:
-        result: of the evaluation.
-        about: how it was held.
-        note: stands below the tables.
-    """
+    """Returns what a user gets of an evaluation, with how it was held, and a note below the tables."""
 
     def show(screen: Console) -> None:
         show_mvme(screen, result)

@@ -13,12 +13,7 @@ from polyclinic.terminal.tables import mean_and_error, number, table
 
 
 def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
-    """Returns what a user gets.
-
-    Args:
-        result: of the evaluation.
-        patient: the patient's mind.
-    """
+    """Returns what a user gets of the evaluation of a patient's mind."""
     everything, effect = result.all_states, result.effect
     document = {
         "patient": patient,

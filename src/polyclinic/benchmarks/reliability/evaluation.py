@@ -57,15 +57,9 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundJudgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was made of one round.
+    """What a judge made of one round: a verdict, or the name of the error.
 
-    Attributes:
-        case: its id.
-        turn: the doctor's turn.
-        by: who judged.
-        verdict: None where none came.
-        error: the name of the error then.
-        failed: nobody answered; else the answer could not be used.
+    Where it `failed`, nobody answered; else the answer could not be used.
     """
 
     case: str
@@ -117,15 +111,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityResult(msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors.
-
-    Attributes:
-        doctors: one table row each.
-        judge: its name; "" where nobody judged.
-        judge_version: of what the judge is shown and asked.
-        prompts: the hash of its prompts.
-        visits: by doctor, in the order of the cases.
-    """
+    """All doctors, who judged, by which version and hash of the prompts ("" is nobody), and the visits by doctor."""
 
     doctors: tuple[Reliability, ...]
     judge: str

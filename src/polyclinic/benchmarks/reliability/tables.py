@@ -17,13 +17,7 @@ from polyclinic.terminal.tables import NOTHING, table
 
 
 def reliability_output(result: ReliabilityResult, attacks: Sequence[Attacked], about: Mapping[str, Any]) -> Output:
-    """Returns what a user gets.
-
-    Args:
-        result: of the evaluation.
-        attacks: what came of the attack on the examiner.
-        about: how the evaluation was held.
-    """
+    """Returns what a user gets of an evaluation and the attacks, with how they were held."""
 
     def show(screen: Console) -> None:
         _show_doctors(screen, result)
