@@ -56,13 +56,7 @@ class Prompts:
 
 @functools.cache
 def read_prompts(path: Path) -> dict[str, Prompts]:
-    """Reads a prompt file in both languages; once for each path, as they never change.
-
-    Args:
-        path: the English file, `name.md`; the Chinese one is `name.zh.md` beside it.
-
-    Returns:
-        Prompts by language, `en` and `zh`.
+    """Returns the prompts of a file by language; of `name.md`, and of the Chinese `name.zh.md` beside it.
 
     Raises:
         BrokenPrompt: the languages do not have the same sections with the same blanks.

@@ -64,12 +64,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
-    """Returns what the answer means.
-
-    Args:
-        completion: what the model said.
-        answer: what was asked for.
-        form: the form of that, None where text was.
+    """Returns what a completion means, where this answer in this form was asked for.
 
     Raises:
         Refused: the model, or a filter, did not answer.

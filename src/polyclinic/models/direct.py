@@ -111,12 +111,7 @@ class Direct(Door):
         return await self.request(messages, form, sent(options))
 
     async def request(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
-        """Asks once, as often as it takes for an answer to come.
-
-        Args:
-            messages: as the wire has them.
-            form: what the answer must look like.
-            options: parameters by their names on the wire.
+        """Asks once, as often as it takes for an answer to come; messages and options as the wire has them.
 
         Raises:
             EndpointError: no answer came.

@@ -46,12 +46,7 @@ class Parameters:
         return body
 
     def refused(self, body: dict[str, Any], raw: bytes) -> bool:
-        """Takes note of a parameter that the model refused; tells whether there is one.
-
-        Args:
-            body: what was sent.
-            raw: the endpoint's answer, with status 400 or 422.
-        """
+        """Takes note of a parameter of a body that was answered with 400 or 422; tells whether there is one."""
         sent = body.get("response_format")
         names = [name for name in wire.PARAMETERS if self._renamed.get(name, name) in body or name in body]
         name = wire.not_taken(raw, names)

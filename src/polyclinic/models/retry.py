@@ -31,12 +31,7 @@ class Fault(msgspec.Struct, frozen=True):
     after: float | None = None
 
     def named(self, told: str, attempts: int) -> EndpointError | UserError:
-        """Returns the error that it ends in.
-
-        Args:
-            told: what is told about it.
-            attempts: requests that were made.
-        """
+        """Returns the error that it ends in, with what is told about it."""
         if issubclass(self.error, EndpointError):
             return self.error(told, attempts=attempts)
         return self.error(told)

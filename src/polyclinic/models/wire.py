@@ -175,16 +175,7 @@ def _line(text: str) -> str:
 
 
 def fault(status: int, raw: bytes, *, after: float | None, model: str, key_env: str, has_key: bool) -> Fault:
-    """Names the failure that a status other than 200 stands for.
-
-    Args:
-        status: the HTTP status.
-        raw: the body.
-        after: seconds that Retry-After asks for.
-        model: the model asked for.
-        key_env: the variable that the key is read from.
-        has_key: whether it holds one.
-    """
+    """Names the failure that a status other than 200 stands for; `after` are the seconds that Retry-After asks for."""
     if status == 401:
         # What the server says here may hold the key, or parts of it.
         what = f"the key in {key_env} is refused" if has_key else f"a key is wanted; put it into {key_env}"

@@ -62,10 +62,10 @@ async def open_minds(
         options: how the models are asked.
         knowledge: what the built-in minds know.
         seed: the run's.
-        journal: the file that keeps every answer.
+        journal: as in `open_session`.
         others: further models to open, such as a judge; names of no model are passed over.
         run: names the run in the journal; by seed, patient and examiner unless given.
-        share: which part of the limits is this process's.
+        share: as in `open_session`.
 
     Raises:
         UserError: a name or a file cannot be used.

@@ -32,14 +32,7 @@ HUGE = 10_000_000
 
 
 async def misbehave(kind: str, request: web.Request, body: dict[str, Any], value: Any) -> web.StreamResponse:
-    """Answers one request with a fault.
-
-    Args:
-        kind: one of `ENDPOINT_FAULTS` or `MODEL_FAULTS`.
-        request: what came.
-        body: its decoded body.
-        value: the text or JSON value that a right answer would hold.
-    """
+    """Answers a request with a fault of `ENDPOINT_FAULTS` or `MODEL_FAULTS`, in place of a value."""
     if kind in MODEL_FAULTS:
         return reply(_wrong(kind, body, value))
     right = completion(body, value)

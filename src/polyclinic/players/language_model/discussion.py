@@ -26,12 +26,7 @@ _WHO: dict[Language, dict[Role, str]] = {
 
 
 def discussion_messages(doctor: Doctor, asked_to_report: str) -> list[Message]:
-    """Returns what a doctor is told of the discussion so far, to go on from its consultation.
-
-    Args:
-        doctor: one of the team.
-        asked_to_report: how it was asked for its report after the consultation.
-    """
+    """Returns what a doctor is told of the discussion, after its consultation and how it was asked for its report."""
     language = doctor.presentation.language
     prompts = read_prompts(PROMPTS)[language]
     messages: list[Message] = []

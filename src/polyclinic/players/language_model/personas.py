@@ -104,14 +104,7 @@ async def persona_by_model(
     manner: Manner | None = None,
     temperature: float | None = None,
 ) -> Persona:
-    """Lets a model invent a persona.
-
-    Args:
-        patient: what the patient knows.
-        model: any door.
-        rng: draws the manner where none is given.
-        manner: None draws one that fits the age.
-        temperature: as `Model.ask`.
+    """Lets a model invent a persona, for the same arguments as `persona_from_templates`.
 
     Raises:
         BadInput: a parent is to speak for somebody who is no child.

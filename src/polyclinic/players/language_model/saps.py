@@ -165,12 +165,7 @@ class Saps:
 
 
 async def decide(answer_to: Callable[[str], Awaitable[Any]], role: Patient) -> Tracked:
-    """Classifies the doctor's turn in three stages (§4.2.2).
-
-    Args:
-        answer_to: gives the answer to one of `QUESTIONS`.
-        role: the patient.
-    """
+    """Classifies the doctor's turn in three stages (§4.2.2), by the answers to some of `QUESTIONS`."""
     # 2.1 Which of five kinds.
     kind = await answer_to("kind")
     if kind not in ("inquiry", "advice"):

@@ -20,12 +20,7 @@ PROMPTS = Path(__file__).with_suffix(".md")
 
 @functools.lru_cache(maxsize=256)
 def form(purpose: Purpose, among: tuple[str, ...]) -> Any:
-    """Returns the type of the answer that a model is held to: only what is there can be named in it.
-
-    Args:
-        purpose: triage or dispense.
-        among: the departments, or the prescribed drugs.
-    """
+    """Returns the type of an answer that names departments, or prescribed drugs: only those that there are."""
     name = Literal[among]  # type: ignore[valid-type]
     if purpose is Purpose.TRIAGE:
         return msgspec.defstruct("Sent", [("department", name), ("acuity", Urgency), ("reason", str)], frozen=True)
