@@ -11,7 +11,7 @@ def derive(seed: int, *purpose: str | int) -> random.Random:
 
     Args:
         seed: the run's seed.
-        purpose: who decides what, and a number where it is more than once: `derive(7, "case-12", "patient", 3)`.
+        purpose: who decides what, and its number where there are several: `derive(7, "case-12", "patient", 3)`.
     """
     key = "\x1f".join([str(seed), *map(str, purpose)])
     return random.Random(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=16).digest()))

@@ -1,15 +1,15 @@
 """Minds by the names that the command line gives them.
 
-| name                  | plays               | what it is                                                     |
-|-----------------------|---------------------|----------------------------------------------------------------|
-| `rules`               | everybody           | built in, no model, deterministic                              |
-| `scripted:FILE`       | all but the examiner| answers from a JSON file: a list, or a list a purpose          |
-| a model's name        | everybody           | a language model: `local`, `direct/NAME`, `openai/NAME`        |
-| `saps:MODEL`          | patient             | the state-aware patient on a model                             |
-| `saps-parallel:MODEL` | patient             | the same, its tracker's questions asked at once                |
-| `human`               | nurse               | a person at the terminal                                       |
-| `FILE.py:NAME`        | everybody           | a mind of one's own, see `own_mind`                            |
-| an entry point's name | everybody           | the same, from an installed package (group `polyclinic.minds`) |
+| name                  | plays                | what it is                                                     |
+|-----------------------|----------------------|----------------------------------------------------------------|
+| `rules`               | everybody            | built in, no model, deterministic                              |
+| `scripted:FILE`       | all but the examiner | answers from a JSON file: a list, or a list a purpose          |
+| a model's name        | everybody            | a language model: `local`, `direct/NAME`, `openai/NAME`        |
+| `saps:MODEL`          | patient              | the state-aware patient on a model                             |
+| `saps-parallel:MODEL` | patient              | the same, its tracker's questions asked at once                |
+| `human`               | nurse                | a person at the terminal                                       |
+| `FILE.py:NAME`        | everybody            | a mind of one's own, see `own_mind`                            |
+| an entry point's name | everybody            | the same, from an installed package (group `polyclinic.minds`) |
 """
 
 from __future__ import annotations
