@@ -20,7 +20,6 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, BudgetSpent, Refused, TimedOut
 from polyclinic.judges.director import JUDGING, Handed, Judge, ModelJudge
 from polyclinic.judges.director_by_rules import SCALES, RulesJudge, Scale
-from polyclinic.judges.director_fitting import case_and_report, fitted, halves
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.overlap import coverage, pieces, resemblance
 from polyclinic.metrics.director import compare_judges, recorded_judgements, summarise, ties, unreadable
@@ -465,7 +464,12 @@ def test_recorded_letters():
         recorded_judgements([recorded(letters=(None, None, None))])
 
 
-def test_fitting_finds_the_cuts_that_made_the_letters(rules):
+@pytest.fixture(scope="module")
+def fitting():
+    return pytest.importorskip("bench.director_fitting", reason="the measurements are not part of the package")
+
+
+def test_fitting_finds_the_cuts_that_made_the_letters(rules, fitting):
     words = [f"word{chr(97 + n)}" for n in range(20)]
     reports = [
         recorded(str(2 * n), ("B", "B", "DCBA"[min(3, n // 5)]), treatment=" ".join(words[: n + 1])) for n in range(20)
@@ -479,7 +483,7 @@ def test_fitting_finds_the_cuts_that_made_the_letters(rules):
         )
         for n, one in enumerate(reports)
     ]
-    scale = fitted(rules, reports)[Aspect.TREATMENT]
+    scale = fitting.fitted(rules, reports)[Aspect.TREATMENT]
     assert scale.weights["words"] >= 0.9
     assert [round(cut, 1) for cut in scale.cuts] == [0.3, 0.5, 0.8]
 
@@ -496,12 +500,12 @@ def test_published_means(shared_data):
     assert {one.case for one in unreadable(judged)} == {"1079", "1930", "1209", "1313"}
 
 
-async def test_rules_are_as_fitted_and_beat_chance_on_letters_they_were_not_fitted_to(shared_data, rules):
-    even, odd = halves(read_recorded_reports(shared_data / RECORDED))
-    scales = fitted(rules, even)
+async def test_rules_are_as_fitted_and_beat_chance_on_letters_they_were_not_fitted_to(shared_data, rules, fitting):
+    even, odd = fitting.halves(read_recorded_reports(shared_data / RECORDED))
+    scales = fitting.fitted(rules, even)
     assert scales == {aspect: SCALES[aspect] for aspect in ONE_STEP}
     judged = [
-        msgspec.structs.replace(await rules.grade(*case_and_report(one), one_step=True), doctor=one.doctor)
+        msgspec.structs.replace(await rules.grade(*fitting.case_and_report(one), one_step=True), doctor=one.doctor)
         for one in odd
     ]
     agreed = compare_judges(recorded_judgements(odd), judged)

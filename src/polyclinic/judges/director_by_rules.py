@@ -103,7 +103,7 @@ class RulesJudge:
     Args:
         knowledge: knows which names of diseases and of examinations mean the same.
         link: finds the ICD-10 codes of a disease's name; two names that share one are alike. The scales are fitted
-            without: with one, names score higher, and `director_fitting.fitted` gives scales of its own.
+            without: with one, names score higher, and `bench/director_fitting.py` fits scales of its own.
         scales: how shares become grades.
     """
 
