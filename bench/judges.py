@@ -5,8 +5,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from polyclinic.judges.director_by_rules import SCALES, RulesJudge
 from bench.director_fitting import case_and_report, fitted, halves
+from polyclinic.judges.director_by_rules import SCALES, RulesJudge
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.director import compare_judges, recorded_judgements
 from polyclinic.metrics.grades import ONE_STEP
