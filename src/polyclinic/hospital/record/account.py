@@ -40,7 +40,9 @@ from polyclinic.hospital.record.happenings import (
     ShiftEnded,
     Triaged,
     VisitFailed,
+    Walked,
     WentHome,
+    What,
 )
 from polyclinic.hospital.record.world import Doing, World
 
@@ -113,12 +115,12 @@ class Account:
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
         t, who, world = happening.t, happening.who, self.world
-        self._hash.update(encode(happening))
-        self._hash.update(b"\n")
-        self._census.until(t, world)
-        if isinstance(happening.what, ShiftEnded) and who in world.duty:
-            self._work[who].at_work += t - world.duty[who].since
+        self._hash.update(encode(happening) + b"\n")
+        if t >= self._census.next:
+            self._census.until(t, world)
         before = world.staff_with(who)
+        if who in world.duty:
+            self._shift(t, who, happening.what)
         world.apply(happening)
         after = world.staff_with(who)
         if before != after:
@@ -126,10 +128,14 @@ class Account:
                 self._work[before].let_go(t)
             if after:
                 self._work[after].take(t)
-        self._count(happening, self._days[max(0, t) // DAY])
+        if not isinstance(happening.what, Walked):
+            self._count(who, happening.what, self._days[max(0, t) // DAY])
 
-    def _count(self, happening: Happening, day: Counter[str]) -> None:
-        who, what = happening.who, happening.what
+    def _shift(self, t: int, who: str, what: What) -> None:
+        if isinstance(what, ShiftEnded):
+            self._work[who].at_work += t - self.world.duty[who].since
+
+    def _count(self, who: str, what: What, day: Counter[str]) -> None:
         match what:
             case Queued():
                 if who not in self._inside:
@@ -259,7 +265,7 @@ class _Census:
     """Who is in the hospital at each full hour, counted by what they do."""
 
     def __init__(self) -> None:
-        self._next = 0  # the next full hour
+        self.next = 0  # the next full hour
         self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
         self._most = [0] * 24
         self._today: list[tuple[int, Counter[str]]] = []
@@ -267,10 +273,10 @@ class _Census:
 
     def until(self, t: int, world: World) -> None:
         """Counts at every full hour up to a time; nothing happens in the world before it."""
-        while self._next <= t:
-            world.advance(self._next)
+        while self.next <= t:
+            world.advance(self.next)
             self._take(world)
-            self._next += HOUR
+            self.next += HOUR
 
     def hours(self) -> tuple[Hour, ...]:
         """Returns the mean day."""

@@ -170,6 +170,8 @@ class World(msgspec.Struct, kw_only=True):
         self.seq = happening.seq
         who, what, counts = happening.who, happening.what, self.counts
         match what:
+            case Walked():
+                self._walk(who, what)
             case ShiftBegan():
                 self.duty[who] = Duty(area=what.area, since=self.t)
             case ShiftEnded():
@@ -181,8 +183,6 @@ class World(msgspec.Struct, kw_only=True):
                 setattr(counts, outcome, getattr(counts, outcome) + 1)
             case FollowUpFailed():
                 counts.follow_ups_failed += 1
-            case Walked():
-                self._walk(who, what)
             case _:
                 self._visit(who, what)
 
