@@ -210,11 +210,12 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
         ("--case", file, "--max-failures", "101"): "--max-failures 101; allowed: 0 to 100",
         ("--case", file, "--max-failures", "nan"): "--max-failures nan; allowed: 0 to 100",
         ("--case", file, "--temperature", "3"): "--temperature 3; allowed: 0 to 2",
-        ("--case", file, "--max-turn", "3"): "Unknown option: --max-turn. Did you mean --max-turns?",
+        ("--case", file, "--max-turn", "3"): "no option --max-turn (did you mean --max-turns?); see",
         ("--case", file, "what", "else"): "nothing takes 'what', 'else'; see 'polyclinic consult --help'",
     }.items():
         assert says in complaint("consult", *typed)
-    assert "Did you mean" in complaint("consutl")
+    assert "no command 'consutl' (did you mean consult?); there are demo, run, consult, replay" in complaint("consutl")
+    assert "no option --days; see 'polyclinic consult --help'" in complaint("consult", "--case", file, "--days=3")
     assert "an id behind" in complaint("consult", "--case", f"{file}#")
     assert "no disease or department 'dragons'" in complaint("cases", "generate", "--diseases", "dragons", "--out", "x")
     assert "allowed: en, zh" in complaint("cases", "generate", "--language", "fr", "--out", tmp_path / "x")

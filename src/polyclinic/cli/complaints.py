@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
 from cyclopts import (
     CoercionError,
     CycloptsError,
     MissingArgumentError,
     RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
     UnusedCliTokensError,
     ValidationError,
 )
 from cyclopts.exceptions import ConsumeMultipleError
 
 _KINDS = {int: "a whole number", float: "a number", bool: "no value"}
+_NEAR = 0.7
 
 
 def complaint(error: CycloptsError) -> str:
@@ -25,6 +31,13 @@ def _problem(error: CycloptsError) -> str:
     name = error.argument.name if error.argument is not None else ""
     tokens = error.argument.tokens if error.argument is not None else []
     match error:
+        case UnknownCommandError() if error.app is not None and error.unused_tokens:
+            there = [command for command in error.app if not command.startswith("-")]
+            came = error.unused_tokens[0]
+            return f"no command {came!r}{_meant(came, there)}; there are {', '.join(there)}"
+        case UnknownOptionError():
+            came = error.token.keyword or error.token.value
+            return f"no option {came}{_meant(came, [name for one in error.argument_collection for name in one.names])}"
         case UnusedCliTokensError():
             return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
         case ConsumeMultipleError():
@@ -41,3 +54,8 @@ def _problem(error: CycloptsError) -> str:
             if allowed is not None:
                 return f"{name} {error.token.value}; allowed: {allowed}"
     return str(error).rstrip(".")
+
+
+def _meant(came: str, there: Sequence[str]) -> str:
+    near = get_close_matches(came.partition("=")[0], there, n=1, cutoff=_NEAR)
+    return f" (did you mean {near[0]}?)" if near else ""
