@@ -40,7 +40,7 @@ _MOST_DAYS = 100 * 365
 
 @Parameter(name="*", group=Group("The town and its hospital", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
-class Town:
+class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
     residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 1,000 in ours")] = None
@@ -61,12 +61,12 @@ class Town:
     """Minutes by which visits are computed ahead."""
 
 
-TOWN = Town()
+TOWN = TownOptions()
 
 
 def run(
     *,
-    town: Town = TOWN,
+    town: TownOptions = TOWN,
     doctor: options.Doctor = "rules",
     patient: options.Patient = "rules",
     nurse: Annotated[
