@@ -67,6 +67,8 @@ def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     return NOTHING if value is None else f"{value:{form}}{unit}"
 
 
-def signed_interval(difference: Difference, form: str = "+.2f") -> str:
-    """Returns `low to high`, the ends of a difference's 95 % interval."""
-    return NOTHING if difference.low is None else f"{difference.low:{form}} to {difference.high:{form}}"
+def difference_cells(difference: Difference, p_holm: float | None, form: str = "+.2f") -> tuple[str, ...]:
+    """Returns a difference as five cells: its mean, `low to high`, p, p after Holm's correction, and n."""
+    d = difference
+    ends = NOTHING if d.low is None else f"{d.low:{form}} to {d.high:{form}}"
+    return number(d.mean, form), ends, p_value(d.p), p_value(p_holm), str(d.n)

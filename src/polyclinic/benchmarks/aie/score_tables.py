@@ -12,7 +12,7 @@ from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import interval, mean_and_error, number, p_value, signed_interval, table
+from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, table
 
 _SHOWN = 8
 
@@ -80,9 +80,7 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
         shown = table(f"{first} less {second}, on the cases of both", columns)
         for c in compared:
             if (c.first, c.second) == (first, second):
-                d = c.difference
-                figures = (number(d.mean, "+.2f"), signed_interval(d), p_value(d.p), p_value(c.p_holm), str(d.n))
-                shown.add_row(plain(c.metric), *figures)
+                shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
         screen.print(shown)
         screen.print()
     screen.print(

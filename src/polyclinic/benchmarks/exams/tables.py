@@ -13,7 +13,7 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import interval, mean_and_error, number, p_value, signed_interval, table
+from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, number, table
 
 
 def exam_output(
@@ -135,8 +135,7 @@ def _show_against(screen: Console, against: Sequence[Against]) -> None:
     columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n")
     shown = table("on the questions of both", columns, left=2)
     for one in against:
-        d = one.difference
-        cells = (number(d.mean, "+.1f"), signed_interval(d, "+.1f"), p_value(d.p), p_value(one.p_holm), str(d.n))
+        cells = difference_cells(one.difference, one.p_holm, "+.1f")
         shown.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *cells)
     if against:
         screen.print(shown)

@@ -16,7 +16,7 @@ from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.judges.failure_reasons import FailureReason
 from polyclinic.metrics.grades import Aspect, judgement_lines
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, mean_and_error, number, p_value, signed_interval, table
+from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
 
 _grade = partial(mean_and_error, form=".3f")
 
@@ -205,13 +205,12 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
     before = None
     for one in result.comparisons:
-        d, pair = one.difference, (one.first, one.second)
+        pair = (one.first, one.second)
         if before not in (None, pair):
             shown.add_section()
         names = ("", "") if before == pair else (plain(one.first), plain(one.second))
         same = number(tied.get((*pair, one.aspect)), ".0f", " %")
-        figures = (number(d.mean, "+.2f"), signed_interval(d), p_value(d.p), p_value(one.p_holm), str(d.n), same)
-        shown.add_row(*names, one.aspect, *figures)
+        shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
         before = pair
     screen.print(shown)
     told = f"p: paired bootstrap; Holm's correction is over all {len(result.comparisons)} rows."
