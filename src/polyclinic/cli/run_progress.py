@@ -6,16 +6,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-    from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.record.account import Account
-    from polyclinic.hospital.record.episodes import Episode
-    from polyclinic.hospital.record.happenings import Happening
-    from polyclinic.hospital.running import Watching
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.record.account import Account
+from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.record.happenings import Happening
+from polyclinic.hospital.running import Watching
+from polyclinic.terminal.screen import console
 
 _DAY = 24 * 60 * 60
 _EVERY = 0.2  # seconds between two pictures
@@ -27,10 +26,6 @@ def watching(configuration: Configuration, *, quiet: bool) -> Iterator[Watching 
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    from polyclinic.terminal.screen import console
-
     with Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=24), console=console(sys.stderr), transient=True
     ) as bar:
