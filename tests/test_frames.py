@@ -1,15 +1,24 @@
 """Results in short, as HTML and as frames."""
 
+import asyncio
 import sys
 from types import SimpleNamespace
 
 import pandas
 import pytest
 
-from polyclinic import consult, read_cases
+from polyclinic import Minds, consult, read_cases, read_knowledge
+from polyclinic.benchmarks.aie.distractors import with_questions
+from polyclinic.benchmarks.aie.evaluation import aie
+from polyclinic.benchmarks.exams import run_methods
 from polyclinic.cases import Case, Diagnosis, History, Presentation, Record, Truth
 from polyclinic.errors import MissingExtra
 from polyclinic.frames import flat, html_table, to_frame
+from polyclinic.hospital import Configuration, Setup, read_hospital
+from polyclinic.hospital import run as run_hospital
+from polyclinic.methods import choose
+from polyclinic.models import Scripted
+from polyclinic.questions import ExamQuestion, Question
 from polyclinic.statistics.uncertainty import Estimate
 
 
@@ -68,3 +77,22 @@ def test_which_library_makes_the_frame(monkeypatch):
         to_frame(rows)
     with pytest.raises(MissingExtra, match="pip install polars"):
         to_frame(rows, "polars")
+
+
+def test_results_are_rows():
+    knowledge = read_knowledge()
+    cases = with_questions(list(read_cases("shipped"))[:2], knowledge, seed=1)
+    held = asyncio.run(aie(cases, seed=1).hold({"rules": Minds(knowledge=knowledge, seed=1)}))
+    frame = held.to_frame()
+    assert (list(frame["name"]), frame["mcqe.n"][0]) == (["rules"], 2)
+    assert list(held.doctors[0].to_frame()["case"]) == [case.id for case in cases]
+    question = ExamQuestion(question=Question(id="1", stem="Which?", options={"A": "a", "B": "b"}), key=("B",))
+    model = Scripted(lambda _: "Answer: B")
+    (method,) = asyncio.run(run_methods([question], choose(["zero_shot"]), lambda _: lambda _: model))
+    assert list(method.to_frame()["outcome.answers"]) == ["B"]
+    town = Configuration(hospital=read_hospital(None, knowledge), residents=60, days=1, seed=1, setup=Setup(seed=1))
+    came = asyncio.run(run_hospital(town))
+    assert came.to_frame()["run.visits"][0] == came.run.visits
+    for result in (held, held.doctors[0], method, method.answered[0].outcome, came, came.run.summary):
+        assert len(repr(result)) < 1500
+        assert result._repr_html_().startswith("<table>")

@@ -303,7 +303,7 @@ class Trace(Tabular, list[Event]):
         ended = self.last(Ended)
         return f"<Trace of {len(self)} events{'' if ended is None else f', {ended.reason}'}>"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[dict[str, Any]]:
         """Returns the events as rows."""
         return [{"event": event.__struct_config__.tag, **flat(event)} for event in self]
 

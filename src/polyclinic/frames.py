@@ -20,13 +20,15 @@ _CELL = 2000  # letters of a text in a table
 
 
 class Tabular:
-    """What can be shown as rows. A class says which rows it has; by default it is one row itself."""
+    """What can be shown as rows: the first list of results that it holds, or else itself."""
 
     __slots__ = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[dict[str, Any]]:
         """Returns the result as rows: plain values by name, the parts of a part after a dot (`accuracy.mean`)."""
-        return [flat(self)]
+        fields = (getattr(self, name) for name in getattr(self, "__struct_fields__", ()))
+        lists = (one for one in fields if isinstance(one, tuple) and one and isinstance(one[0], msgspec.Struct))
+        return [flat(one) for one in next(lists, (self,))]
 
     def to_frame(self, library: Library | None = None) -> Any:
         """Returns the rows as a data frame.
@@ -37,14 +39,14 @@ class Tabular:
         Raises:
             MissingExtra: it is not installed.
         """
-        return to_frame(self.rows(), library)
+        return to_frame(self.as_rows(), library)
 
     def __repr__(self) -> str:
         parts = ((name, getattr(self, name)) for name in getattr(self, "__struct_fields__", ()))
         return f"{type(self).__name__}({', '.join(f'{name}={_in_short(value)}' for name, value in parts)})"
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), self.rows())
+        return html_table(repr(self), self.as_rows())
 
 
 def flat(value: Any) -> dict[str, Any]:

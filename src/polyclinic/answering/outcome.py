@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from polyclinic.frames import Tabular
 from polyclinic.models.model import Usage
 
 
@@ -42,7 +43,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage = Usage()
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a method made of a question.
 
     Attributes:

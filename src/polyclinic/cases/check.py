@@ -16,6 +16,7 @@ from polyclinic.cases.loaders import check_layout, load_element, recognise_eleme
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
+from polyclinic.frames import Tabular
 from polyclinic.language.folding import stands_in
 
 Level = Literal["error", "warning"]
@@ -43,7 +44,7 @@ class CaseProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     problem: str
 
 
-class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a case file holds and what is wrong with it.
 
     Attributes:

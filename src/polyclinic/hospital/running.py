@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
@@ -29,7 +30,7 @@ _NATURE = "nature"
 _JOURNAL = "the run itself"  # names the run in its journal, which holds no other
 
 
-class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What came of a run."""
 
     run: SimulatedRun  # of the simulation

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.journey import Encounter, House, VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
@@ -39,7 +40,7 @@ _FOLLOW_UP = (7 * 3600, 9 * 3600)  # when patients report back, time of day
 _LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 
-class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What came of a simulation."""
 
     days: float  # simulated, the last perhaps in part

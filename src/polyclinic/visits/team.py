@@ -65,10 +65,12 @@ class TeamVisit(Tabular, Discussion, frozen=True, kw_only=True):
             trace=trace,
         )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[dict[str, Any]]:
         """Returns what happened, an event a row; `part` says with which of the doctors, or in the discussion."""
         parts = [*(f"doctor {number}" for number in range(1, len(self.consultations) + 1)), "discussion"]
-        return [{"part": part, **row} for part, trace in zip(parts, self.traces, strict=True) for row in trace.rows()]
+        return [
+            {"part": part, **row} for part, trace in zip(parts, self.traces, strict=True) for row in trace.as_rows()
+        ]
 
     @property
     def traces(self) -> tuple[Trace, ...]:

@@ -52,9 +52,9 @@ class Visit(Tabular, Consultation, frozen=True, kw_only=True):
             trace=trace,
         )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def as_rows(self) -> list[dict[str, Any]]:
         """Returns what happened, an event a row."""
-        return self.trace.rows()
+        return self.trace.as_rows()
 
     @property
     def traces(self) -> tuple[Trace, ...]:

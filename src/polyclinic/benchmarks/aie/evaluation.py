@@ -23,6 +23,7 @@ from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, Event
+from polyclinic.frames import Tabular
 from polyclinic.judges.pair_judgements import Judgements
 from polyclinic.judges.pairs import judge_pairs
 from polyclinic.metrics.comparison import MetricDifference, compare
@@ -44,7 +45,7 @@ class AskedCase(NamedTuple):
     one_step: bool = False
 
 
-class AieResult(msgspec.Struct, frozen=True, kw_only=True):
+class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """All doctors, and every two of them on the cases that both have seen; what a judge says, where there is one.
 
     For one doctor there are no correlations between the indicators.

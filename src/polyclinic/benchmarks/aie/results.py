@@ -11,6 +11,7 @@ import msgspec
 from polyclinic.benchmarks.benchmark import Play
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Role, Said, State
+from polyclinic.frames import Tabular
 from polyclinic.metrics.conversation import METRICS, ConversationSummary, Score, summarise
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.statistics.uncertainty import Estimate, estimate
@@ -33,7 +34,7 @@ class BySource(msgspec.Struct, frozen=True, kw_only=True):
     mcqe: Estimate
 
 
-class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one doctor did.
 
     Attributes:

@@ -20,6 +20,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.benchmarks.benchmark import Benchmark, Play
+from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
@@ -91,7 +92,7 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: Estimate
 
 
-class MethodResult(msgspec.Struct, frozen=True, kw_only=True):
+class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one method did.
 
     Attributes:

@@ -22,6 +22,7 @@ from polyclinic.benchmarks.benchmark import Benchmark
 from polyclinic.benchmarks.mvme.results import Entrant, EntrantResult, MvmePlay, entrant_result, examined
 from polyclinic.cases.case import Case
 from polyclinic.events import Failed, Order, Role, Shared
+from polyclinic.frames import Tabular
 from polyclinic.judges.director import Judge, without_report
 from polyclinic.judges.failure_reasons import FailureReason, Missed, find_reasons, is_missed
 from polyclinic.judges.sorting import Words
@@ -52,7 +53,7 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None = None
 
 
-class MvmeResult(msgspec.Struct, frozen=True, kw_only=True):
+class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """All entrants, every two of them compared, and what the judge cannot tell apart.
 
     `judge_prompts` is the hash of its prompts, or of the numbers that its rules were fitted to.

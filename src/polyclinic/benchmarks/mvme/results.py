@@ -13,6 +13,7 @@ from polyclinic.benchmarks.benchmark import Play
 from polyclinic.benchmarks.mvme.rounds import Rounds, rounds_of
 from polyclinic.cases.case import Case
 from polyclinic.events import Examined, Failed, Role, Said
+from polyclinic.frames import Tabular
 from polyclinic.judges.failure_reasons import Reasons
 from polyclinic.language.language import Language
 from polyclinic.metrics.director import GradeSummary, Protocol, summarise
@@ -72,7 +73,7 @@ class DepartmentResult(msgspec.Struct, frozen=True, kw_only=True):
     icd_f1: Estimate | None
 
 
-class EntrantResult(msgspec.Struct, frozen=True, kw_only=True):
+class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one entrant did.
 
     Attributes:

@@ -28,6 +28,7 @@ from polyclinic.cases.record import History, Record
 from polyclinic.errors import BadInput, EndpointError, PlayFailure
 from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
+from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
 from polyclinic.metrics.patient_replies import PatientReply, PatientSummary, summarise_replies
 from polyclinic.players.minds import Minds
@@ -118,7 +119,7 @@ class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
 
 
-class SimulatorResult(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How a patient did.
 
     Attributes:

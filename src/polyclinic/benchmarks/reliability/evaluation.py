@@ -24,6 +24,7 @@ from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.benchmarks.reliability.orders import names_examination, orders
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Role, Said, Trace
+from polyclinic.frames import Tabular
 from polyclinic.judges.judging import Memory, failures
 from polyclinic.judges.rounds import JUDGING, VERSION, RoundAnswer, SaidInRound
 from polyclinic.knowledge.names import Names
@@ -110,7 +111,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     judgements: tuple[RoundJudgement, ...]
 
 
-class ReliabilityResult(msgspec.Struct, frozen=True, kw_only=True):
+class ReliabilityResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """All doctors, who judged, by which version and hash of the prompts ("" is nobody), and the visits by doctor."""
 
     doctors: tuple[Reliability, ...]

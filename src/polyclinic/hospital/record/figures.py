@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from polyclinic.frames import Tabular
 from polyclinic.statistics.uncertainty import share
 
 
@@ -45,7 +46,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     called: int  # patients, once for each call
 
 
-class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a log says."""
 
     fell_ill: int  # onsets
@@ -97,7 +98,7 @@ class Hour(msgspec.Struct, frozen=True, kw_only=True):
     most: int  # all together, on the day on which they were most
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """The rows behind the pictures of a report."""
 
     days: tuple[Day, ...]  # every day up to the last on which somebody came to the hospital or left it
