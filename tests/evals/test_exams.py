@@ -20,6 +20,7 @@ from polyclinic.questions.layouts import sample as draw
 from polyclinic.testing.endpoint import Endpoint
 
 pytestmark = [
+    pytest.mark.slow,  # Inspect takes half a second a task
     pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai of the extra 'evals' is not installed"),
     # Not ours: Inspect and what it imports warn as they like.
     pytest.mark.filterwarnings("default"),

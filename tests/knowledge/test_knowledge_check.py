@@ -277,6 +277,7 @@ DISEASES: dict[str, tuple[Callable[[Data], object], str, str]] = {
 KINDS = {**SYMPTOMS, **EXAMINATIONS, **DISEASES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_planted_problem_is_found(kind: str) -> None:
     plant, where, problem = KINDS[kind]

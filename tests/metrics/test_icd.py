@@ -346,6 +346,7 @@ def test_the_published_reports(recorded):
     assert score_names(odd, Titles(entries).link_all).metrics["f1"].mean > 33.5
 
 
+@pytest.mark.slow
 def test_the_published_reports_plainly(recorded):
     path, entries = recorded
     pairs = read_named_reports(path, split=split_plainly).pairs

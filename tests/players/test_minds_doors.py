@@ -218,6 +218,7 @@ def test_on_the_command_line(strangers, run, tmp_path):
     assert "BrokenMind" in failed.stderr
 
 
+@pytest.mark.slow
 def test_in_a_run_its_workers_find_it_too(strangers, process, tmp_path):
     town = ["--residents", 200, "--days", 1, "--seed", 1]
     roles = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner", "nurse", "pharmacist")]
