@@ -1,11 +1,18 @@
-"""Cutting text into clauses, and hearing yes and no."""
+"""Cutting text into clauses, hearing yes and no, and finding what is named and not denied."""
 
 from __future__ import annotations
+
+import re
 
 import msgspec
 
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import WORDS, Pattern
+
+# Of either language, for what a record of any may say. "no penicillin or sulfa" denies both.
+_REACH = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGNORECASE)
+_DENIED_BEFORE = re.compile(r"\b(?:no|not|never|denies|denied|without|stopped|tolerates)\b|没有|否认|无|未|已停", re.I)
+_DENIED_AFTER = re.compile(r"不过敏|\bis tolerated\b|\bnot allergic\b|已停", re.IGNORECASE)
 
 
 class ClauseWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,3 +38,22 @@ def denies(text: str, language: Language) -> bool | None:
     if words.no.match(text):
         return True
     return False if words.yes.match(text) else None
+
+
+def told(word: str, text: str, *, denied: re.Pattern[str] = _DENIED_BEFORE) -> bool:
+    """Whether a text names something, and not in a clause that denies it.
+
+    Args:
+        word: what is looked for, as whole words.
+        text: where.
+        denied: what denies it when it stands before it.
+    """
+    if not text or word.casefold() not in text.casefold():
+        return False
+    named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word), re.IGNORECASE)
+    return any(
+        (found := named.search(clause)) is not None
+        and not denied.search(clause[: found.start()])
+        and not _DENIED_AFTER.search(clause[found.end() :])
+        for clause in _REACH.split(text)
+    )

@@ -9,11 +9,12 @@ from polyclinic.hospital.care.clinic import prescribed
 from polyclinic.knowledge.entries import Drug, Name
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_cautions
+from polyclinic.language.clauses import told
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPORT, WrongAnswer, dispense
 from polyclinic.players.roles.pharmacist import Known, Pharmacist, told_at_the_counter
-from polyclinic.players.rules.pharmacist import RulesPharmacist, told
+from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import ScriptedMind
 
 ATC = {

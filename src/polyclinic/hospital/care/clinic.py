@@ -32,6 +32,7 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, Episo
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.entries import DATA, SEVERITIES, Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.language.clauses import told
 from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
@@ -43,7 +44,6 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.pharmacist import Pharmacist, told_at_the_counter
-from polyclinic.players.rules.pharmacist import told
 from polyclinic.visits.visit import Attended, attend
 
 _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)

@@ -32,7 +32,7 @@ from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.hearing import Heard, hear, is_vague
 from polyclinic.players.rules.orders import asks_result, examinations, is_planned, ordered, request
 from polyclinic.players.rules.questions import Part, core, parts
-from polyclinic.players.rules.speech import Sayer, told, who
+from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import topics_of
 from polyclinic.players.rules.wording import first_person, opening
@@ -242,7 +242,7 @@ class RulesPatient:
         chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[: 1 if withholding else AT_MOST]
         denied = [f.text for f in chosen if f.denied]
         there = [first_person(f.text, language, voice) for f in chosen if not f.denied]
-        return told(there, denied + absent, language, voice)
+        return answer(there, denied + absent, language, voice)
 
 
 def voice_of(role: Patient) -> Voice:

@@ -6,22 +6,16 @@ not meant ("no allergy to penicillin"); what the patient does not tell, it does 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.safety import Cautions, read_cautions
+from polyclinic.language.clauses import told
 from polyclinic.players.player import Ask, Dispensing, Purpose, Withheld
 from polyclinic.players.roles.pharmacist import Pharmacist
 from polyclinic.players.rules.sayings import pharmacist_sayings
-
-_CLAUSE = re.compile(r"[.,;:!?\n，。；：！？]|\band\b|\bbut\b|但", re.IGNORECASE)
-"""What a denial does not reach beyond; "no penicillin or sulfa" denies both."""
-
-_DENIED_BEFORE = re.compile(r"\b(?:no|not|never|denies|denied|without|stopped|tolerates)\b|没有|否认|无|未|已停", re.I)
-_DENIED_AFTER = re.compile(r"不过敏|\bis tolerated\b|\bnot allergic\b|已停", re.IGNORECASE)
 
 
 class RulesPharmacist:
@@ -91,25 +85,6 @@ class RulesPharmacist:
 def within(drug: Drug, codes: Iterable[str]) -> bool:
     """Whether a drug is one of those that ATC codes, or the beginnings of these, name."""
     return any(drug.atc.startswith(code) for code in codes)
-
-
-def told(word: str, text: str, *, denied: re.Pattern[str] = _DENIED_BEFORE) -> bool:
-    """Whether a text names something, and not in a clause that denies it.
-
-    Args:
-        word: what is looked for, as whole words.
-        text: where.
-        denied: what denies it when it stands before it.
-    """
-    if not text or word.casefold() not in text.casefold():
-        return False
-    named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word), re.IGNORECASE)
-    return any(
-        (found := named.search(clause)) is not None
-        and not denied.search(clause[: found.start()])
-        and not _DENIED_AFTER.search(clause[found.end() :])
-        for clause in _CLAUSE.split(text)
-    )
 
 
 def _one_told(words: Iterable[str], text: str) -> str:

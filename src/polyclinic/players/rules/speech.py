@@ -62,7 +62,7 @@ def deny(what: str, language: Language, voice: Voice = "self") -> str:
     return words.none[voice].format(words.any.sub("", what.strip(" .。,，")))
 
 
-def told(there: Sequence[str], absent: Sequence[str], language: Language, voice: Voice) -> str:
+def answer(there: Sequence[str], absent: Sequence[str], language: Language, voice: Voice) -> str:
     """Returns sentences in the first person and things that are absent as one answer."""
     words, marks = _speech(language), MARKS[language]
     said = [capitalised(sentence) for sentence in there if sentence]
