@@ -117,16 +117,14 @@ class Reader:
             log-likelihood of its findings.
         """
         language = record.presentation.language
-        seen: dict[str, bool] = {}
-        for _, text in (("", record.presentation.complaint), *record.history.sections()):
-            for symptom, present in self.lexicons[language].read(text).items():
-                seen[symptom] = seen.get(symptom, False) or present
-        history = self.prior() + self.person(record.presentation)
         person = record.presentation
+        texts = [person.complaint, *(text for _, text in record.history.sections())]
+        seen = self.lexicons[language].read_all(texts)
+        history = self.prior() + self.person(person)
         for known in self.knowledge.symptoms.values():
             if known.possible(person.age, person.sex) and (known.parent is None or seen.get(known.parent, False)):
                 history += self.symptom(known.id, seen.get(known.id, False))
-        days = read_days(record.presentation.complaint, language)
+        days = read_days(person.complaint, language)
         if days is not None:
             history += self.duration(days)
         parts = {"": history}

@@ -54,6 +54,14 @@ class Lexicon:
                     seen[parent] = True
         return seen
 
+    def read_all(self, texts: Iterable[str]) -> dict[str, bool]:
+        """Returns what several texts speak of; what one of them affirms is there."""
+        seen: dict[str, bool] = {}
+        for text in texts:
+            for symptom, present in self.read(text).items():
+                seen[symptom] = seen.get(symptom, False) or present
+        return seen
+
     def question(self, text: str) -> str | None:
         """Returns the symptom that a question asks for in the knowledge's own words, or None."""
         return self._questions.get(_bare(text))

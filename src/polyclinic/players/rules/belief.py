@@ -148,11 +148,9 @@ class Belief:
 
     def _take_in(self, facts: Established) -> None:
         """Takes in what a team has found out together; it overrules what this doctor had heard itself."""
-        seen: dict[str, bool] = {}
+        seen = self._lexicon.read_all(facts.symptoms)
         for text in facts.symptoms:
-            read = self._lexicon.read(text)
-            seen.update({symptom: seen.get(symptom, False) or present for symptom, present in read.items()})
-            if not read and text.strip() not in self._other_words:
+            if not self._lexicon.read(text) and text.strip() not in self._other_words:
                 self._other_words.append(text.strip())
         # A parent first: what is said of it decides whether there can be anything under it.
         for symptom in sorted(seen, key=lambda s: len(self._lexicon.ancestors(s))):

@@ -56,7 +56,8 @@ class RulesNurse:
         posterior = normalise(log - self._named(present) * self._log_complaints)
         shares = by_department(self._reader, posterior)
         department = max(ask.among, key=lambda d: shares.get(d, 0.0))
-        flag, acuity = self._flag(present), self._acuity(posterior, known=bool(present))
+        # Nobody is an emergency for age and sex alone.
+        flag, acuity = self._flag(present), self._acuity(posterior) if present else "routine"
         say, names = nurse_sayings(language), self._reader.knowledge.symptoms
         percent = 100 * shares.get(department, 0.0)
         named = MARKS[language].item.join(names[s].name.get(language) for s in present)
@@ -80,10 +81,10 @@ class RulesNurse:
         )
         return next(((s, urgency) for urgency, flags in flagged for s in present if s in flags), None)
 
-    def _acuity(self, posterior: Vector, *, known: bool) -> Urgency:
-        """Returns what the likeliest severity asks for; nobody is an emergency for age and sex alone."""
+    def _acuity(self, posterior: Vector) -> Urgency:
+        """Returns what the likeliest severity asks for."""
         severities = posterior[:-1].reshape(-1, len(SEVERITIES)).sum(axis=0)
-        return _ASKED_BY[SEVERITIES[int(severities.argmax())]] if known else "routine"
+        return _ASKED_BY[SEVERITIES[int(severities.argmax())]]
 
 
 def complaints_expected(reader: Reader) -> Vector:
@@ -103,11 +104,7 @@ def complaints_expected(reader: Reader) -> Vector:
 
 def symptoms_told(reader: Reader, presentation: Presentation) -> tuple[str, ...]:
     """Returns the symptoms that a presentation speaks of as being there, in the order in which it names them."""
-    lexicon = reader.lexicons[presentation.language]
-    read: dict[str, bool] = {}
-    for text in (presentation.complaint, presentation.about):
-        for symptom, present in lexicon.read(text).items():
-            read[symptom] = read.get(symptom, False) or present
+    read = reader.lexicons[presentation.language].read_all((presentation.complaint, presentation.about))
     return tuple(symptom for symptom, present in read.items() if present)
 
 
