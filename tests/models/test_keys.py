@@ -1,5 +1,6 @@
 """A key never shows: not in an error, a log, a journal, a report or the output of a command."""
 
+import asyncio
 import json
 import logging
 import traceback
@@ -44,6 +45,12 @@ async def test_not_in_any_error(fault, opened, echo, caplog):
         except PolyclinicError as error:
             assert KEY not in shown(error, caplog)
         assert KEY not in "".join(said) + repr(model)
+
+
+async def test_not_where_tasks_are_pythons_own(opened, echo, caplog, monkeypatch):
+    """As they are once Inspect has run: an error then has what woke its task as its context."""
+    monkeypatch.setattr(asyncio.tasks, "Task", asyncio.tasks._PyTask)
+    await asyncio.create_task(test_not_in_any_error("close", opened, echo, caplog))
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429, 500])

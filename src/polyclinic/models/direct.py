@@ -133,9 +133,11 @@ class Direct(Door):
             if isinstance(result, Fault):
                 wait = patience.wait(result)
                 if wait is None:
-                    raise self._named(result, patience.made)
+                    # Where tasks are Python's own (Inspect sees to that), what broke the connection would hang on,
+                    # and in it the headers with the key.
+                    raise self._named(result, patience.made) from None
                 await asyncio.sleep(wait)
-        raise self._named(self._stop, patience.made)
+        raise self._named(self._stop, patience.made) from None
 
     def _named(self, fault: Fault, attempts: int) -> EndpointError | UserError:
         problem = fault.problem.replace(self._key, "[key]") if self._key else fault.problem
