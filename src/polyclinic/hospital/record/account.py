@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -40,7 +41,6 @@ from polyclinic.hospital.record.happenings import (
     ShiftEnded,
     Triaged,
     VisitFailed,
-    Walked,
     WentHome,
     What,
 )
@@ -128,48 +128,21 @@ class Account:
                 self._work[before].let_go(t)
             if after:
                 self._work[after].take(t)
-        if not isinstance(happening.what, Walked):
-            self._count(who, happening.what, self._days[max(0, t) // DAY])
+        count = _COUNTED.get(type(happening.what))
+        if count is not None:
+            count(self, who, happening.what, self._days[max(0, t) // DAY])
 
     def _shift(self, t: int, who: str, what: What) -> None:
         if isinstance(what, ShiftEnded):
             self._work[who].at_work += t - self.world.duty[who].since
 
-    def _count(self, who: str, what: What, day: Counter[str]) -> None:
-        match what:
-            case Queued():
-                if who not in self._inside:
-                    self._inside.add(who)
-                    self._arrived += 1
-                    day["arrived"] += 1
-            case CalledIn():
-                self._call(who, what)
-            case Registered():
-                self._unseen.add(who)
-            case Triaged():
-                self._triage(what)
-            case Diagnosed():
-                self._diagnose(who, what, day)
-            case Prescribed():
-                self._right["treatment"][what.right] += 1
-                self._treated[who] = Treated.RIGHT if what.right else Treated.WRONG
-            case WentHome():
-                day["seen"] += 1
-                self._leave(who)
-            case LeftUnseen():
-                day["left"] += 1
-                self._left[what.reason] += 1
-                self._leave(who, Treated.NOT)
-            case VisitFailed():
-                day["failed"] += 1
-                self._failed[what.error] += 1
-                self._leave(who, Treated.NOT)
-            case FollowedUp():
-                self._follow_up(who, what.outcome)
-            case FollowUpFailed():
-                self._follow_up_failures[f"failed: {what.error}"] += 1
+    def _queue(self, who: str, _: Queued, day: Counter[str]) -> None:
+        if who not in self._inside:
+            self._inside.add(who)
+            self._arrived += 1
+            day["arrived"] += 1
 
-    def _call(self, who: str, what: CalledIn) -> None:
+    def _call(self, who: str, what: CalledIn, _: Counter[str]) -> None:
         if what.staff:
             self._work[what.staff].called += 1
         if what.queue != self.world.people[who].department:
@@ -178,7 +151,7 @@ class Account:
             self._unseen.discard(who)
             self._waits[what.queue][what.waited] += 1
 
-    def _triage(self, what: Triaged) -> None:
+    def _triage(self, _: str, what: Triaged, __: Counter[str]) -> None:
         given, right = _RANK[what.acuity], _RANK[what.right_acuity]
         self._right["triage"][what.department == what.right_department] += 1
         self._right["acuity"][given == right] += 1
@@ -186,26 +159,47 @@ class Account:
         self._right["under_triage"][given > right] += 1
         self._acuity[what.right_acuity, what.acuity] += 1
 
+    def _register(self, who: str, _: Registered, __: Counter[str]) -> None:
+        self._unseen.add(who)
+
     def _diagnose(self, who: str, what: Diagnosed, day: Counter[str]) -> None:
         self._right["examination"][what.right_examination] += 1
         self._right["diagnosis"][what.right] += 1
-        self._departments[self.world.people[who].department][what.right] += 1
+        person = self.world.people.get(who)
+        self._departments[person.department if person is not None else ""][what.right] += 1
         day["diagnosed"] += 1
         day["right"] += what.right
 
-    def _leave(self, who: str, treated: Treated | None = None) -> None:
+    def _prescribe(self, who: str, what: Prescribed, _: Counter[str]) -> None:
+        self._right["treatment"][what.right] += 1
+        self._treated[who] = Treated.RIGHT if what.right else Treated.WRONG
+
+    def _go_home(self, who: str, _: WentHome, day: Counter[str]) -> None:
+        day["seen"] += 1
         self._inside.discard(who)
         self._unseen.discard(who)
-        if treated is not None:
-            self._treated[who] = treated
 
-    def _follow_up(self, who: str, outcome: FollowUpOutcome) -> None:
+    def _end_untreated(self, who: str, what: LeftUnseen | VisitFailed, day: Counter[str]) -> None:
+        if isinstance(what, VisitFailed):
+            day["failed"] += 1
+            self._failed[what.error] += 1
+        else:
+            day["left"] += 1
+            self._left[what.reason] += 1
+        self._inside.discard(who)
+        self._unseen.discard(who)
+        self._treated[who] = Treated.NOT
+
+    def _follow_up(self, who: str, what: FollowedUp, _: Counter[str]) -> None:
         treated = self._treated.pop(who, None)
         # Somebody who was better is told of again when recovered; that is no second outcome.
         if treated is not None:
-            self._outcomes[treated, outcome] += 1
-        if outcome is FollowUpOutcome.WORSE:
+            self._outcomes[treated, what.outcome] += 1
+        if what.outcome is FollowUpOutcome.WORSE:
             self._treated[who] = Treated.NOT
+
+    def _fail_follow_up(self, _: str, what: FollowUpFailed, __: Counter[str]) -> None:
+        self._follow_up_failures[f"failed: {what.error}"] += 1
 
     def summary(self) -> RunSummary:
         """Returns what the log says so far, over all of it."""
@@ -259,6 +253,21 @@ class Account:
     def _day(self, day: int, counts: Counter[str]) -> Day:
         ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed")}
         return Day(day=day, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
+
+
+_COUNTED: dict[type, Callable[[Account, str, Any, Counter[str]], None]] = {
+    Queued: Account._queue,
+    CalledIn: Account._call,
+    Triaged: Account._triage,
+    Registered: Account._register,
+    Diagnosed: Account._diagnose,
+    Prescribed: Account._prescribe,
+    WentHome: Account._go_home,
+    LeftUnseen: Account._end_untreated,
+    VisitFailed: Account._end_untreated,
+    FollowedUp: Account._follow_up,
+    FollowUpFailed: Account._fail_follow_up,
+}
 
 
 class _Census:
