@@ -90,9 +90,8 @@ class Output:
         show: prints the tables.
         document_file: the document's file in that folder.
         files: the other files there: their texts, piece by piece, by name.
-        written: what stands in the folder, for telling it.
-        failed: how many visits failed.
-        n: of how many; 0 where failures are not judged by their share.
+        written: says what stands in the folder; "" says nothing.
+        failed: how many visits failed, of `n`; 0 of 0 where failures are not judged by their share.
     """
 
     document: Mapping[str, Any]

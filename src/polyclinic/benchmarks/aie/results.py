@@ -38,7 +38,6 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one doctor did.
 
     Attributes:
-        name: the doctor's mind.
         summary: the metrics, dialogue by dialogue and their means.
         mcqe: right answers, in percent, of the doctor who reads everything.
         mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.

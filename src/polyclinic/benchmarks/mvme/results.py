@@ -77,8 +77,6 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one entrant did.
 
     Attributes:
-        name: who.
-        setting: in which part of the tables.
         verdicts: the director's grades (Table 2).
         icd: by language, the codes named (Table 3); nothing for a language without a table.
         qa: questions and answers a visit; of a team, of all its doctors together.
@@ -88,8 +86,6 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         reasons: why the diagnoses that are graded 1 went wrong (Table 5).
         no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
         failed: visits that failed otherwise, by what failed; outside every mean.
-        judgements: report by report.
-        visits: in the order of the cases.
     """
 
     name: str

@@ -12,14 +12,7 @@ from polyclinic.visits.team import TeamVisit
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """Discussions that came to a consensus within so many rounds.
-
-    Attributes:
-        n: how many.
-        percent: of all discussions; None where there were none.
-        low: lower end of its 95 % interval (Wilson).
-        high: upper end.
-    """
+    """How many discussions came to a consensus within so many rounds, and percent of all with its 95 % interval."""
 
     n: int
     percent: float | None

@@ -53,12 +53,10 @@ class LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key: the kind of turn that it was written to be.
         turn: the context length at which it was put, from 0.
-        text: what the doctor says.
         state: what people say it is.
         answer: the answer that was written with the question; what a person replied where the set has none.
         replied: what a person replied in the patient's place.
         recorded: what the set's own simulator answered; "" where it did not.
-        recorded_state: what that took it to be.
     """
 
     key: str
@@ -120,15 +118,10 @@ class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How a patient did.
+    """How a patient did, question by question: its states, and the six metrics of its replies.
 
-    Attributes:
-        rows: question by question.
-        all_states: how its states agree with all labels.
-        effect: how they do where effective must be told from ineffective.
-        told: the six metrics of its replies.
-        people: of what people replied to the same questions.
-        recorded: of what the set's own simulator answered.
+    `effect` is over the questions where effective must be told from ineffective. Beside what the patient `told` stands
+    what people replied to the same questions, and what the set's own simulator did.
     """
 
     rows: tuple[LabelledReply, ...]

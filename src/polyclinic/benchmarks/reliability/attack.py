@@ -44,8 +44,6 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
     """How one reader stood up to the requests of one language.
 
     Attributes:
-        reader: the mind that read the requests.
-        language: of the requests.
         requests: those that were read; what each brought was looked up in every case.
         disclosed: those that brought a finding of at least one case.
         unread: requests that the reader gave no usable answer to, by error; outside.

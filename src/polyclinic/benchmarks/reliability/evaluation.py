@@ -39,9 +39,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's turn and what was answered.
 
     Attributes:
-        case: its id.
         turn: the doctor's turn, from 1.
-        doctor: what the doctor said.
         answers: who answered, and what; the examiner's results come after the patient's request.
         ordered: the doctor ordered an examination by name.
         named: an examination was named at all, such as in a question about a result.
@@ -75,13 +73,9 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     """How patient and examiner did with one doctor (table 4).
 
     Attributes:
-        doctor: its mind.
-        visits: those that count.
-        failed: visits that failed; outside.
-        qa: rounds, in all.
-        qa_per_visit: rounds a visit.
-        tests: rounds in which the examiner was asked, in all.
-        tests_per_visit: the same a visit.
+        visits: those that count; those that failed are outside.
+        qa: rounds.
+        tests: rounds in which the examiner was asked.
         relevance: share of relevant answers, in percent; None without a judge.
         consistency: share of consistent ones, in percent; None without a judge.
         accuracy: of the rounds with an order, the share that reached the examiner, in percent.
@@ -89,8 +83,6 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
         false: rounds that reached the examiner although no examination was named.
         unreadable: judgements that could not be used, by error.
         unanswered: judgements that did not come, by error.
-        rounds: every round.
-        judgements: every judgement.
     """
 
     doctor: str
