@@ -94,6 +94,19 @@ def read_records(path: Path, kind: type[T], what: str) -> Iterator[tuple[int, T]
         yield number, record
 
 
+def record_as(record: object, kind: type[T]) -> T:
+    """Returns a record that is laid out as one of our types, field by field.
+
+    Raises:
+        BadInput: a field is missing, unknown or of the wrong type; names it.
+    """
+    try:
+        return msgspec.convert(record, kind)
+    except msgspec.ValidationError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(problem, field=field) from None
+
+
 def too_large() -> str:
     """Returns what is wrong with a record that passes `MAX_RECORD_BYTES`."""
     return f"the record is larger than {MAX_RECORD_BYTES >> 20} MiB, the most that one may hold"

@@ -218,7 +218,7 @@ def _statements(text: str, mentions: Mentions, question: Question) -> Iterator[_
             said = mentions.said(tail, "sentence")
         else:
             said = mentions.said(tail, "beginning") if _means_it(text, match.start()) else None
-            said = said if said and (said.by_key or match["named"]) else None
+            said = said if said and (said.by != "text" or match["named"]) else None
         if said:
             weight = _Weight.REMARK if match.lastgroup else _Weight.ANSWER
             yield _Statement(match.start(), match.end(), weight, said)
@@ -269,8 +269,8 @@ def _by_themselves(text: str, mentions: Mentions, question: Question) -> Iterato
     if whole and not ("\n" in text.strip() and len(whole.keys) == len(question.options)):
         yield _Statement(0, len(text), _Weight.REMARK, whole)
         return
-    if (colon := _COLON.match(text.strip())) and (key := mentions.key(colon[1])) and mentions.is_word(key):
-        yield _Statement(0, len(text), _Weight.REMARK, Mention(frozenset([key])))
+    if (colon := _COLON.match(text.strip())) and (said := mentions.said(colon[1])) and said.by == "word":
+        yield _Statement(0, len(text), _Weight.REMARK, said)
     lines = [(found.start(), found.end()) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
     labels = list(mentions.labels(text))
     for start, end in dict.fromkeys((lines[0], lines[-1])) if lines else ():
@@ -281,7 +281,7 @@ def _by_themselves(text: str, mentions: Mentions, question: Question) -> Iterato
         before = next((place for at, place in reversed(labels) if at < number), None)
         after = next((place for at, place in labels if at >= number and place != own), None)
         walk = own is not None and ((before is not None and before < own) or (after is not None and after > own))
-        if said and (not walk or mentions.key(line) is not None):
+        if said and not walk:
             yield _Statement(start, end, _Weight.REMARK, said)
 
 

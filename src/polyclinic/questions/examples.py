@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
-from polyclinic.files import read_lines, split_place
+from polyclinic.files import read_records
 from polyclinic.language.language import Language
 
 ExampleKind = Literal["choice", "decision"]
@@ -68,14 +68,7 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
     path = Path(path)
     examples: list[Example] = []
     lines: dict[str, int] = {}
-    for number, line in read_lines(path):
-        try:
-            example = msgspec.json.decode(line, type=Example)
-        except RecursionError:
-            raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
-        except msgspec.DecodeError as error:
-            problem, field = split_place(str(error))
-            raise BadInput(problem, path=path, line=number, field=field) from None
+    for number, example in read_records(path, Example, "an example"):
         if problem := _problem(example):
             raise BadInput(problem, path=path, line=number, field="$.key")
         if example.question.id in lines:

@@ -47,7 +47,9 @@ _ITEMS = re.compile(
 )
 _EITHER = re.compile(rf"{_OR}|\beither\b", re.IGNORECASE)
 _OWN_TEXT = re.compile(rf"""({_K})\)?[ .,:;、—–="'“‘-]*(\(?)({_T}|{_K})[)"'”’]*|({_T})[ .,]*({_K})\)""")
-_LABEL = re.compile(rf"(?:^|(?<=[\s.;,。；，]))({_K})[.):、¦](?!\s*{_K}\s*(?:[,、\s.。]|$))", re.MULTILINE)
+_LABEL = re.compile(
+    rf"(?:^|(?<=[\s.;,。；，]))({_K})(?:[.):、](?=[ \t]*\S)|¦)(?!\s*{_K}\s*(?:[,、\s.。]|$))", re.MULTILINE
+)
 _MAYBE = (
     r"(?:\bor\b|\bmaybe\b|\bperhaps\b|\bpossibly\b|\b(?:could|might|may)(?:\s+also)?\s+be\b|\balternatively\b"
     r"|\bas\s+well\s+as\b|或者?|还是|也可能是?|也可以?选?)(?:\s|,|also|even|possibly|perhaps|maybe|option|choice|选项|是|选)*"
@@ -90,7 +92,7 @@ class Mention(msgspec.Struct, frozen=True):
 
     keys: frozenset[str] = frozenset()
     problem: str = ""
-    by_key: bool = False
+    by: Literal["key", "word", "text"] = "text"
 
 
 class Mentions:
@@ -123,15 +125,6 @@ class Mentions:
         if not any(map(_is_word, exact)):
             kinds.append(rf"\b(?P<none>[A-Z])(?={_CLOSE}\s*(?:$|[.,;:)。、]))(?!\.\s*[a-z])")
         self._key = re.compile(rf"{_OPEN}(?:{'|'.join(kinds)}){_CLOSE}")
-
-    def is_word(self, key: str) -> bool:
-        """Tells whether a key is a word ("yes"), which means itself wherever it stands by itself."""
-        return _is_word(_bare(key))
-
-    def key(self, text: str) -> str | None:
-        """Returns the key that a text is, brackets and quotation marks aside."""
-        signs = self.mark(text.strip(_AROUND))
-        return self._keys[ord(signs[0]) - _FIRST_KEY] if re.fullmatch(rf"{_K}\)?", signs) else None
 
     def mark(self, text: str) -> str:
         """Returns a text with a sign in place of every mention of an option."""
@@ -210,7 +203,10 @@ class Mentions:
             problem = f"options {', '.join(self._keys[place] for place in same)} have the same text"
         elif len(offered) > 1 and (not self._several or either or len(offered) > len(set(keys))):
             problem = f"it names {', '.join(offered)}, and one was asked for"
-        return Mention(frozenset(() if problem else keys), problem, by_key=re.match(_K, items) is not None)
+        by: Literal["key", "word", "text"] = "key" if re.match(_K, items) else "text"
+        if by == "key" and all(map(_is_word, keys)) and not re.search(_T, items):
+            by = "word"
+        return Mention(frozenset(() if problem else keys), problem, by)
 
     def _named(self, signs: Iterable[str]) -> list[str]:
         return [self._keys[self._named_by[sign][0]] for sign in signs]

@@ -16,11 +16,11 @@ from rapidfuzz import fuzz, process
 
 from polyclinic import doors
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, polyclinic_layout, tor
+from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
-from polyclinic.files import write_text
+from polyclinic.files import record_as, write_text
 
 __all__ = [
     "LAYOUTS",
@@ -38,7 +38,7 @@ Loader = Callable[[dict[str, Any], int], Case]
 """Makes a case of one record; gets the record and which of its file it is, from 1. Raises BadInput without a place."""
 
 LAYOUTS: dict[str, Loader] = {
-    "polyclinic": polyclinic_layout.load,
+    "polyclinic": lambda record, _: record_as(record, Case),
     "agentclinic": agentclinic.load,
     "ai-hospital": ai_hospital.load,
     "aie": aie.load,

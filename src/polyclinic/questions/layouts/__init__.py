@@ -14,10 +14,10 @@ import msgspec
 
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.errors import BadInput
-from polyclinic.files import write_text
+from polyclinic.files import record_as, write_text
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
-from polyclinic.questions.layouts import mapped, medmcqa, medqa, mmlu, polyclinic_layout, pubmedqa
+from polyclinic.questions.layouts import mapped, medmcqa, medqa, mmlu, pubmedqa
 from polyclinic.questions.layouts.checking import check
 from polyclinic.questions.layouts.mapped import Fields, parse_fields
 from polyclinic.questions.shuffle import shuffle_options
@@ -43,7 +43,7 @@ SAMPLE = 300
 """How many questions of a data set MedAgents was measured on."""
 
 _RECORDS: dict[str, Callable[[dict[str, Any], int], ExamQuestion]] = {
-    "polyclinic": polyclinic_layout.load,
+    "polyclinic": lambda record, _: record_as(record, ExamQuestion),
     "medqa": medqa.load,
     "medmcqa": medmcqa.load,
 }
