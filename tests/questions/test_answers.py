@@ -421,6 +421,19 @@ def test_published_options_are_read_or_unreadable_and_never_another(shared_data,
     assert readable > 0.98 * asked
 
 
+@pytest.mark.parametrize(
+    "name", ["medqa/phrases_no_exclude_test.jsonl", "medmcqa/dev.json", "mmlu", "pubmedqa/ori_pqal.json"]
+)
+def test_a_published_question_said_again_is_no_answer(shared_data, name):
+    for exam_question in sample(read_exam(shared_data / "qa" / name), 60, seed=2)[:60]:
+        one = exam_question.question
+        texts = list(one.options.values())
+        bracketed = [f"({key}) {text}" for key, text in one.options.items()]
+        for echo in (one.stem, show(one), *("\n".join([one.stem, *rows]) for rows in (texts, bracketed))):
+            with pytest.raises(UnreadableReply):
+                read_answer(echo, one)
+
+
 @given(st.lists(st.sampled_from(SENTENCES), max_size=8))
 def test_prose_without_an_answer_is_unreadable(prose):
     with pytest.raises(UnreadableReply):

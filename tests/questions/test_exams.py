@@ -459,8 +459,8 @@ def test_a_training_split_of_ones_own_is_read(exam):
         ([{**OWN, "key": ["E"]}], r"line 1, \$\.key: the right answer is 'E'"),
         ([{**OWN, "key": ["A", "B"]}], r"line 1, \$\.key: 2 right answers"),
         ([OWN, OWN], r"line 2, \$\.question\.id: the id 'o1' stands in line 1 already"),
-        ([{"question": OWN["question"]}], r"line 1: Object missing required field `key`"),
-        (["{"], r"line 1: Input data was truncated"),
+        ([{"question": OWN["question"]}], r"line 1: not an example: Object missing required field `key`"),
+        (["{"], r"line 1: not JSON \(Input data was truncated"),
     ],
 )
 def test_a_wrong_training_split_is_named_with_its_place(exam, records, problem):

@@ -32,7 +32,6 @@ from polyclinic.errors import CutOff, UnreadableReply
 from polyclinic.questions.formats import FINAL_LINE, AnswerFormat, show_form, write_answer
 from polyclinic.questions.json_answers import json_answers
 from polyclinic.questions.mentions import Mention, Mentions, plain
-from polyclinic.questions.shown import option_lines
 
 __all__ = ["FINAL_LINE", "AnswerFormat", "read_answer", "show_form", "write_answer"]
 
@@ -147,9 +146,7 @@ def read_answer(text: str, question: Question) -> frozenset[str]:
     reply = _THOUGHT.sub("\n", text) if "</th" in text else text
     if _THOUGHT_OPEN.search(reply):
         raise CutOff("it ends inside its thoughts", text=text)
-    if len(question.options) > 1:
-        # Small models say the question again; what it quotes is no answer.
-        reply = reply.replace("\n".join(option_lines(question)), "\n")
+    reply = _without_question(reply, question)
     if not reply.strip():
         raise UnreadableReply("the answer is empty", text=text)
     mentions = Mentions(question)
@@ -160,6 +157,15 @@ def read_answer(text: str, question: Question) -> frozenset[str]:
     if said.problem:
         raise UnreadableReply(said.problem, text=text)
     return said.keys
+
+
+def _without_question(reply: str, question: Question) -> str:
+    """Returns a reply without the options said again: small models do that, and what they quote is no answer."""
+    if len(question.options) < 2:
+        return reply
+    rows = (rf"[^\n]{{0,8}}{re.escape(text.strip())}[^\S\n]*" for text in question.options.values())
+    listed = r"\n\s*".join(rows)
+    return re.sub(f"^{listed}$", "\n", reply, flags=re.MULTILINE)
 
 
 def _written_out(reply: str, mentions: Mentions) -> str:
