@@ -247,13 +247,7 @@ def _stopping(who: Role) -> Iterator[None]:
 
 
 def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
-    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win.
-
-    Args:
-        items: short items, as a report has them.
-        drugs: those that there are.
-        language: whose names are looked for.
-    """
+    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win."""
     found: list[Drug] = []
     text = ". ".join(items)
     for drug in sorted(drugs, key=lambda d: -len(d.name.get(language))):

@@ -26,7 +26,7 @@ def refer(
     seen_by: Collection[str],
     reader: Reader,
 ) -> str:
-    """Returns the department that a patient is sent on to; "" where it stays.
+    """Returns the department that a patient is sent on to; "" where it stays. Nobody is sent back.
 
     Args:
         report: the doctor's.
@@ -34,7 +34,7 @@ def refer(
         findings: the results that the doctor heard.
         department: the doctor's.
         departments: the hospital's.
-        seen_by: those that have seen the patient; nobody is sent back.
+        seen_by: those that have seen the patient.
         reader: the whole knowledge.
     """
     others = [d for d in departments if d not in seen_by]

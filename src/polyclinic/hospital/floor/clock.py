@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from heapq import heappop, heappush
-from types import TracebackType
 from typing import Any, Self
 
 from polyclinic.errors import PolyclinicError
@@ -24,18 +23,14 @@ class DueInThePast(PolyclinicError):
 
 
 class Signal:
-    """Something to wait for, which happens once.
-
-    Attributes:
-        value: what comes of it.
-        then: called with it when it happens; None once it has.
-    """
+    """Something to wait for, which happens once."""
 
     __slots__ = ("_clock", "then", "value")
 
-    def __init__(self, clock: Clock, value: Any = None) -> None:
-        self._clock, self.value = clock, value
-        self.then: list[Callable[[Signal], None]] | None = []
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.value: Any = None  # what comes of it
+        self.then: list[Callable[[Signal], None]] | None = []  # called with it when it happens; None once it has
 
     def succeed(self, value: Any = None) -> None:
         """Lets it happen now, after what has been planned for now before."""
@@ -81,16 +76,10 @@ class Clock:
     """What happens, by time, priority and the order in which it was planned; whole seconds.
 
     An asynchronous context manager: at its end, decisions that never came due are cancelled.
-
-    Args:
-        start: the first moment.
-
-    Attributes:
-        now: the simulated time.
     """
 
     def __init__(self, *, start: int = 0) -> None:
-        self.now = start
+        self.now = start  # the simulated time
         self._planned: list[tuple[int, int, int, Signal]] = []
         self._count = 0
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -104,9 +93,7 @@ class Clock:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         left = list(self._tasks)
         for task in left:
             task.cancel()

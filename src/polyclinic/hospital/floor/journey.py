@@ -61,16 +61,7 @@ class VisitEnd(Enum):
 
 
 class Encounter:
-    """One coming to the hospital.
-
-    Args:
-        who: the resident's id.
-        number: from 1 within the illness.
-        department: where the illness belongs.
-        severity: how bad it is.
-        rng: for how long things take.
-        hospital: whose durations.
-    """
+    """One coming to the hospital; `number` counts from 1 within the illness, which belongs to `department`."""
 
     def __init__(
         self, who: str, *, number: int, department: str, severity: str, rng: random.Random, hospital: Hospital
@@ -92,7 +83,7 @@ class House:
     """The hospital at work: its floor, its ways, and what patients do there.
 
     Args:
-        hospital: its file.
+        hospital: as its file describes it.
         clock: simulated time.
         log: gets what happens.
         kinds: kind of each examination, by id; one that is not named here takes no time.

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from polyclinic.hospital.plan.plan import Area, AreaKind
 
 
-class Way:
-    """A way from one area to another.
+class Way(NamedTuple):
+    """A way from one area to another."""
 
-    Attributes:
-        path: the areas, first and last among them.
-        reached: seconds from setting out until each of them is reached.
-    """
-
-    __slots__ = ("path", "reached")
-
-    def __init__(self, path: tuple[str, ...], reached: tuple[int, ...]) -> None:
-        self.path, self.reached = path, reached
+    path: tuple[str, ...]  # the areas, first and last among them
+    reached: tuple[int, ...]  # seconds from setting out until each of them is reached
 
     @property
     def seconds(self) -> int:
@@ -29,11 +23,7 @@ class Way:
 
 
 class Ways:
-    """Finds ways and areas; each is looked for once.
-
-    Args:
-        areas: by id.
-    """
+    """Finds ways and areas; each is looked for once."""
 
     def __init__(self, areas: Mapping[str, Area]) -> None:
         self._areas = areas
@@ -64,10 +54,7 @@ class Ways:
     def nearest(self, start: str, kind: AreaKind, *, department: str | None = None) -> str | None:
         """Returns the nearest area of a kind; where some name the department, the nearest of those.
 
-        Args:
-            start: from where.
-            kind: of area.
-            department: whose; areas that name no department are everybody's.
+        Areas that name no department are everybody's.
         """
         there = [id for id, area in self._areas.items() if area.kind is kind]
         if department is not None:

@@ -78,14 +78,10 @@ class _Workload:
 
 
 class Account:
-    """What a log says so far.
-
-    Attributes:
-        world: the hospital after the last happening.
-    """
+    """What a log says so far."""
 
     def __init__(self) -> None:
-        self.world = World()
+        self.world = World()  # the hospital after the last happening
         self._hash = hashlib.blake2b(digest_size=_HASH)
         self._arrived = 0
         self._inside: set[str] = set()

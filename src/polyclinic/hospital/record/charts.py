@@ -132,12 +132,7 @@ class Charts:
         return self._svg
 
     def by_day(self, days: Sequence[tuple[float, Proportion]], *, each: str) -> str:
-        """Draws a share over time, with its intervals.
-
-        Args:
-            days: day and share.
-            each: what a point stands for.
-        """
+        """Draws a share over time, with its intervals; `each` says what a point stands for."""
         there = [(day, share) for day, share in days if share.percent is not None]
         with self._picture(2.7) as axes:
             x, shares = [day for day, _ in there], [share for _, share in there]

@@ -34,15 +34,7 @@ class LogLayout(StrEnum):
 
 
 def export(run: RecordedRun, path: Path, layout: LogLayout) -> int:
-    """Writes the log of a run to a file, whole or not at all.
-
-    Args:
-        run: whose.
-        path: where to.
-        layout: of the file.
-
-    Returns:
-        How many happenings were written.
+    """Writes the log of a run to a file, whole or not at all; returns how many happenings were written.
 
     Raises:
         BadInput: the file cannot be written, or the run is damaged.

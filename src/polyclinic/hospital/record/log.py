@@ -16,17 +16,10 @@ class Sink(Protocol):
 
 
 class Log:
-    """Numbers what happens and hands it on.
-
-    Args:
-        sinks: each gets every happening, in order.
-
-    Attributes:
-        account: what the log says so far.
-    """
+    """Numbers what happens, counts it, and hands it to each sink."""
 
     def __init__(self, *sinks: Sink) -> None:
-        self.account = Account()
+        self.account = Account()  # what the log says so far
         self._sinks = sinks
 
     def add(self, t: int, who: str, what: What) -> None:

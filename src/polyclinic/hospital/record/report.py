@@ -46,11 +46,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
-    """Reads the log of a run, once and in order, and returns what it says.
-
-    Args:
-        run: the run.
-        name: what it is called; the folder's name by default.
+    """Reads the log of a run, which is called by its folder unless it is given a name, and returns what it says.
 
     Raises:
         BadInput: the run is damaged.

@@ -41,14 +41,7 @@ _DELAY = (0.0, 11 * 3600.0, 3600.0)  # from waking to setting out: least, most, 
 
 
 class Town:
-    """Residents, illnesses and courses drawn from the knowledge; each answer depends on seed and arguments alone.
-
-    Args:
-        hospital: how the town falls ill.
-        knowledge: the diseases.
-        residents: who lives there.
-        seed: the run's seed.
-    """
+    """Residents, illnesses and courses drawn from the knowledge; each answer depends on seed and arguments alone."""
 
     def __init__(self, hospital: Hospital, knowledge: Knowledge, residents: Residents, *, seed: int) -> None:
         illness = hospital.illness
