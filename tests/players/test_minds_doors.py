@@ -157,6 +157,7 @@ async def test_what_a_mind_raises_fails_its_visit_by_name(strangers):
     failed = visit.trace.last(Failed)
     assert (visit.end, failed.who, failed.error) == (End.FAILED, Role.DOCTOR, "BrokenMind")
     assert failed.problem == f"{strangers}:failing: KeyError: 'nothing'"
+    assert failed.answered, "who breaks down on hard cases must not gain by it"
 
 
 @pytest.mark.parametrize(

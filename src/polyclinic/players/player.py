@@ -237,8 +237,8 @@ def dispense(drugs: Iterable[str]) -> Ask[Dispensing]:
 
 
 def failure_event(seq: int, who: Role, failure: PlayFailure, *, doctor: int = 0) -> Failed:
-    """Returns the event of a player's failure; an answer that could not be used is told apart from none at all."""
-    answered = isinstance(failure, ModelError | WrongAnswer)
+    """Returns the event of a player's failure; what is the player's fault is told apart from what is its endpoint's."""
+    answered = isinstance(failure, ModelError | WrongAnswer | BrokenMind)
     return Failed(
         seq=seq, who=who, error=type(failure).__name__, problem=str(failure), answered=answered, doctor=doctor
     )
