@@ -53,6 +53,11 @@ async def test_its_parameters_are_its_settings(tmp_path):
     assert choose([name], ["times=3"])[0].label == f"{name} (times=3)"
 
 
+def test_a_setting_without_a_type_is_of_its_default_s(tmp_path):
+    name = method(tmp_path, "def method(question, model, times=2, way='up', other=None): ...")
+    assert choose([name], ["times=3", "way=4", "other=5"])[0].settings == {"times": 3, "way": "4", "other": "5"}
+
+
 async def test_calls_at_once_are_one_round_trip(tmp_path):
     text = """
 import asyncio

@@ -126,7 +126,10 @@ def _keywords(name: str) -> dict[str, Any]:
         hints = get_type_hints(run, include_extras=True)
     except Exception as error:
         raise UserError(f"method {name!r}: its settings' types cannot be read ({error})") from None
-    return {p.name: hints.get(p.name, Any) for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    # Without a type, a setting is of its default's.
+    untyped = {p.name: Any if p.default in (p.empty, None) else type(p.default) for p in parameters}
+    return {p.name: hints.get(p.name, untyped[p.name]) for p in parameters if p.kind in kinds}
 
 
 def choose(
