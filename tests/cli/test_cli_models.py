@@ -79,8 +79,8 @@ def test_too_many_failures_fail_the_run(run, serving):
         run(*command, "--max-failures", 100)
 
 
-@pytest.mark.slow
-def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path, serving):
+def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tmp_path, serving, monkeypatch):
+    monkeypatch.setattr("polyclinic.models.retry.MOST_PAUSE", 0.01)  # seconds between attempts
     direct = (*CASE, "--json", "--doctor", "direct/a", "--base-url")
     assert "direct/NAME" in complaint(*CASE, "--doctor", "gpt-4o")
     assert "there are: direct/NAME" in complaint(*CASE, "--doctor", "oracle/x")

@@ -80,7 +80,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(run, whole, tmp_path):
     moments = random.Random(1)
     folder = tmp_path / "kept"
     process = begin(folder)
-    for _ in range(10):
+    for _ in range(6):
         time.sleep(moments.uniform(0.2, 1.6))
         process.kill()
         process.communicate()
