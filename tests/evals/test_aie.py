@@ -20,6 +20,7 @@ from polyclinic.metrics.conversation import METRICS
 from polyclinic.testing.endpoint import Endpoint
 
 pytestmark = [
+    pytest.mark.slow,  # Inspect takes half a second a task
     *(
         pytest.mark.skipif(find_spec(name) is None, reason=f"{name} of the extra 'evals' is not installed")
         for name in ("inspect_ai", "nltk", "rjieba")

@@ -2,20 +2,20 @@
 
 import json
 import math
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the extra 'evals' is not installed")
-pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
-
-from inspect_ai import eval_async
-from inspect_ai.model import get_model
-
 from polyclinic.errors import UserError
-from polyclinic.evals.patient_simulator import ROW, patient, patient_simulator
 from polyclinic.testing.endpoint import Endpoint
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    *(
+        pytest.mark.skipif(find_spec(name) is None, reason=f"{name} of the extra 'evals' is not installed")
+        for name in ("inspect_ai", "nltk")
+    ),
+    pytest.mark.filterwarnings("default"),
+]
 
 VIGNETTE = "A 30-year-old woman has had a dry cough for three days. She has no fever."
 
@@ -43,6 +43,11 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
             return "ambiguous"
         return "Could you be more specific, doctor?"
 
+    from inspect_ai import eval_async
+    from inspect_ai.model import get_model
+
+    from polyclinic.evals.patient_simulator import ROW, patient_simulator
+
     async with Endpoint(answers=answer) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
         task = patient_simulator(cases=str(labelled), tracker=tracker)
@@ -61,6 +66,11 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
 
 
 async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_path):
+    from inspect_ai import eval_async
+    from inspect_ai.model import get_model
+
+    from polyclinic.evals.patient_simulator import patient_simulator
+
     async with Endpoint(faults=1.0, kinds=["huge"]) as endpoint:
         model = get_model("direct/p", base_url=endpoint.url, memoize=False)
         task = patient_simulator(cases=str(labelled))
@@ -70,5 +80,7 @@ async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_p
 
 
 def test_a_tracker_that_there_is_not(labelled):
+    from polyclinic.evals.patient_simulator import patient
+
     with pytest.raises(UserError, match="allowed: staged, parallel"):
         patient(cases=str(labelled), tracker="guessing")
