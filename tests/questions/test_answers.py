@@ -294,6 +294,7 @@ UNREADABLE = [
     (TEN, "I'm not able to say."),
     (TEN, "Answer: I am not sure"),
     (TEN, "K"),
+    (TEN, "Answer: ı"),
     (NUMBERED, "13"),
     (NUMBERED, "Answer: 2.5"),
     (NUMBERED, "Give 2 tablets."),
@@ -440,7 +441,7 @@ def test_prose_without_an_answer_is_unreadable(prose):
         read_answer("\n".join(prose), question(["Iron", "Zinc", "Gold", "Tin", "Lead"]))
 
 
-@given(st.text(max_size=200), st.sampled_from([DRUGS, TRIAL, NUMBERED, ZH_SIGNS, TWINS]))
+@given(st.text(max_size=200), st.sampled_from([DRUGS, TRIAL, NUMBERED, ZH_SIGNS, TWINS, TEN, BLOOD]))
 def test_any_text_is_read_or_unreadable(text, asked):
     try:
         keys = read_answer(text, asked)

@@ -145,12 +145,12 @@ class Mentions:
         bracket = ")" if re.search(r"[)\]}】]", match[0]) else ""
         if groups.get("none"):
             return chr(_NO_KEY + ord(match["none"])) + bracket
-        names = groups.get("glued") or ""
-        if names and len(set(names)) < len(names):
+        name, glued = _bare(match[0]), groups.get("glued")
+        names = glued or [name if name in self._exact else name.casefold()]
+        # Regular expressions take "ı" for "i", and no key is called so.
+        if len(set(names)) < len(names) or not self._places.keys() >= set(names):
             return match[0]
-        name = _bare(match[0])
-        places = [self._places[one] for one in names or [name if name in self._exact else name.casefold()]]
-        return "".join(chr(_FIRST_KEY + place) for place in places) + bracket
+        return "".join(chr(_FIRST_KEY + self._places[one]) for one in names) + bracket
 
     def _paired(self, match: re.Match[str]) -> str:
         """Writes a key with a text behind it, or a text with a key in brackets, as one mention, or as a clash."""
