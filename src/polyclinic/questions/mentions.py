@@ -113,7 +113,7 @@ class Mentions:
         for text, places in texts.items():
             key = self._places.get(text)
             self._named_by.setdefault(self._signs[text] if key is None else chr(_FIRST_KEY + key), []).extend(places)
-        self._text = re.compile(_any_of(filter(None, texts), _TEXT_ENDS), re.IGNORECASE)
+        self._text = re.compile(_any_of(texts, _TEXT_ENDS), re.IGNORECASE)
         # "a" among words is an article where the key is "A", and "no" is a word: they must be set off.
         sure = [name for name in exact if not _is_word(name) or not name.isascii()]
         unsure = [name for name in exact if any_case or _is_word(name)]
@@ -253,7 +253,7 @@ def _is_word(name: str) -> bool:
 def _any_of(names: Iterable[str], ends: tuple[str, str]) -> str:
     """Returns what finds any of some names, the longest first; one in Latin letters is no part of a word."""
     patterns = []
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(filter(None, names), key=len, reverse=True):
         before = ends[0] if name[0].isascii() and name[0].isalnum() else ""
         behind = ends[1] if name[-1].isascii() and name[-1].isalnum() else ""
         patterns.append(before + r"\s+".join(map(re.escape, name.split())) + behind)
