@@ -12,8 +12,13 @@ import pytest
 
 import polyclinic
 from polyclinic import consult, read_cases, read_knowledge, see
+from polyclinic.cases import check_cases, find_case, write_cases
 from polyclinic.errors import UserError
+from polyclinic.events import Trace
+from polyclinic.hospital import read_hospital
+from polyclinic.hospital.plan.file import DEFAULT
 from polyclinic.players import Minds
+from polyclinic.questions import ExamQuestion, Question, read_exam, write_exam
 
 ROOMS = (
     "polyclinic",
@@ -86,3 +91,21 @@ async def test_under_a_running_loop_it_says_what_to_do():
 def test_the_root_is_small():
     assert "see" in polyclinic.__all__
     assert len(polyclinic.__all__) <= 12
+
+
+def test_a_path_may_be_a_string(tmp_path):
+    names = iter(f"{tmp_path}/{n}" for n in range(9))
+    cases, exam, trace = next(names), next(names), next(names)
+    assert check_cases("shipped").n == 48
+    shipped = list(read_cases("shipped-zh"))
+    write_cases(cases, shipped[:2])
+    assert list(read_cases(cases)) == shipped[:2]
+    assert find_case(cases, shipped[1].id) == shipped[1]
+    questions = [ExamQuestion(question=Question(id="1", stem="Which?", options={"A": "a", "B": "b"}), key=("B",))]
+    write_exam(exam, questions)
+    assert list(read_exam(exam)) == questions
+    visit = consult(shipped[0], max_turns=1, journal=next(names))
+    visit.trace.write(trace)
+    assert Trace.read(trace) == [visit.trace]
+    knowledge = read_knowledge()
+    assert read_hospital(str(DEFAULT), knowledge) == read_hospital(None, knowledge)

@@ -88,7 +88,7 @@ async def open_session(
     names: Iterable[str],
     options: ModelOptions,
     *,
-    journal: Path | None = None,
+    journal: str | Path | None = None,
     run: str = "",
     seed: int = 0,
     share: Share = WHOLE,
@@ -126,6 +126,7 @@ async def open_session(
         }
         kept = None
         if journal is not None:
+            journal = Path(journal)
             if share.of > 1:
                 journal = journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
             kept = await stack.enter_async_context(Journal(journal, run=run))

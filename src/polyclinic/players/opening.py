@@ -49,7 +49,7 @@ async def open_minds(
     *,
     knowledge: Knowledge,
     seed: int,
-    journal: Path | None = None,
+    journal: str | Path | None = None,
     others: Sequence[str] = (),
     run: str | None = None,
     share: Share = WHOLE,

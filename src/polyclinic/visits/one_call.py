@@ -50,7 +50,7 @@ def consult(
             models or ModelOptions(),
             knowledge=read_knowledge(),
             seed=seed,
-            journal=None if journal is None else Path(journal),
+            journal=journal,
         )
         async with playing as opened:
             return await see(case, opened.minds[doctor], max_turns=max_turns, in_one_step=in_one_step)

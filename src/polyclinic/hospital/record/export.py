@@ -33,7 +33,7 @@ class LogLayout(StrEnum):
     CSV = "csv"
 
 
-def export(run: RecordedRun, path: Path, layout: LogLayout) -> int:
+def export(run: RecordedRun, path: str | Path, layout: LogLayout) -> int:
     """Writes the log of a run to a file, whole or not at all; returns how many happenings were written.
 
     Raises:
@@ -41,7 +41,7 @@ def export(run: RecordedRun, path: Path, layout: LogLayout) -> int:
         MissingExtra: Parquet is wanted, and what writes it is not installed.
     """
     write = {LogLayout.JSONL: _write_lines, LogLayout.PARQUET: _write_parquet, LogLayout.CSV: _write_csv}[layout]
-    with whole(path) as temporary:
+    with whole(Path(path)) as temporary:
         return write(run, temporary)
 
 

@@ -31,9 +31,9 @@ class RecordedRun:
         BadInput: there is no run, one of another format, or something else; or it cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._connection = take(folder, write=False)
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._connection = take(self.folder, write=False)
 
     def __enter__(self) -> Self:
         return self
