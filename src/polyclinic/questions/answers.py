@@ -1,4 +1,4 @@
-r"""Mention a model's free-text reply as options of a question, without ever guessing.
+r"""Reading a model's free-text reply as options of a question, without ever guessing.
 
 A reply is read from its *statements*: places where it says which option it takes. In the order of their weight:
 
