@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+USAGE = "command-line.md"  # what can be given, and no command that is
 
 
 def blocks(language: str) -> list:
@@ -20,6 +21,7 @@ def blocks(language: str) -> list:
             marks=[pytest.mark.slow] if "inspect_ai" in text else [],  # a process of its own
         )
         for page in PAGES
+        if page.name != USAGE
         for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
     ]
 
