@@ -9,6 +9,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Price, Usage
 from polyclinic.models.scripted import Scripted
+from polyclinic.models.session import read_price
 from polyclinic.testing.endpoint import Endpoint
 
 PRICE = Price(tokens_in=1e6, tokens_out=1e6)
@@ -85,3 +86,14 @@ async def test_any_door_can_be_metered():
     ledger = Ledger(max_tokens=1)
     assert (await ledger.meter(Scripted(["yes"]), "doctor").ask("x")).text == "yes"
     assert ledger.total.calls == 1
+
+
+@pytest.mark.parametrize("price", [Price(0.15, 0.6), Price(0.15, 0.6, 0.03)])
+def test_a_price_is_read_as_it_is_written(price):
+    assert read_price(str(price)) == price
+
+
+@pytest.mark.parametrize("text", ["", "0.15", "a,b", "1,2,3,4"])
+def test_what_is_no_price_is_named(text):
+    with pytest.raises(UserError, match="in and out"):
+        read_price(text)

@@ -94,6 +94,9 @@ class Price(msgspec.Struct, frozen=True):
     tokens_out: float
     cached: float | None = None
 
+    def __str__(self) -> str:
+        return ",".join(str(price) for price in msgspec.structs.astuple(self) if price is not None)
+
     def of(self, usage: Usage) -> Usage:
         """Returns the usage with its cost."""
         cached = self.tokens_in if self.cached is None else self.cached

@@ -48,7 +48,7 @@ class ModelOptions(Address):
     max_cost: float | None = None
     """Stop when the models have cost so much."""
     price: str | None = None
-    """What a million tokens cost, in and out, such as 0.15,0.60."""
+    """What a million tokens cost, in and out, such as 0.15,0.60; a third price is that of tokens from the cache."""
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("max_tokens", 1), ("max_cost", 0), ("temperature", 0)):
@@ -142,7 +142,7 @@ def _limit(name: str, concurrency: int | None, share: Share) -> Limit | int | No
 
 
 def read_price(text: str | None) -> Price | None:
-    """Reads `IN,OUT`: what a million tokens cost.
+    """Reads `IN,OUT` or `IN,OUT,CACHED`: what a million tokens cost.
 
     Raises:
         UserError: it is something else.
@@ -150,7 +150,7 @@ def read_price(text: str | None) -> Price | None:
     if text is None:
         return None
     try:
-        tokens_in, tokens_out = map(float, text.split(","))
-    except ValueError:
+        tokens_in, tokens_out, *cached = map(float, text.split(","))
+        return Price(tokens_in, tokens_out, *cached)
+    except (ValueError, TypeError):
         raise UserError(f"--price {text!r}; needs what a million tokens cost, in and out: 0.15,0.60") from None
-    return Price(tokens_in, tokens_out)

@@ -60,5 +60,5 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,
-            price=None if self.price is None else f"{self.price.tokens_in},{self.price.tokens_out}",
+            price=None if self.price is None else str(self.price),
         )
