@@ -10,41 +10,16 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.cases.loaders import read_cases
-    from polyclinic.generation.draw import generate
-    from polyclinic.knowledge.knowledge import read_knowledge
-    from polyclinic.models.open import open_model
-    from polyclinic.models.session import ModelOptions
-    from polyclinic.players.minds import Minds
-    from polyclinic.visits.one_call import consult
-    from polyclinic.visits.team import confer
-    from polyclinic.visits.visit import see
+    from polyclinic.cases.loaders import read_cases as read_cases
+    from polyclinic.generation.draw import generate as generate
+    from polyclinic.knowledge.knowledge import read_knowledge as read_knowledge
+    from polyclinic.models.open import open_model as open_model
+    from polyclinic.models.session import ModelOptions as ModelOptions
+    from polyclinic.players.minds import Minds as Minds
+    from polyclinic.visits.one_call import consult as consult
+    from polyclinic.visits.team import confer as confer
+    from polyclinic.visits.visit import see as see
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Minds",
-    "ModelOptions",
-    "confer",
-    "consult",
-    "generate",
-    "open_model",
-    "read_cases",
-    "read_knowledge",
-    "see",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "cases.loaders": "read_cases",
-        "generation.draw": "generate",
-        "knowledge.knowledge": "read_knowledge",
-        "models.open": "open_model",
-        "models.session": "ModelOptions",
-        "players.minds": "Minds",
-        "visits.one_call": "consult",
-        "visits.team": "confer",
-        "visits.visit": "see",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)

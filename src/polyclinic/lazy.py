@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns the `__getattr__` of a package (PEP 562).
+def lazily(package: str, file: str) -> tuple[Callable[[str], object], list[str]]:
+    """Returns the `__getattr__` (PEP 562) and the `__all__` of a package.
+
+    Both come from what it imports under `if TYPE_CHECKING`: there its public names are stated, once.
 
     Args:
         package: its `__name__`.
-        homes: for each module, of its own or by its whole name, the names that are taken from there, with spaces
-            between them.
+        file: its `__file__`.
     """
-    owners = {name: module for module, names in homes.items() for name in names.split()}
+    homes = {
+        alias.name: node.module
+        for block in ast.parse(Path(file).read_bytes()).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for alias in node.names
+    }
 
     def __getattr__(name: str) -> object:  # noqa: N807
-        if name not in owners:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = owners[name]
-        return getattr(importlib.import_module(home if home.startswith("polyclinic.") else f"{package}.{home}"), name)
+        return getattr(importlib.import_module(homes[name]), name)
 
-    return __getattr__
+    return __getattr__, sorted(homes)

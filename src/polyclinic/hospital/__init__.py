@@ -7,27 +7,10 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.hospital.care.setup import Setup
-    from polyclinic.hospital.configuration import Configuration
-    from polyclinic.hospital.plan.file import read_hospital
-    from polyclinic.hospital.record.recorded import RecordedRun
-    from polyclinic.hospital.running import run
+    from polyclinic.hospital.care.setup import Setup as Setup
+    from polyclinic.hospital.configuration import Configuration as Configuration
+    from polyclinic.hospital.plan.file import read_hospital as read_hospital
+    from polyclinic.hospital.record.recorded import RecordedRun as RecordedRun
+    from polyclinic.hospital.running import run as run
 
-__all__ = [
-    "Configuration",
-    "RecordedRun",
-    "Setup",
-    "read_hospital",
-    "run",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "care.setup": "Setup",
-        "configuration": "Configuration",
-        "plan.file": "read_hospital",
-        "record.recorded": "RecordedRun",
-        "running": "run",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)

@@ -7,67 +7,28 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.cases.report import Diagnosis, Report
-    from polyclinic.players.language_model.saps import Saps
-    from polyclinic.players.minds import Minds
-    from polyclinic.players.opening import Cast, open_minds
+    from polyclinic.cases.report import Diagnosis as Diagnosis, Report as Report
+    from polyclinic.players.language_model.saps import Saps as Saps
+    from polyclinic.players.minds import Minds as Minds
+    from polyclinic.players.opening import Cast as Cast, open_minds as open_minds
     from polyclinic.players.player import (
-        REPLY,
-        Ask,
-        Choice,
-        Dispensing,
-        Disputes,
-        DoctorTurn,
-        Facts,
-        Mind,
-        PatientTurn,
-        Player,
-        Purpose,
-        Request,
-        Triage,
-        Withheld,
+        REPLY as REPLY,
+        Ask as Ask,
+        Choice as Choice,
+        Dispensing as Dispensing,
+        Disputes as Disputes,
+        DoctorTurn as DoctorTurn,
+        Facts as Facts,
+        Mind as Mind,
+        PatientTurn as PatientTurn,
+        Player as Player,
+        Purpose as Purpose,
+        Request as Request,
+        Triage as Triage,
+        Withheld as Withheld,
     )
-    from polyclinic.players.roles.doctor import Doctor
-    from polyclinic.players.roles.examiner import Examiner
-    from polyclinic.players.roles.patient import Patient
+    from polyclinic.players.roles.doctor import Doctor as Doctor
+    from polyclinic.players.roles.examiner import Examiner as Examiner
+    from polyclinic.players.roles.patient import Patient as Patient
 
-__all__ = [
-    "REPLY",
-    "Ask",
-    "Cast",
-    "Choice",
-    "Diagnosis",
-    "Dispensing",
-    "Disputes",
-    "Doctor",
-    "DoctorTurn",
-    "Examiner",
-    "Facts",
-    "Mind",
-    "Minds",
-    "Patient",
-    "PatientTurn",
-    "Player",
-    "Purpose",
-    "Report",
-    "Request",
-    "Saps",
-    "Triage",
-    "Withheld",
-    "open_minds",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "polyclinic.cases.report": "Diagnosis Report",
-        "language_model.saps": "Saps",
-        "minds": "Minds",
-        "opening": "Cast open_minds",
-        "player": "REPLY Ask Choice Dispensing Disputes DoctorTurn Facts Mind PatientTurn Player Purpose Request "
-        "Triage Withheld",
-        "roles.doctor": "Doctor",
-        "roles.examiner": "Examiner",
-        "roles.patient": "Patient",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)

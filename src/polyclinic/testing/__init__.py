@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.testing.endpoint import Endpoint
-    from polyclinic.testing.process import EndpointProcess
+    from polyclinic.testing.endpoint import Endpoint as Endpoint
+    from polyclinic.testing.process import EndpointProcess as EndpointProcess
 
-__all__ = [
-    "Endpoint",
-    "EndpointProcess",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "endpoint": "Endpoint",
-        "process": "EndpointProcess",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)

@@ -7,26 +7,9 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.visits.one_call import consult
-    from polyclinic.visits.revisit import revisit_all
-    from polyclinic.visits.team import TeamVisit, confer
-    from polyclinic.visits.visit import Visit, see
+    from polyclinic.visits.one_call import consult as consult
+    from polyclinic.visits.revisit import revisit_all as revisit_all
+    from polyclinic.visits.team import TeamVisit as TeamVisit, confer as confer
+    from polyclinic.visits.visit import Visit as Visit, see as see
 
-__all__ = [
-    "TeamVisit",
-    "Visit",
-    "confer",
-    "consult",
-    "revisit_all",
-    "see",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "one_call": "consult",
-        "revisit": "revisit_all",
-        "team": "TeamVisit confer",
-        "visit": "Visit see",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)

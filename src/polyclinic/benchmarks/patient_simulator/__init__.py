@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, compare, read_labelled, simulate
+    from polyclinic.benchmarks.patient_simulator.evaluation import (
+        EFFECT as EFFECT,
+        compare as compare,
+        read_labelled as read_labelled,
+        simulate as simulate,
+    )
 
-__all__ = [
-    "EFFECT",
-    "compare",
-    "read_labelled",
-    "simulate",
-]
-
-__getattr__ = lazily(
-    __name__,
-    {
-        "evaluation": "EFFECT compare read_labelled simulate",
-    },
-)
+__getattr__, __all__ = lazily(__name__, __file__)
