@@ -37,6 +37,7 @@ def test_help_is_quick_and_says_what_this_is_not_for(process):
     assert "never for the care of real people" in " ".join(shown.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("consult", "--help"), ("consult", "--case", "shipped")])
 def test_a_reader_that_has_read_enough_is_nothing_wrong(words):
     command = [sys.executable, "-m", "polyclinic", *words]
@@ -46,6 +47,7 @@ def test_a_reader_that_has_read_enough_is_nothing_wrong(words):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_command_with_130(tmp_path):
     command = [sys.executable, "-m", "polyclinic", "run", "--residents", "20000", "--days", "365", "--out", "town"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:

@@ -50,6 +50,7 @@ def test_wrong_names_are_one_line(complaint):
     assert "nowhere.jsonl" in told
 
 
+@pytest.mark.slow
 def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
     command = ["eval", "reliability", "--cases", "shipped", "--limit", 2, "--base-url", endpoint.url, "--json"]
     command += ["--doctor", "rules", "--doctor", "direct/a", "--patient", "direct/b", "--examiner", "direct/c"]

@@ -172,6 +172,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.slow
 def test_models_stand_for_nature(run, tmp_path, serving):
     with serving(latency=0.001) as endpoint:
         command = (*RUN, "--profiles", "direct/p", "--course", "direct/c", "--base-url", endpoint.url)

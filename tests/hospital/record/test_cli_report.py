@@ -29,6 +29,7 @@ def _days(run, folder):
     return len(json.loads(run("report", folder, "--json").stdout)["series"]["days"])
 
 
+@pytest.mark.slow
 def test_json_prints_the_figures_and_writes_nothing_unless_told_where(run, folder):
     before = {path.name for path in folder.iterdir()}
     document = json.loads(run("report", folder, "--json").stdout)

@@ -261,6 +261,7 @@ async def play(case, tracker, turns, setting):
     return answers
 
 
+@pytest.mark.slow
 async def test_both_trackers_give_the_same_states_and_replies_on_a_thousand_turns():
     seen = set()
     turns = 0

@@ -136,6 +136,7 @@ async def test_every_shipped_finding_is_found_by_each_of_its_names_and_nothing_e
     assert asked > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json"])
 async def test_every_real_finding_is_found_by_each_of_its_names_and_nothing_else(shared_data, file):
     assert sum([await check_case(case) for case in read_cases(shared_data / "cases" / file)]) > 500
@@ -265,6 +266,7 @@ async def test_what_is_disclosed_is_counted(monkeypatch):
     assert all(one.disclosed == one.requests == 50 and one.examples for one in worst)
 
 
+@pytest.mark.slow
 async def test_a_model_reads_each_request_once_and_its_failures_are_outside():
     asked = []
 
