@@ -18,7 +18,7 @@ from polyclinic.generation.ceiling import measure
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.entries import SEVERITIES
-from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.knowledge import ancestors, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.minds import Minds
@@ -139,7 +139,7 @@ def test_a_disease_of_one_sex_is_impossible_in_nobody_and_unlikely_in_the_other(
 
 
 def _patient(symptom, knowledge, language, *, present):
-    told = [symptom, *(knowledge.symptoms[s] for s in knowledge.ancestors(symptom.id))] if present else []
+    told = [symptom, *(knowledge.symptoms[s] for s in ancestors(knowledge.symptoms, symptom.id))] if present else []
     parts = {}
     for one in told:
         phrase = one.phrases.get(language)[0]

@@ -96,6 +96,6 @@ def measure(cases: Sequence[Case], knowledge: Knowledge) -> Ceiling:
         percent=100 * right["all"] / n,
         steps=tuple(Step(name[what], 100 * r / n, *wilson(r, n)) for what, r in right.items()),
         diseases=tuple(d.name.en for d in knowledge.diseases.values()),
-        departments=tuple(knowledge.department(d).name.en for d in knowledge.diseases.values()),
+        departments=tuple(knowledge.departments[d.department].name.en for d in knowledge.diseases.values()),
         confusion=tuple(map(tuple, confusion)),
     )

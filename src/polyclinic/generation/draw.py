@@ -31,7 +31,7 @@ from polyclinic.knowledge.entries import (
     Severity,
     Symptom,
 )
-from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -165,7 +165,7 @@ def _draw(
     ]
     told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
-    named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *knowledge.ancestors(s.id)))]
+    named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     complaints = leaves if disease.background == 1 else named
     main = rng.sample(complaints, min(_COMPLAINTS, len(complaints)))
     record = Record(

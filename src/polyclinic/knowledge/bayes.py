@@ -23,7 +23,7 @@ from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Examination, Item, Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.language.language import Language
+from polyclinic.language.language import LANGUAGES
 
 Vector = npt.NDArray[np.float64]
 
@@ -35,9 +35,7 @@ _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could
 class Reader:
     """The knowledge as tables of log-likelihoods; made once, used for any number of patients.
 
-    Args:
-        knowledge: the diseases to tell apart, and the vocabulary.
-        something_else: prior probability that the patient has none of the diseases.
+    `something_else` is the prior probability that a patient has none of the diseases.
     """
 
     def __init__(self, knowledge: Knowledge, *, something_else: float = 0.0) -> None:
@@ -59,9 +57,7 @@ class Reader:
         self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
         self._tables = {key: self._table(examination, item) for key, (examination, item) in self._items.items()}
         self._names = _names(knowledge.examinations.values())
-        self.lexicons: dict[Language, Lexicon] = {
-            language: Lexicon(knowledge.symptoms.values(), language) for language in ("en", "zh")
-        }
+        self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
 
     def prior(self) -> Vector:
         """Returns the log prior: every disease and severity alike, and "something else"."""
@@ -112,9 +108,8 @@ class Reader:
     def read_parts(self, record: Record) -> dict[str, Vector]:
         """Reads a whole record, where what is not written is not there.
 
-        Returns:
-            Under "" the log posterior (not normalised) from the history; under each examination's id the
-            log-likelihood of its findings.
+        Under "" stands the log posterior (not normalised) from the history, under each examination's id the
+        log-likelihood of its findings.
         """
         language = record.presentation.language
         person = record.presentation
@@ -241,7 +236,9 @@ class _Wordings:
 
     def __init__(self, item: Item, distributions: list[Distribution]) -> None:
         values = list(item.values)
-        shares = np.array([[_share(d, v) for v in values] for d in (*distributions, item.usual)])
+        shares = np.array(
+            [[d.get(v, 0.0) for v in values] for d in (*distributions, item.usual) if isinstance(d, dict)]
+        )
         shares[-1] = shares.mean(axis=0)
         self._shares = np.maximum(shares, _LEAST)
         self._log = np.log(self._shares)
@@ -262,11 +259,6 @@ class _Wordings:
         drawn = np.minimum((levels[None, :, None] > cumulative[:, None, :]).sum(axis=2), self._shares.shape[1] - 1)
         likelihoods: Vector = self._log.T[drawn]
         return likelihoods
-
-
-def _share(distribution: Distribution, value: str) -> float:
-    assert isinstance(distribution, dict)  # noqa: S101
-    return distribution.get(value, 0.0)
 
 
 def _names(examinations: Iterable[Examination]) -> dict[tuple[str, str], tuple[str, str]]:

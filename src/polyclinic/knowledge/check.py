@@ -25,7 +25,7 @@ from polyclinic.knowledge.entries import (
     Symptom,
 )
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
-from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
@@ -37,23 +37,18 @@ UNITS = frozenset(
 )
 """UCUM units that an item may have; a new one is looked up in UCUM and added here."""
 
+_Kinds = Literal["diseases", "symptoms"]
+
 _LOINC = re.compile(r"(\d{1,7})-(\d)")
 _ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
 _ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
 _MARKS = re.compile(r"[,.;:!?，。；：、！？]")
-_LEAST_SOURCES = 2
-_LEAST_PLAN = 2
-_LEAST_PHRASES = 2
+_LEAST = 2  # sources of a disease, items of a plan, phrases of a symptom
 _EPSILON = 1e-6
 
 
 class Flaw(msgspec.Struct, frozen=True):
-    """Something wrong in the knowledge.
-
-    Attributes:
-        where: the place, such as `symptoms.fever` or `diseases.influenza-a.icd10`.
-        problem: what stands there and what should.
-    """
+    """What stands wrong at a place in the knowledge, such as `symptoms.fever` or `diseases.influenza-a.icd10`."""
 
     where: str
     problem: str
@@ -77,27 +72,25 @@ def loinc_check_digit(number: str) -> int:
     return -sum(n - 9 if n > 9 else n for n in doubled) % 10
 
 
-def _holds(text: str, word: str, language: Language) -> bool:
-    """Whether a text holds a word: between word boundaries in English, anywhere in Chinese."""
-    word, text = word.casefold(), text.casefold()
-    # Most words are not there at all, and a pattern takes long to compile.
-    if language == "zh" or word not in text:
-        return word in text
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
-
-
 @functools.lru_cache(maxsize=8)
-def _names_of(kind: Literal["diseases", "symptoms"], knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
+def _names_of(kind: _Kinds, knowledge: Knowledge, language: Language) -> list[tuple[str, ...]]:
     """Returns every name and synonym as it is compared, as it stands, and whose it is."""
     owners: Iterable[Disease | Symptom] = getattr(knowledge, kind).values()
     return [(word.casefold(), word, o.id) for o in owners for word in o.called(language) if word]
 
 
+def _names_in(text: str, kind: _Kinds, knowledge: Knowledge, language: Language) -> Iterator[tuple[str, str]]:
+    """Yields the names that stand in a text, and whose they are: as whole words in English, anywhere in Chinese."""
+    text = text.casefold()
+    for compared, word, owner in _names_of(kind, knowledge, language):
+        # Most names are not there at all, and a pattern takes long to compile.
+        if compared in text and (language == "zh" or re.search(rf"(?<!\w){re.escape(compared)}(?!\w)", text)):
+            yield word, owner
+
+
 def _named(where: str, text: str, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
-    lower = text.casefold()
-    for compared, word, disease in _names_of("diseases", knowledge, language):
-        if compared in lower and _holds(text, word, language):
-            yield Flaw(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
+    for word, disease in _names_in(text, "diseases", knowledge, language):
+        yield Flaw(where, f"{text!r} gives the diagnosis away: it names {word!r} ({disease})")
 
 
 def _both(where: str, name: Name) -> Iterator[Flaw]:
@@ -136,7 +129,7 @@ def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
     yield from _shared_words("symptoms", knowledge.symptoms.values())
     if trees_hold:
         named = {symptom for disease in knowledge.diseases.values() for symptom in disease.symptoms}
-        named |= {parent for symptom in named for parent in knowledge.ancestors(symptom)}
+        named |= {parent for symptom in named for parent in ancestors(knowledge.symptoms, symptom)}
         for unnamed in [symptom for symptom in knowledge.symptoms if symptom not in named]:
             yield Flaw(f"symptoms.{unnamed}", "no disease names it, so that it tells nothing apart")
         for language in LANGUAGES:
@@ -148,8 +141,8 @@ def _symptoms(knowledge: Knowledge) -> Iterator[Flaw]:
 def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, language: Language) -> Iterator[Flaw]:
     where = f"symptoms.{symptom.id}"
     phrases = symptom.phrases.get(language)
-    if len(phrases) < _LEAST_PHRASES:
-        yield Flaw(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST_PHRASES} or more")
+    if len(phrases) < _LEAST:
+        yield Flaw(f"{where}.phrases", f"{len(phrases)} in {language!r}; needs {_LEAST} or more")
     family = {symptom.id, *lexicon.ancestors(symptom.id)}
     for text in (symptom.question.get(language), *symptom.words(language)):
         yield from _named(where, text, knowledge, language)
@@ -159,9 +152,8 @@ def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, lan
             said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
             yield Flaw(where, f"{text!r} is read as {{{said}}}")
     for phrase in phrases:
-        lower = phrase.casefold()
-        for compared, word, other in _names_of("symptoms", knowledge, language):
-            if compared in lower and other not in family and _holds(phrase, word, language):
+        for word, other in _names_in(phrase, "symptoms", knowledge, language):
+            if other not in family:
                 yield Flaw(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")
         if EXAMINATION.search(phrase) or LABORATORY_VALUE.search(phrase):
             yield Flaw(f"{where}.phrases", f"{phrase!r} speaks of an examination; patients are not let tell those")
@@ -269,8 +261,8 @@ def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
     yield from _both(f"{where}.name", disease.name)
     if not _ICD10.fullmatch(disease.icd10):
         yield Flaw(f"{where}.icd10", f"{disease.icd10!r} does not look like an ICD-10 code of the WHO")
-    if len(disease.sources) < _LEAST_SOURCES:
-        yield Flaw(f"{where}.sources", f"{len(disease.sources)}; needs {_LEAST_SOURCES} or more")
+    if len(disease.sources) < _LEAST:
+        yield Flaw(f"{where}.sources", f"{len(disease.sources)}; needs {_LEAST} or more")
     for source in disease.sources:
         if not (source.title.strip() and source.publisher.strip() and source.supports.strip()):
             yield Flaw(f"{where}.sources", f"{source.title!r} lacks a title, a publisher or what it supports")
@@ -324,8 +316,8 @@ def _treatment(where: str, disease: Disease) -> Iterator[Flaw]:
         place = f"{where}.{severity}"
         if len(plan.en) != len(plan.zh):
             yield Flaw(place, f"{len(plan.en)} items in 'en' and {len(plan.zh)} in 'zh'")
-        elif len(plan.en) < _LEAST_PLAN:
-            yield Flaw(place, f"{len(plan.en)} items; needs {_LEAST_PLAN} or more")
+        elif len(plan.en) < _LEAST:
+            yield Flaw(place, f"{len(plan.en)} items; needs {_LEAST} or more")
         for en, zh in zip(plan.en, plan.zh, strict=False):
             yield from _both(place, Name(en=en, zh=zh))
 

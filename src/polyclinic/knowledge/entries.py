@@ -59,17 +59,16 @@ class Texts(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
     zh: tuple[str, ...] = ()
 
 
-class Entry(Data, frozen=True, kw_only=True):
-    """Something with a name of its own.
-
-    Attributes:
-        id: how other files name it.
-        name: its name; clinical, or as it is ordered.
-        synonyms: other names that mean the same.
-    """
+class Identified(Data, frozen=True, kw_only=True):
+    """What other files name by its id."""
 
     id: str
     name: Name
+
+
+class Entry(Identified, frozen=True, kw_only=True):
+    """Something with a name, clinical or as it is ordered, and others that mean the same."""
+
     synonyms: Texts = Texts()
 
     def called(self, language: Language) -> tuple[str, ...]:
@@ -85,18 +84,13 @@ class Entry(Data, frozen=True, kw_only=True):
         return (self.name.en, self.name.zh, *self.synonyms.en, *self.synonyms.zh)
 
 
-class Department(Data, frozen=True, kw_only=True):
+class Department(Identified, frozen=True, kw_only=True):
     """A department of the hospital.
 
-    Attributes:
-        id: how the disease files name it.
-        name: its name.
-        preset: whether its diseases are those of the Agent Hospital paper, whose right examinations are among the
-            paper's sixteen.
+    The diseases of a `preset` one are those of the Agent Hospital paper, whose right examinations are among the paper's
+    sixteen.
     """
 
-    id: str
-    name: Name
     preset: bool = False
 
 
@@ -104,10 +98,8 @@ class Symptom(Entry, frozen=True, kw_only=True):
     """A symptom, or a circumstance of the history, that a patient can tell.
 
     Attributes:
-        section: the part of the history it stands in.
         parent: it can only be present where this one is; its probabilities are given the parent.
         phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
-        question: how a doctor asks for it.
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
         ages: first and last year of age in which it can be; None at any age.
@@ -178,10 +170,8 @@ class Examination(Entry, frozen=True, kw_only=True):
     """An examination that can be ordered.
 
     Attributes:
-        kind: where it is done.
         preset: whether it is one of the sixteen of the Agent Hospital paper (Figure 16).
         effort: how many questions' worth of information it has to bring before a careful doctor orders it.
-        items: what is looked at.
         sex: on whom alone it can be done; None on anybody.
     """
 
@@ -196,11 +186,9 @@ class Examination(Entry, frozen=True, kw_only=True):
         return self.sex is None or sex is None or sex == self.sex
 
 
-class Drug(Data, frozen=True, kw_only=True):
+class Drug(Identified, frozen=True, kw_only=True):
     """A drug that a treatment plan may name."""
 
-    id: str
-    name: Name
     atc: str
 
 
@@ -257,8 +245,6 @@ class Disease(Entry, frozen=True, kw_only=True):
         id: the file's name.
         icd10: WHO ICD-10 code.
         department: id of the department that sees it ("respiratory").
-        sources: where the facts come from.
-        epidemiology: who has it and when.
         duration: days of illness at the visit, `[median, geometric sd]`.
         symptoms: symptom id to its probability when mild, moderate, severe; what is not named has the symptom's
             `base`, or a share of it, see `background`.
@@ -269,8 +255,6 @@ class Disease(Entry, frozen=True, kw_only=True):
         findings: examination id to item id to its distribution: under `all`, or under `mild`,
             `moderate` and `severe`. What is not named has the item's `usual` distribution.
         examinations: ids of the examinations that are right for it.
-        treatment: the plan by severity.
-        course: how it goes on.
     """
 
     icd10: str

@@ -14,13 +14,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.entries import DATA, SEVERITIES, Department, Disease, Drug, Examination, Symptom
+from polyclinic.knowledge.entries import DATA, SEVERITIES, Department, Disease, Drug, Examination, Identified, Symptom
 from polyclinic.yaml_files import read_yaml
+
+K = TypeVar("K", bound=Identified)
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -35,11 +37,9 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def select(self, wanted: str) -> Knowledge:
         """Returns the knowledge with only some diseases, in the vocabulary of their departments.
 
-        The vocabulary of a department is the symptoms (with their parents) and examinations that its diseases name; so
-        what another department adds changes nothing in it.
-
-        Args:
-            wanted: `all`, or a list with commas of departments, disease ids, names (either language) or ICD-10 codes.
+        Wanted are `all`, or departments, disease ids, names (either language) and ICD-10 codes with commas between
+        them. The vocabulary of a department is the symptoms (with their parents) and examinations that its diseases
+        name; so what another department adds changes nothing in it.
 
         Raises:
             BadInput: something wanted is not there; says what is.
@@ -57,7 +57,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         departments = {self.diseases[disease].department for disease in kept}
         neighbours = [d for d in self.diseases.values() if d.department in departments]
         named = {symptom for d in neighbours for symptom in d.symptoms}
-        named |= {parent for symptom in named for parent in self.ancestors(symptom)}
+        named |= {parent for symptom in named for parent in ancestors(self.symptoms, symptom)}
         examined = {examination for d in neighbours for examination in (*d.findings, *d.examinations)}
         return msgspec.structs.replace(
             self,
@@ -68,17 +68,9 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def _is_meant(self, word: str, disease: Disease) -> bool:
-        name = self.department(disease).name
+        name = self.departments[disease.department].name
         others = (disease.id, disease.icd10.casefold(), disease.department, name.en.casefold(), name.zh)
         return word in others or disease.is_called(word)
-
-    def ancestors(self, symptom: str) -> list[str]:
-        """Returns a symptom's parent, the parent's parent, and so on."""
-        return ancestors(self.symptoms, symptom)
-
-    def department(self, disease: Disease) -> Department:
-        """Returns the department that sees a disease."""
-        return self.departments[disease.department]
 
     def disease_named(self, name: str) -> Disease | None:
         """Returns the disease that a name or synonym in either language means, or None."""
@@ -124,14 +116,6 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
         for problem, field in _unlinked(disease, knowledge):
             raise BadInput(problem, path=folder / "diseases" / f"{disease.id}.yaml", field=field)
     return knowledge
-
-
-class _WithId(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-K = TypeVar("K", bound=_WithId)
 
 
 def _by_id(path: Path, kind: type[list[K]]) -> dict[str, K]:

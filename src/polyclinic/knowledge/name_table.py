@@ -97,17 +97,11 @@ class NameTable:
 
     def get(self, key: str) -> frozenset[str]:
         """Returns what a name in its compared form is a name of."""
-        found = self.owners.get(key)
-        if found is None:
-            found = self.under.get(key) if self.under is not None else frozenset()
-        return found
+        return self.owners.get(key) or (frozenset() if self.under is None else self.under.get(key))
 
     def starts(self, first: str) -> frozenset[int]:
         """Returns how many words the names have that begin with this one."""
-        found = self.lengths.get(first)
-        if found is None:
-            found = self.under.starts(first) if self.under is not None else frozenset()
-        return found
+        return self.lengths.get(first) or (frozenset() if self.under is None else self.under.starts(first))
 
     def find(self, text: str) -> list[Named]:
         """Returns the names that stand in a text, in order; longer ones win over shorter ones that they hold."""

@@ -1,6 +1,6 @@
-"""What must not wait at the door, and what must not be handed out at the pharmacy: typed data, and its reader.
+"""What must not wait at the door, and what must not be handed out at the pharmacy: typed data, and its readers.
 
-`red_flags.yaml` and `cautions.yaml` name their sources.
+`red_flags.yaml` and `cautions.yaml` name their sources; where one of them is wrong, `BadInput` says where.
 """
 
 from __future__ import annotations
@@ -71,19 +71,11 @@ class Cautions(Data, frozen=True, kw_only=True):
 
 @functools.cache
 def read_red_flags(path: Path = DATA / "red_flags.yaml") -> RedFlags:
-    """Reads the red flags.
-
-    Raises:
-        BadInput: the file is wrong; says where.
-    """
+    """Reads the red flags."""
     return read_yaml(path, RedFlags)
 
 
 @functools.cache
 def read_cautions(path: Path = DATA / "cautions.yaml") -> Cautions:
-    """Reads the cautions.
-
-    Raises:
-        BadInput: the file is wrong; says where.
-    """
+    """Reads the cautions."""
     return read_yaml(path, Cautions)

@@ -41,13 +41,7 @@ def denies(text: str, language: Language) -> bool | None:
 
 
 def told(word: str, text: str, *, denied: re.Pattern[str] = _DENIED_BEFORE) -> bool:
-    """Whether a text names something, and not in a clause that denies it.
-
-    Args:
-        word: what is looked for, as whole words.
-        text: where.
-        denied: what denies it when it stands before it.
-    """
+    """Whether a text names something, as whole words, and not behind what denies it in the clause."""
     if not text or word.casefold() not in text.casefold():
         return False
     named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isascii() else re.escape(word), re.IGNORECASE)

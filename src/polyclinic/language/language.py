@@ -47,15 +47,9 @@ def capitalised(text: str) -> str:
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """What stands between things that a text lists or says, with the blank that belongs there.
+    """What stands between items, clauses, groups of items, sentences and words, with the blank that belongs there.
 
-    Attributes:
-        item: between the items of a list.
-        comma: between clauses.
-        colon: before what is said of something.
-        semicolon: between groups of items.
-        stop: at the end of a sentence, without a blank.
-        blank: between sentences and between words.
+    `stop`, at the end of a sentence, has none.
     """
 
     item: str

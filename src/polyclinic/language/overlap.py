@@ -9,19 +9,13 @@ import re
 import unicodedata
 from functools import lru_cache
 
-import msgspec
-
 from polyclinic.language.language import CHINESE, is_chinese
 from polyclinic.language.word_lists import WORDS
 
 _RUN = re.compile(rf"[{CHINESE}]+|\d+(?:\.\d+)?|[^\W\d_{CHINESE}]+")
 
 
-class _OverlapWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    fillers: frozenset[str]
-
-
-_words = WORDS.section("overlap", _OverlapWords)
+_words = WORDS.section("overlap", dict[str, frozenset[str]])
 _PLURAL = 4  # letters from which on a final s is taken for one
 
 
@@ -29,7 +23,7 @@ _PLURAL = 4  # letters from which on a final s is taken for one
 def pieces(text: str) -> frozenset[str]:
     """Returns the pairs of neighbouring Chinese characters, and the words and numbers, of a text; case aside."""
     found = set()
-    fillers = _words("en").fillers
+    fillers = _words("en")["fillers"]
     for run in _RUN.findall(unicodedata.normalize("NFKC", text).casefold()):
         if is_chinese(run):
             found |= {run[i : i + 2] for i in range(len(run) - 1)} or {run}

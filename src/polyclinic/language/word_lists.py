@@ -31,9 +31,7 @@ _WHOLE: dict[Language, str] = {"en": r"\b(?:{})\b", "zh": "(?:{})"}
 class WordLists:
     """The files of one module or room, one a language: `STEM.en.yaml` and `STEM.zh.yaml`.
 
-    Args:
-        stem: their path without the ending.
-        patterns: further patterns that the files name in braces.
+    Beside a section's own lists they may name further patterns in braces.
     """
 
     def __init__(self, stem: Path, **patterns: str) -> None:

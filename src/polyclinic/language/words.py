@@ -1,12 +1,14 @@
 """Words as the published metrics count them: jieba's for Chinese, Porter's stems for English; ROUGE-1 and likeness.
 
-Both splitters belong to the extra `evals` and are loaded when the first text comes.
+Both splitters belong to the extra `evals` and are loaded when the first text comes; where one is not installed,
+`MissingExtra` says so.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -27,12 +29,7 @@ _TEXTS = 4096
 
 
 class Overlap(msgspec.Struct, frozen=True):
-    """ROUGE-1 of a text against a reference, as shares from 0 to 1.
-
-    Attributes:
-        precision: how much of the text stands in the reference.
-        recall: how much of the reference stands in the text.
-    """
+    """ROUGE-1: the share of a text that stands in the reference, and of the reference in the text, 0 to 1."""
 
     precision: float
     recall: float
@@ -40,11 +37,7 @@ class Overlap(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=_TEXTS)
 def chinese_words(text: str) -> tuple[str, ...]:
-    """Returns the words of a Chinese text as jieba 0.42 cuts them, blanks and punctuation included.
-
-    Raises:
-        MissingExtra: the splitter is not installed.
-    """
+    """Returns the words of a Chinese text as jieba 0.42 cuts them, blanks and punctuation included."""
     words: list[str] = []
     for word in _extra("rjieba").cut(text):
         if len(word) > 1 and word.isascii() and not word.isalnum():
@@ -56,11 +49,7 @@ def chinese_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_TEXTS)
 def english_stems(text: str) -> tuple[str, ...]:
-    """Returns the stems of an English text: runs of letters and digits, lower case, stemmed from four letters on.
-
-    Raises:
-        MissingExtra: the stemmer is not installed.
-    """
+    """Returns the stems of an English text: runs of letters and digits, lower case, stemmed from four letters on."""
     return tuple(_stem(word) if len(word) > _SHORT else word for word in _NOT_LATIN.sub(" ", text.lower()).split())
 
 
@@ -89,30 +78,16 @@ def rouge_1(text: str, reference: str, language: Language) -> Overlap:
 
     English as `rouge-score` does it: stems, each counted as often as it stands in both. Chinese as `rouge-chinese`
     does it: words by jieba, each counted once. A text without words has precision and recall 0.
-
-    Args:
-        text: what is measured.
-        reference: what it is held against.
-        language: of the reference.
     """
+    said, wanted = _counted(text, language), _counted(reference, language)
+    shared = (said & wanted).total()
+    return Overlap(*(shared / words.total() if words else 0.0 for words in (said, wanted)))
+
+
+def _counted(text: str, language: Language) -> Counter[str]:
     if language == "zh":
-        said, wanted = _distinct_words(text), _distinct_words(reference)
-        shared = len(said & wanted)
-        return Overlap(shared / len(said) if said else 0.0, shared / len(wanted) if wanted else 0.0)
-    stems, reference_stems = english_stems(text), english_stems(reference)
-    left: dict[str, int] = {}
-    for stem in reference_stems:
-        left[stem] = left.get(stem, 0) + 1
-    shared = 0
-    for stem in stems:
-        if left.get(stem, 0):
-            left[stem] -= 1
-            shared += 1
-    return Overlap(shared / len(stems) if stems else 0.0, shared / len(reference_stems) if reference_stems else 0.0)
-
-
-def _distinct_words(text: str) -> set[str]:
-    return {word for word in chinese_words(text) if word.strip()}
+        return Counter({word for word in chinese_words(text) if word.strip()})
+    return Counter(english_stems(text))
 
 
 def likeness(text: str, reference: str, language: Language) -> float:
@@ -130,9 +105,7 @@ def likeness(text: str, reference: str, language: Language) -> float:
 def distinct_2(parts: list[str], language: Language) -> float:
     """Returns distinct-2 (Li et al. 2016) without punctuation: different bigrams ÷ words, 0 to 1; 0 without words.
 
-    Args:
-        parts: the turns, one text each.
-        language: how they are cut: Chinese by jieba, English at blanks, where case and form are kept.
+    Chinese is cut by jieba, English at blanks, where case and form are kept.
     """
     whole = " ".join(parts)
     pieces = chinese_words(whole) if language == "zh" else (whole,)

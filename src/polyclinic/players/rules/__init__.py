@@ -1,1 +1,4 @@
-"""Minds without a model: what they know comes from the medical knowledge and the record."""
+"""Minds without a model: what they know comes from the medical knowledge and the record.
+
+Asked for what is not theirs to answer, they raise `ScriptError`.
+"""

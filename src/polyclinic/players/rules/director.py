@@ -29,11 +29,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class RulesDirector:
-    """A mind for `Director`.
-
-    Args:
-        reader: the knowledge: its words for symptoms, its names of diseases.
-    """
+    """A mind for `Director`; of the knowledge it needs the words for symptoms and the names of diseases."""
 
     name = "rules"
 
@@ -41,11 +37,7 @@ class RulesDirector:
         self._reader = reader
 
     async def answer(self, ask: Ask[Any], role: Director) -> object:
-        """Merges the facts, names what is in dispute, or concludes.
-
-        Raises:
-            ScriptError: it is asked for something else.
-        """
+        """Merges the facts, names what is in dispute, or concludes."""
         if ask.purpose is Purpose.MERGE:
             return self._merge(role)
         if ask.purpose is Purpose.DISPUTE:

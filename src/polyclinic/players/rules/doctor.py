@@ -54,11 +54,7 @@ _LOOKS_BEFORE_OUTSIDE = 2
 
 
 class RulesDoctor:
-    """A mind for `Doctor`; one for each visit.
-
-    Args:
-        reader: the knowledge, with a prior for "something else".
-    """
+    """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else"."""
 
     name = "rules"
 
@@ -74,7 +70,7 @@ class RulesDoctor:
         self._belief.update()
         if ask.purpose in (Purpose.REPORT, Purpose.REVISE):
             # It weighs evidence, not opinions: the team's facts move it, the others' diagnoses do not.
-            return self._report(role)
+            return self._report(role, self._belief)
         if ask.question is not None and ask.purpose is Purpose.PLAN:
             return self._plan(ask.question, self._belief)
         if ask.question is not None:
@@ -189,9 +185,7 @@ class RulesDoctor:
             if d < len(self._reader.diseases) and by_disease[d] >= LEAST_PROBABILITY
         )
 
-    def _report(self, role: Doctor) -> Report:
-        belief = self._belief
-        assert belief is not None  # noqa: S101
+    def _report(self, role: Doctor, belief: Belief) -> Report:
         language = role.presentation.language
         say = doctor_sayings(language)
         diagnoses = self._diagnoses(belief, language)

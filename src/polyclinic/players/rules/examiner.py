@@ -30,11 +30,7 @@ class RulesExaminer:
     name = "rules"
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
-        """Returns the `Request` that was last made.
-
-        Raises:
-            ScriptError: it is asked for something else.
-        """
+        """Returns the `Request` that was last made."""
         if ask.purpose is not Purpose.READ_REQUEST:
             raise ScriptError(f"the rules examiner reads requests; it was asked to {ask.purpose}")
         items: list[str] = []

@@ -23,7 +23,6 @@ class Heard(msgspec.Struct, frozen=True):
     """A doctor's turn.
 
     Attributes:
-        kind: which of the five kinds of the paper.
         focus: the sentences that ask or advise, without what leads up to them.
         treatment: the advice is to take or undergo a treatment, not an examination.
     """

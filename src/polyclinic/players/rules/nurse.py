@@ -28,12 +28,7 @@ _ASKED_BY: dict[Severity, Urgency] = {"mild": "routine", "moderate": "urgent", "
 
 
 class RulesNurse:
-    """A mind for `Nurse`.
-
-    Args:
-        reader: the whole knowledge.
-        red_flags: what must not wait; the knowledge's by default.
-    """
+    """A mind for `Nurse`; its red flags are the knowledge's unless others are given."""
 
     name = "rules"
 
@@ -43,11 +38,7 @@ class RulesNurse:
         self._log_complaints = complaints_expected(reader)
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Returns where the patient is sent.
-
-        Raises:
-            ScriptError: it is asked for something else.
-        """
+        """Returns where the patient is sent."""
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the rules nurse triages; it was asked to {ask.purpose}")
         language = role.presentation.language

@@ -52,13 +52,7 @@ SPEAKS_FROM = 6
 
 
 class RulesPatient:
-    """A patient played by rules.
-
-    Args:
-        lexicons: the words for symptoms, by language.
-        names: the names of examinations.
-        rng: varies how sentences begin.
-    """
+    """A mind for `Patient`: from the words for symptoms and the names of examinations."""
 
     name = "rules"
 
@@ -71,11 +65,7 @@ class RulesPatient:
         self._replies = 0
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
-        """Opens, or replies to what the doctor last said.
-
-        Raises:
-            ScriptError: it is asked for something that a patient does not do.
-        """
+        """Opens, or replies to what the doctor last said."""
         if self._role is not role:
             self._role, self._story, self._findings = role, None, None
             self._wondering = list(role.persona.questions) if role.persona is not None else []

@@ -19,11 +19,7 @@ from polyclinic.players.rules.sayings import pharmacist_sayings
 
 
 class RulesPharmacist:
-    """A mind for `Pharmacist`.
-
-    Args:
-        cautions: what it looks for; the knowledge's by default.
-    """
+    """A mind for `Pharmacist`; its cautions are the knowledge's unless others are given."""
 
     name = "rules"
 
@@ -31,11 +27,7 @@ class RulesPharmacist:
         self._cautions = read_cautions() if cautions is None else cautions
 
     async def answer(self, ask: Ask[Any], role: Pharmacist) -> object:
-        """Returns what is withheld.
-
-        Raises:
-            ScriptError: it is asked for something else.
-        """
+        """Returns what is withheld."""
         if ask.purpose is not Purpose.DISPENSE:
             raise ScriptError(f"the rules pharmacist dispenses; it was asked to {ask.purpose}")
         withheld: list[Withheld] = []

@@ -15,13 +15,7 @@ from polyclinic.players.rules.words import WORDS
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One thing that is asked for.
-
-    Attributes:
-        name: how to call it when it is not there; "" where it is better left unnamed.
-        terms: its content terms.
-        symptom: the lexicon's symptom, where it is one.
-    """
+    """One thing that is asked for, and its `name` for when it is not there: "" where it is better left unnamed."""
 
     name: str
     terms: frozenset[str]

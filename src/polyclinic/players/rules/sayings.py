@@ -1,4 +1,4 @@
-"""What the rules doctor, director, nurse and pharmacist say and write."""
+"""What the rules doctor, director, nurse and pharmacist say and write in a language; blanks are named."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polyclinic.players.rules.words import WORDS
 
 
 class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules doctor's sentences in one language; blanks are named."""
+    """The rules doctor's sentences."""
 
     order: str
     conclusion: str
@@ -29,7 +29,7 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DirectorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules director's sentences in one language; blanks are named."""
+    """The rules director's sentences."""
 
     look_again: str
     doctor: str
@@ -46,17 +46,13 @@ class DirectorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refer: str
 
 
-class NurseSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules nurse's reasons in one language; blanks are named."""
-
+class _NurseSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     known: str
     unknown: str
     flag: str
 
 
-class PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules pharmacist's reasons in one language; blanks are named."""
-
+class _PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allergy: str
     age: str
     pregnancy: str
@@ -66,5 +62,5 @@ class PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 doctor_sayings = WORDS.section("doctor", DoctorSayings)
 director_sayings = WORDS.section("director", DirectorSayings)
-nurse_sayings = WORDS.section("nurse", NurseSayings)
-pharmacist_sayings = WORDS.section("pharmacist", PharmacistSayings)
+nurse_sayings = WORDS.section("nurse", _NurseSayings)
+pharmacist_sayings = WORDS.section("pharmacist", _PharmacistSayings)

@@ -17,9 +17,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the history that is asked for as such.
 
     Attributes:
-        name: which.
         asked: how it is asked for.
-        sections: where it stands.
         told: how what answers it reads, in any section; None where all of its sections answer it.
         groups: what it is made of, where only what is asked for of it is told.
         unlike: how something else reads that could be taken for it.
@@ -69,17 +67,13 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (about or [f for f in told if self.unlike is None or not self.unlike.search(f.text)])[:1]
 
 
-class _Topics(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    topics: tuple[Topic, ...]
-
-
-_section = WORDS.section("topics", _Topics)
+_section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
 
 
 @functools.lru_cache(maxsize=4096)
 def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
     """Returns the topic that a question asks for, or several of those that go together; none where there is none."""
-    found = [topic for topic in _section(language).topics if topic.asked.search(text)]
+    found = [topic for topic in _section(language)["topics"] if topic.asked.search(text)]
     if found and found[0].together:
         return tuple(topic for topic in found if topic.together)
     return tuple(found[:1])
