@@ -17,7 +17,7 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
-from polyclinic.files import read_records, write_text
+from polyclinic.files import json_lines, read_records, write_text
 from polyclinic.frames import Tabular, flat
 
 TRACE_FORMAT = 1
@@ -264,8 +264,6 @@ Event = (
 
 E = TypeVar("E", bound=Event)
 
-_encoder = msgspec.json.Encoder()
-
 
 class Trace(Tabular, list[Event]):
     """The events of one visit, or of one discussion, in order.
@@ -313,7 +311,7 @@ class Trace(Tabular, list[Event]):
 
     def lines(self) -> str:
         """Returns the trace as JSON lines."""
-        return "".join(_encoder.encode(e).decode() + "\n" for e in self)
+        return json_lines(self)
 
     def write(self, path: str | Path) -> None:
         """Writes the trace as JSON lines, whole or not at all.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,8 @@ import msgspec
 from polyclinic.errors import BadInput
 
 T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
 
 MAX_RECORD_BYTES = 16 * 2**20
 """No case, trace line or array element is larger; what is, is a mistake, and would only exhaust memory."""
@@ -70,12 +72,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_records(path: Path, kind: type[T], what: str) -> Iterator[tuple[int, T]]:
-    """Yields the JSON objects of a file, one a line, each with the number of its line.
-
-    Args:
-        path: the file.
-        kind: what a record is.
-        what: what an error calls it, such as "a judgement".
+    """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
 
     Raises:
         BadInput: as `read_lines`; or a line is not JSON, or no such record.
@@ -126,11 +123,7 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
 
 
 def check_writable(path: Path, *, unlike: Path | None = None) -> None:
-    """Checks, before a long run, that its result can be written in the end.
-
-    Args:
-        path: where to.
-        unlike: the input, which must not be overwritten.
+    """Checks, before a long run, that its result can be written in the end, and not over its input (`unlike`).
 
     Raises:
         BadInput: it cannot, or it is the input.
@@ -191,13 +184,14 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a whole file or nothing.
-
-    Raises:
-        BadInput: as `whole`.
-    """
+    """Writes a whole file or nothing, as `whole` does."""
     with whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def json_lines(records: Iterable[object]) -> str:
+    """Returns records as JSON, one a line."""
+    return "".join(_encode(record).decode() + "\n" for record in records)
 
 
 def split_place(message: str) -> tuple[str, str]:

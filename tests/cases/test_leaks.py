@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import Leak, find_leaks, finding_terms, truth_terms
+from polyclinic.cases.leaks import Leak, find_leaks, truth_terms
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.terms import result_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.cases.withhold import withhold
 from polyclinic.language.folding import stands_in
@@ -50,9 +51,12 @@ def test_finding_terms():
         "140 mmol/L",
         "A wedge of cartilage floats in the joint.",
     )
-    assert finding_terms(case_of("gout", values=values)) == ("a wedge of cartilage floats in the joint", "140 mmol/l")
-    assert finding_terms(case_of("gout", values=(310.5,), unit="umol/L")) == ("310.5 umol/l",)
-    assert finding_terms(case_of("gout", values=("阴性", "未见异常", "双侧髋关节间隙明显变窄"))) == (
+    assert result_terms(case_of("gout", values=values).record.findings) == (
+        "a wedge of cartilage floats in the joint",
+        "140 mmol/l",
+    )
+    assert result_terms(case_of("gout", values=(310.5,), unit="umol/L").record.findings) == ("310.5 umol/l",)
+    assert result_terms(case_of("gout", values=("阴性", "未见异常", "双侧髋关节间隙明显变窄")).record.findings) == (
         "双侧髋关节间隙明显变窄",
     )
 

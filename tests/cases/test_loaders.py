@@ -17,6 +17,7 @@ from polyclinic.cases.loaders import LAYOUTS, find_case, read_cases, recognise, 
 from polyclinic.cases.loaders.choices import read_keys, read_options
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
+from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.loaders.wording import split_value
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Code, Finding, History, Record
@@ -374,7 +375,8 @@ def test_a_wrong_layout_says_what_it_looks_like(tmp_path, layout, name):
 
 def test_layouts_are_recognised():
     signs = ("record", "OSCE_Examination", "raw_medical_record", "raw_data", "Present-Illness")
-    assert [recognise({"id": 1, sign: {}}) for sign in signs] == list(LAYOUTS)
+    element = Element(path=Path("cases.jsonl"), number=1, order=1, text="")
+    assert [recognise(element, {"id": 1, sign: {}}) for sign in signs] == list(LAYOUTS)
 
 
 @pytest.mark.parametrize(

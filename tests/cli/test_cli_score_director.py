@@ -5,7 +5,8 @@ import json
 import pytest
 
 from polyclinic.cli import main
-from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement, judgement_lines
+from polyclinic.files import json_lines
+from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def judgement(case, letter="B", doctor="x", judge="j", **changes):
 def write(tmp_path):
     def write_judgements(name, *judgements):
         path = tmp_path / name
-        path.write_text(judgement_lines(judgements), encoding="utf-8")
+        path.write_text(json_lines(judgements), encoding="utf-8")
         return path
 
     return write_judgements

@@ -18,6 +18,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, BudgetSpent, Refused, TimedOut
+from polyclinic.files import json_lines
 from polyclinic.judges.director import JUDGING, Handed, Judge, ModelJudge
 from polyclinic.judges.director_by_rules import SCALES, RulesJudge, Scale
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -29,7 +30,6 @@ from polyclinic.metrics.grades import (
     Aspect,
     Grade,
     Judgement,
-    judgement_lines,
     read_judgements,
 )
 from polyclinic.metrics.recorded_reports import RecordedReport, Sections, read_recorded_reports
@@ -417,7 +417,7 @@ def test_weighted_kappa_on_known_numbers():
 def test_a_file_of_judgements_comes_back(tmp_path):
     path = tmp_path / "judgements.jsonl"
     ours = [judgement("1", "A"), judgement("2", None), judgement("3", grades={}, failed="TimedOut")]
-    path.write_text(judgement_lines(ours), encoding="utf-8")
+    path.write_text(json_lines(ours), encoding="utf-8")
     assert read_judgements(path) == ours
 
 
@@ -436,7 +436,7 @@ def test_a_file_of_judgements_comes_back(tmp_path):
 def test_a_line_that_is_no_judgement(tmp_path, changes, problem):
     path = tmp_path / "judgements.jsonl"
     bad = msgspec.to_builtins(judgement("1")) | changes
-    path.write_text(judgement_lines([judgement("0")]) + json.dumps(bad) + "\n", encoding="utf-8")
+    path.write_text(json_lines([judgement("0")]) + json.dumps(bad) + "\n", encoding="utf-8")
     with pytest.raises(BadInput, match=problem) as raised:
         read_judgements(path)
     assert raised.value.line == 2

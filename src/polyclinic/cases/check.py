@@ -12,7 +12,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import truth_terms
-from polyclinic.cases.loaders import check_layout, load_element, recognise_element
+from polyclinic.cases.loaders import check_layout, load_element, recognise
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
@@ -32,9 +32,7 @@ class CaseProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     Attributes:
         level: an `error` makes the case useless or shows the truth to the doctor; a `warning` is worth knowing.
         line: the line, from 1; in a JSON array the element.
-        id: the case, where it could be read.
         field: where in the case, as a JSON path such as `$.record.history.past`.
-        problem: what is wrong, in one line.
     """
 
     level: Level
@@ -51,11 +49,7 @@ class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         layout: the layout it was read in; empty where no record told.
         n: cases that could be read.
         unreadable: records that could not.
-        languages: cases by language.
-        settings: cases by setting.
-        with_question: cases with a multiple-choice question.
         findings: findings in all cases together.
-        problems: in the order of the file.
     """
 
     layout: str
@@ -76,9 +70,7 @@ class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
     """Reads a whole case file and collects what is wrong with it; a bad record does not end the check.
 
-    Args:
-        path: the file.
-        layout: a name in `LAYOUTS`; by default the first record that can be decoded tells.
+    Where no layout is named, the first record that can be decoded tells.
 
     Raises:
         BadInput: nothing of the file can be checked: it is missing, not a case file, or in no known layout.
@@ -97,9 +89,9 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
         except BadInput as error:
             problems.append(_unreadable(element, error))
             continue
-        layout = layout or recognise_element(element, record)
+        layout = layout or recognise(element, record)
         try:
-            case = load_element(element, layout, record=record)
+            case = load_element(element, layout, record)
         except BadInput as error:
             problems.append(_unreadable(element, error, record.get("id")))
             continue
@@ -124,55 +116,50 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
 
 
 def check_case(case: Case, *, line: int = 1) -> Iterator[CaseProblem]:
-    """Yields what is wrong with one case that could be read.
+    """Yields what is wrong with one case that could be read, which stands at a line of its file."""
+    for level, field, problem in (*_texts(case), *_findings(case), *_question(case)):
+        yield CaseProblem(level=level, line=line, id=case.id, field=field, problem=problem)
 
-    Args:
-        case: the case.
-        line: where it stands in its file.
-    """
 
-    def warning(field: str, problem: str) -> CaseProblem:
-        return CaseProblem(level="warning", line=line, id=case.id, field=field, problem=problem)
-
-    terms = truth_terms(case)
+def _texts(case: Case) -> Iterator[tuple[Level, str, str]]:
+    terms, presentation = truth_terms(case), case.presentation
     if not case.truth.diagnoses:
-        yield warning("$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right")
-    presentation = case.presentation
+        yield "warning", "$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right"
     for name, text in (("complaint", presentation.complaint), ("about", presentation.about)):
         if term := stands_in(text, terms):
             problem = f"the truth stands where the doctor sees it before asking: {term!r}"
-            yield _error(line, case.id, f"$.record.presentation.{name}", problem)
+            yield "error", f"$.record.presentation.{name}", problem
     for name, text in case.record.history.sections():
         if term := stands_in(text, terms):
-            yield warning(
-                f"$.record.history.{name}", f"a diagnosis stands here, and the patient withholds it: {term!r}"
-            )
+            problem = f"a diagnosis stands here, and the patient withholds it: {term!r}"
+            yield "warning", f"$.record.history.{name}", problem
+
+
+def _findings(case: Case) -> Iterator[tuple[Level, str, str]]:
     if not case.record.findings and case.setting == "ward":
-        yield warning("$.record.findings", "no findings: every examination will come back as not recorded")
+        yield "warning", "$.record.findings", "no findings: every examination will come back as not recorded"
     for order, finding in enumerate(case.record.findings):
         # What is looked for is named after its disease whatever comes out: "influenza B virus RNA: not detected".
         name = "" if _ANALYTE.search(finding.item) else f"{finding.examination}, {finding.item}"
-        if term := stands_in(f"{name}: {finding.value_text}", terms):
+        if term := stands_in(f"{name}: {finding.value_text}", truth_terms(case)):
             problem = f"{finding.examination!r} names a diagnosis, and whoever orders it is told: {term!r}"
-            yield warning(f"$.record.findings[{order}]", problem)
-    yield from _check_question(case, line)
+            yield "warning", f"$.record.findings[{order}]", problem
 
 
-def _check_question(case: Case, line: int) -> Iterator[CaseProblem]:
+def _question(case: Case) -> Iterator[tuple[Level, str, str]]:
     question, answers = case.question, case.truth.answers
     if question is None:
         if answers:
-            yield _error(line, case.id, "$.truth.answers", "there are answers, and no question that they answer")
+            yield "error", "$.truth.answers", "there are answers, and no question that they answer"
         return
     allowed = ", ".join(question.options)
     if len(question.options) < 2:
-        yield _error(line, case.id, "$.question.options", "a question needs two or more options")
+        yield "error", "$.question.options", "a question needs two or more options"
     if not answers:
-        yield _error(line, case.id, "$.truth.answers", f"the question has no right answer; allowed are {allowed}")
+        yield "error", "$.truth.answers", f"the question has no right answer; allowed are {allowed}"
     for answer in answers:
         if answer not in question.options:
-            problem = f"the right answer {answer!r} is none of the options {allowed}"
-            yield _error(line, case.id, "$.truth.answers", problem)
+            yield "error", "$.truth.answers", f"the right answer {answer!r} is none of the options {allowed}"
 
 
 def _elements(path: Path, problems: list[CaseProblem]) -> Iterator[Element]:

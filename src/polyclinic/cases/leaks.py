@@ -15,14 +15,7 @@ _Kind = Literal["diagnosis", "finding"]
 
 
 class Leak(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that holds what only the truth, or a finding that nobody asked for, says.
-
-    Attributes:
-        kind: what stands there.
-        term: the words that were found.
-        where: which of the texts, from 0.
-        excerpt: the words around it.
-    """
+    """A text that holds what only the truth, or a finding that nobody asked for, says; `where` counts from 0."""
 
     kind: _Kind
     term: str
@@ -31,38 +24,21 @@ class Leak(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def truth_terms(case: Case) -> tuple[str, ...]:
-    """Returns what to search for to find the case's diagnoses: names, their distinctive parts, and abbreviations.
-
-    Longest first. Nothing shorter than four Latin letters or two Chinese characters, except abbreviations that
-    stand in brackets behind a name.
-    """
+    """Returns what to search for to find the case's diagnoses; see `diagnosis_terms`."""
     return diagnosis_terms(case.truth.diagnoses)
 
 
-def finding_terms(case: Case) -> tuple[str, ...]:
-    """Returns the results that are distinctive: long enough, or a number with three digits and a unit.
-
-    Longest first. "Normal", "negative" and small bare numbers stand in too many texts to tell anything.
-    """
-    return result_terms(case.record.findings)
-
-
 def find_leaks(texts: Iterable[str], case: Case, *, revealed: Iterable[str] = ()) -> list[Leak]:
-    """Finds diagnoses and findings that stand in texts which a doctor was given.
+    """Finds diagnoses and findings that stand in texts which a doctor was given, such as prompts.
 
-    Args:
-        texts: what the doctor was given, such as prompts.
-        case: whose truth and findings may not stand there.
-        revealed: what patient and examiner have said before; what stands there, or in the presentation, is no leak.
-
-    Returns:
-        For each text each term at most once, and no term that lies inside a longer one that was found.
+    What patient and examiner have revealed before, or the presentation says, is no leak. Each term is found at most
+    once in a text, and none that lies inside a longer one.
     """
     presentation = case.presentation
     known: list[Folded] | None = None
     searched: tuple[tuple[_Kind, tuple[str, ...]], ...] = (
         ("diagnosis", truth_terms(case)),
-        ("finding", finding_terms(case)),
+        ("finding", result_terms(case.record.findings)),
     )
     leaks: list[Leak] = []
     for where, text in enumerate(texts):

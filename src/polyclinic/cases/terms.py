@@ -34,7 +34,10 @@ _PLAIN = re.compile(
 
 @lru_cache(maxsize=4096)
 def diagnosis_terms(diagnoses: tuple[Diagnosis, ...]) -> tuple[str, ...]:
-    """Returns the terms of diagnoses, longest first: names, their distinctive parts, abbreviations in brackets."""
+    """Returns the terms of diagnoses, longest first: names, their distinctive parts, abbreviations in brackets.
+
+    Nothing but these abbreviations is shorter than four Latin letters or two Chinese characters.
+    """
     return _longest_first(term for diagnosis in diagnoses for term in _name_terms(diagnosis.name))
 
 
@@ -65,7 +68,7 @@ def _long_enough(term: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def result_terms(findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """Returns the distinctive results of findings, longest first."""
+    """Returns the distinctive results of findings, longest first: long ones, or three digits and a unit."""
     terms = []
     for finding in findings:
         whole = f"{finding.value_text} {finding.unit}".strip()

@@ -5,7 +5,6 @@ A file of judgements is one `Judgement` a line, as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
@@ -90,14 +89,6 @@ def why_no_grade(letter: object) -> str:
     if letter is None or letter == "":
         return NO_GRADE
     return f"{str(letter)[:80]!r} is none of the grades: {' | '.join(LETTERS)}"
-
-
-_encoder = msgspec.json.Encoder()
-
-
-def judgement_lines(judgements: Iterable[Judgement]) -> str:
-    """Returns judgements as JSON lines."""
-    return "".join(_encoder.encode(judgement).decode() + "\n" for judgement in judgements)
 
 
 def read_judgements(path: str | Path) -> list[Judgement]:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
 from polyclinic.benchmarks.benchmark import Output, file_names
 from polyclinic.benchmarks.mvme.evaluation import MvmeResult
 from polyclinic.benchmarks.mvme.results import EntrantResult
+from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
-from polyclinic.metrics.grades import Aspect, judgement_lines
+from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
 
@@ -41,15 +41,14 @@ def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "")
         "ties": result.ties,
     }
     names = file_names(one.name for one in result.entrants)
-    encode = msgspec.json.Encoder().encode
     files: dict[str, Iterable[str]] = {
         f"{names[one.name]}.jsonl": (trace.lines() for visit in one.visits for trace in visit.traces)
         for one in result.entrants
     }
     judgements = (judgement for one in result.entrants for judgement in one.judgements)
     reasons = (reason for one in result.entrants for reason in one.reasons.reasons)
-    files["judgements.jsonl"] = [judgement_lines(judgements)]
-    files["reasons.jsonl"] = (encode(reason).decode() + "\n" for reason in reasons)
+    files["judgements.jsonl"] = [json_lines(judgements)]
+    files["reasons.jsonl"] = [json_lines(reasons)]
     return Output(
         document=document,
         show=show,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rapidfuzz import fuzz, process
 
 from polyclinic import doors
@@ -20,7 +19,7 @@ from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
-from polyclinic.files import record_as, write_text
+from polyclinic.files import json_lines, record_as, write_text
 
 __all__ = [
     "LAYOUTS",
@@ -30,12 +29,14 @@ __all__ = [
     "load_element",
     "read_cases",
     "recognise",
-    "recognise_element",
     "write_cases",
 ]
 
 Loader = Callable[[dict[str, Any], int], Case]
-"""Makes a case of one record; gets the record and which of its file it is, from 1. Raises BadInput without a place."""
+"""Makes a case of one record; gets the record and which of its file it is, from 1.
+
+Where a part is missing or of the wrong type, it raises `BadInput` with the field and without a place.
+"""
 
 LAYOUTS: dict[str, Loader] = {
     "polyclinic": lambda record, _: record_as(record, Case),
@@ -58,11 +59,9 @@ _NEAR = 60  # percent of the letters
 
 
 def read_cases(path: str | Path, *, layout: str | None = None) -> Iterator[Case]:
-    """Yields the cases of a file, one after the other.
+    """Yields the cases of a file of JSON lines, one JSON array, or one JSON object.
 
-    Args:
-        path: JSON lines, one JSON array, or one JSON object.
-        layout: a name in `LAYOUTS`, or of somebody else's; by default the first record tells.
+    The layout is a name in `LAYOUTS`, or of somebody else's; by default the first record tells.
 
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
@@ -106,56 +105,36 @@ def _read(path: Path, layout: str | None) -> Iterator[Case]:
     for element in read_elements(path):
         record = element.fields()
         if layout is None and recognised is None:
-            recognised = recognise_element(element, record)
-        yield load_element(element, layout or recognised or "", record=record)
+            recognised = recognise(element, record)
+        yield load_element(element, layout or recognised or "", record)
 
 
-def recognise(first_record: dict[str, Any]) -> str:
-    """Returns the name of the layout that a record is in.
-
-    Raises:
-        BadInput: it is in none of them.
-    """
-    name = _recognised(first_record)
-    if name is None:
-        keys = ", ".join(map(repr, list(first_record)[:_SHOWN])) or "none"
-        more = ", ..." if len(first_record) > _SHOWN else ""
-        raise BadInput(
-            f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
-            + ", ".join(LAYOUTS)
-        )
-    return name
-
-
-def recognise_element(element: Element, record: dict[str, Any]) -> str:
+def recognise(element: Element, record: dict[str, Any]) -> str:
     """Returns the layout of an element that has been decoded.
 
     Raises:
         BadInput: it is in none; names its place.
     """
-    try:
-        return recognise(record)
-    except BadInput as error:
-        raise element.bad(error.problem) from None
+    name = _looks_like(record)
+    if name is None:
+        keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
+        more = ", ..." if len(record) > _SHOWN else ""
+        problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
+        raise element.bad(problem + ", ".join(LAYOUTS))
+    return name
 
 
-def load_element(element: Element, layout: str, *, record: dict[str, Any] | None = None) -> Case:
-    """Makes the case of one element of a file.
-
-    Args:
-        element: where it stands, and its JSON.
-        layout: its name.
-        record: the element decoded, where that has been done.
+def load_element(element: Element, layout: str, record: dict[str, Any]) -> Case:
+    """Makes the case of one element of a file that has been decoded.
 
     Raises:
         BadInput: it is no case in that layout; names the place and the field, and the layout that it looks like.
     """
-    record = element.fields() if record is None else record
     try:
         case = _find_loader(layout)(record, element.order)
     except BadInput as error:
         problem = error.problem
-        looks_like = _recognised(record)
+        looks_like = _looks_like(record)
         if looks_like not in {None, layout}:
             problem += f"; this is read as layout {layout}, and looks like layout {looks_like} (--layout {looks_like})"
         raise element.bad(problem, error.field) from None
@@ -172,7 +151,7 @@ def load_element(element: Element, layout: str, *, record: dict[str, Any] | None
     return case
 
 
-def _recognised(record: dict[str, Any]) -> str | None:
+def _looks_like(record: dict[str, Any]) -> str | None:
     return next((name for name, signs in _SIGNS.items() if signs & record.keys()), None)
 
 
@@ -182,9 +161,7 @@ def write_cases(path: str | Path, cases: Iterable[Case]) -> None:
     Raises:
         BadInput: the path cannot be written.
     """
-    path = Path(path)
-    encoder = msgspec.json.Encoder()
-    write_text(path, "".join(encoder.encode(case).decode() + "\n" for case in cases))
+    write_text(Path(path), json_lines(cases))
 
 
 def find_case(path: str | Path, id: str, *, layout: str | None = None) -> Case:

@@ -46,11 +46,7 @@ _HISTORY = {
 
 
 def load(record: dict[str, Any], order: int) -> Case:
-    """Reads an AgentClinic record; the id is its number in the file.
-
-    Raises:
-        BadInput: a part is missing or of the wrong type; names it.
-    """
+    """Reads an AgentClinic record; the id is its number in the file."""
     root = "$.OSCE_Examination"
     osce = as_object(record.get("OSCE_Examination"), root)
     patient = as_object(osce.get("Patient_Actor"), f"{root}.Patient_Actor")

@@ -39,11 +39,7 @@ _LABEL = re.compile(r"^\s*(性别|年龄|姓名)\s*[:：]\s*")
 
 
 def load(record: dict[str, Any], order: int) -> Case:
-    """Reads an AI Hospital record: the revised sections, or the raw ones where there are none.
-
-    Raises:
-        BadInput: a part is missing or of the wrong type; names it.
-    """
+    """Reads an AI Hospital record: the revised sections, or the raw ones where there are none."""
     part = "medical_record" if record.get("medical_record") else "raw_medical_record"
     sections = {name: as_text(text) for name, text in as_object(record.get(part), f"$.{part}").items()}
     complaint = sections.get("主诉", "")

@@ -28,11 +28,7 @@ _LETTER = re.compile(r"^\s*\(?[A-Z][).．]\s*")
 
 
 def load(record: dict[str, Any], order: int) -> Case:
-    """Reads an AIE record; `question` is asked after the dialogue and is cut out of the vignette.
-
-    Raises:
-        BadInput: a part is missing or of the wrong type; names it.
-    """
+    """Reads an AIE record; `question` is asked after the dialogue and is cut out of the vignette."""
     raw = as_object(record.get("raw_data"), "$.raw_data")
     text = as_text(raw.get("question"))
     if not text:

@@ -48,11 +48,7 @@ _VITAL_SIGNS = re.compile(r"^\s*(?:T|P|R|BP|HR|Temperature)\s*[:：]\s*\d")
 
 
 def load(record: dict[str, Any], order: int) -> Case:
-    """Reads a Tree-of-Reasoning record; the id is its number in the file.
-
-    Raises:
-        BadInput: a part is missing or of the wrong type; names it.
-    """
+    """Reads a Tree-of-Reasoning record; the id is its number in the file."""
     # Copies of the data set write the keys with hyphens, underscores or blanks.
     fields = {re.sub(r"[\s_]+", "-", key.strip().lower()): value for key, value in record.items()}
     complaint = as_text(fields.get("chief-complaints")) or as_text(fields.get("chief-complaint"))

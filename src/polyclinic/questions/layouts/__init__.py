@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.errors import BadInput
-from polyclinic.files import record_as, write_text
+from polyclinic.files import json_lines, record_as, write_text
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import mapped, medmcqa, medqa, mmlu, pubmedqa
@@ -167,9 +167,7 @@ def write_exam(path: str | Path, questions: Iterable[ExamQuestion]) -> None:
     Raises:
         BadInput: the path cannot be written.
     """
-    path = Path(path)
-    encoder = msgspec.json.Encoder()
-    write_text(path, "".join(encoder.encode(question).decode() + "\n" for question in questions))
+    write_text(Path(path), json_lines(questions))
 
 
 def sample(questions: Sequence[ExamQuestion], n: int = SAMPLE, *, seed: int) -> list[ExamQuestion]:
