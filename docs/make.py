@@ -57,7 +57,7 @@ def knowledge_pages(knowledge: Knowledge) -> str:
         right = ", ".join(knowledge.examinations[e].name.en for e in disease.examinations)
         parts += [
             f"## {disease.name.en} ({disease.name.zh})\n",
-            f"ICD-10 {disease.icd10}; department: {knowledge.department(disease).name.en}; "
+            f"ICD-10 {disease.icd10}; department: {knowledge.departments[disease.department].name.en}; "
             f"right examinations: {right}.\n",
             f"| most frequent symptoms | {' | '.join(SEVERITIES)} |\n|---|---|---|---|",
             "\n".join(rows) + "\n",

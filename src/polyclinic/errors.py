@@ -53,7 +53,6 @@ class BadInput(UserError):
 
     Args:
         problem: what came and what was allowed, in one line.
-        path: the file.
         line: the line in the file, from 1; where `part` says so, the element of its array.
         part: what `line` counts, "line" or "element".
         field: where in the record, as a JSON path such as `$.presentation.complaint`.
@@ -107,7 +106,6 @@ class ModelError(PlayFailure):
     """The model answered, and the answer cannot be used.
 
     Args:
-        problem: what is wrong with it, in one line.
         text: what the model said.
         usage: what its answers cost (a `polyclinic.models.model.Usage`), None where that is unknown.
         attempts: requests that were made, retries and repairs included.
@@ -131,13 +129,7 @@ class Refused(ModelError):
 
 
 class EndpointError(PlayFailure):
-    """The endpoint gave no answer.
-
-    Args:
-        problem: what happened, in one line.
-        attempts: requests that were made.
-        usage: what earlier answers to the same question cost, where it was asked again.
-    """
+    """The endpoint gave no answer; `usage` is what earlier answers to the same question cost."""
 
     def __init__(self, problem: str, *, attempts: int = 1, usage: object = None) -> None:
         self.problem, self.attempts, self.usage = problem, attempts, usage

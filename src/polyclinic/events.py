@@ -2,6 +2,10 @@
 
 A trace is a file of JSON lines, one event a line, numbered from 0. Events hold no wall times, paths or attempts, so
 that the same seed gives the same trace, byte for byte.
+
+Doctors, their turns and the rounds of a discussion count from 1. Turn 0 is the patient's opening; round 0 the
+pre-diagnosis, made from the facts and before the others' reports are seen; doctor 0 one who works alone. The `name` of
+a player is its mind's. Results stand in `findings` word for word as the record has them.
 """
 
 from __future__ import annotations
@@ -72,11 +76,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=s
 
 
 class Opened(_Event, frozen=True, kw_only=True):
-    """A visit begins: what the doctor knows, who plays, under which seed.
-
-    Attributes:
-        doctor: which doctor of a team it is, from 1; 0 where the doctor works alone.
-    """
+    """A visit begins: what the doctor knows, who plays, under which seed."""
 
     format: int
     case: str
@@ -93,8 +93,6 @@ class Convened(_Event, frozen=True, kw_only=True):
 
     Attributes:
         doctors: their minds, doctor 1 first; also of those who cannot take part.
-        director: the mind that chairs.
-        max_rounds: rounds at most.
         dispute_resolution: the doctors are shown the points of dispute.
     """
 
@@ -110,13 +108,7 @@ class Convened(_Event, frozen=True, kw_only=True):
 
 
 class Shared(_Event, frozen=True, kw_only=True):
-    """A doctor tells the director the facts that it has learnt, and no diagnosis.
-
-    Attributes:
-        doctor: its number, from 1.
-        name: its mind.
-        findings: results, word for word as the record has them.
-    """
+    """A doctor tells the director the facts that it has learnt, and no diagnosis."""
 
     doctor: int
     name: str
@@ -126,13 +118,7 @@ class Shared(_Event, frozen=True, kw_only=True):
 
 
 class Established(_Event, frozen=True, kw_only=True):
-    """The director's summary of the facts, which every doctor gets.
-
-    Attributes:
-        symptoms: in the director's words.
-        examinations: in the director's words.
-        findings: everybody's results, word for word as the record has them.
-    """
+    """The director's summary of the facts, in its own words, and everybody's results; every doctor gets it."""
 
     symptoms: tuple[str, ...] = ()
     examinations: tuple[str, ...] = ()
@@ -142,11 +128,7 @@ class Established(_Event, frozen=True, kw_only=True):
 class Revised(_Event, frozen=True, kw_only=True):
     """A doctor speaks in the discussion: its report as it stands now.
 
-    Attributes:
-        doctor: its number, from 1.
-        name: its mind.
-        round: from 1; 0 is the pre-diagnosis, made from the facts and before the others' reports are seen.
-        kept: the doctor gave no usable answer, and its last report stands.
+    `kept` means that the doctor gave no usable answer, and its last report stands.
     """
 
     doctor: int
@@ -157,24 +139,14 @@ class Revised(_Event, frozen=True, kw_only=True):
 
 
 class Disputed(_Event, frozen=True, kw_only=True):
-    """The director says what is in dispute after a round.
-
-    Attributes:
-        round: the round before; 0 is the pre-diagnoses.
-        points: the most important first; none is a consensus.
-    """
+    """The director says what is in dispute after a round, the most important first; no point is a consensus."""
 
     round: int
     points: tuple[str, ...] = ()
 
 
 class Said(_Event, frozen=True, kw_only=True):
-    """Somebody says something to somebody.
-
-    Attributes:
-        turn: the doctor's turn it belongs to, from 1; 0 is the patient's opening.
-        state: on what the patient says: what it took the doctor's turn to be.
-    """
+    """Somebody says something to somebody, the patient with the state that it took the doctor's turn to be."""
 
     turn: int
     who: Role
@@ -187,7 +159,6 @@ class Examined(_Event, frozen=True, kw_only=True):
     """The examiner has looked up what was asked for; doctor and patient learn it.
 
     Attributes:
-        findings: the results, word for word as the record has them.
         not_recorded: items that were asked for and of which the record says nothing.
         text: the same as it is read out.
     """
@@ -214,11 +185,9 @@ class Failed(_Event, frozen=True, kw_only=True):
     """A player gave no usable answer.
 
     Attributes:
-        who: the player.
         error: the name of the error, such as `UnreadableReply`.
-        problem: what it said.
         answered: an answer came, and could not be used: the fault is the player's and not its endpoint's.
-        doctor: in a discussion, which doctor's visit or report it concerns, from 1.
+        doctor: in a discussion, whose visit or report it concerns.
     """
 
     who: Role
@@ -268,11 +237,8 @@ E = TypeVar("E", bound=Event)
 class Trace(Tabular, list[Event]):
     """The events of one visit, or of one discussion, in order.
 
-    `trace.lines()` and `Trace.read(path)` are the way out and the way back in.
-
-    Args:
-        events: with which it begins.
-        watch: called with each event that is added.
+    `trace.lines()` and `Trace.read(path)` are the way out and the way back in; `watch` is called with each event that
+    is added.
     """
 
     def __init__(self, events: Iterable[Event] = (), *, watch: Callable[[Event], None] | None = None) -> None:
@@ -319,8 +285,7 @@ class Trace(Tabular, list[Event]):
         Raises:
             BadInput: the path cannot be written.
         """
-        path = Path(path)
-        write_text(path, self.lines())
+        write_text(Path(path), self.lines())
 
     @classmethod
     def read(cls, path: str | Path) -> list[Trace]:

@@ -1,4 +1,4 @@
-"""Many things at once that end together."""
+"""Many things at once that end together; each is made, and then awaited, when its turn comes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int =
     """Runs all, some at a time, and returns what came of them, in order.
 
     What ends one with an error ends all of them before it is raised: the models that they ask are closed after this.
-
-    Args:
-        makes: each makes what is awaited, when its turn comes.
-        at_once: how many run at a time.
     """
     results, error = await run_until_error(makes, at_once=at_once)
     if error is not None:
@@ -32,15 +28,9 @@ async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int =
 async def run_until_error(
     makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE, advance: Callable[[], None] | None = None
 ) -> tuple[list[T], PolyclinicError | None]:
-    """Runs all, some at a time, until one ends with an error of ours; keeps what was over by then.
+    """Runs all, some at a time, until one ends with an error of ours; returns what was over by then, in order.
 
-    Args:
-        makes: each makes what is awaited, when its turn comes.
-        at_once: how many run at a time.
-        advance: called each time that one is over.
-
-    Returns:
-        What came of those that are over, in order, and the error, if there was one. Any other exception is raised.
+    The error, if there was one, comes with it; any other exception is raised. `advance` is called as each is over.
     """
     limit = asyncio.Semaphore(at_once)
 

@@ -90,8 +90,7 @@ class Endpoint:
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=2048)
         await site.start()
-        port = self._runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{port}/v1"
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -120,9 +119,8 @@ class Endpoint:
     async def _list(self, request: web.Request) -> web.Response:
         if self._locked(request):
             return failure(401, "Incorrect API key provided.")
-        return reply(
-            msgspec.json.encode({"object": "list", "data": [{"id": name} for name in self._models or ["test"]]})
-        )
+        data = [{"id": name} for name in self._models or ["test"]]
+        return reply(msgspec.json.encode({"object": "list", "data": data}))
 
     def _locked(self, request: web.Request) -> bool:
         return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"
@@ -160,9 +158,8 @@ class Endpoint:
             self.met[fault] += 1
             return await misbehave(fault, request, body, value)
         if self._latency:
-            await asyncio.sleep(
-                self._latency * self._rng.lognormvariate(0, self._spread) if self._spread else self._latency
-            )
+            spread = self._rng.lognormvariate(0, self._spread) if self._spread else 1.0
+            await asyncio.sleep(self._latency * spread)
         self.answered += 1
         self._change.set()
         return reply(completion(body, value))

@@ -93,19 +93,14 @@ def completion(body: dict[str, Any], value: Any, *, finish: str = "stop", refusa
     text = None if value is None else plain(value)
     words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
     words_out = len(text.split()) if text else 0
+    message = {"role": "assistant", "content": text, "refusal": refusal}
     return msgspec.json.encode(
         {
             "id": "chatcmpl-test",
             "object": "chat.completion",
             "created": 0,
             "model": body.get("model", ""),
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": text, "refusal": refusal},
-                    "finish_reason": finish,
-                }
-            ],
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {
                 "prompt_tokens": words_in,
                 "completion_tokens": words_out,

@@ -9,13 +9,10 @@ WORDS = "cough fever since two days night better worse never left right chest pa
 
 
 def instance(schema: dict[str, Any], rng: random.Random, defs: dict[str, Any] | None = None) -> Any:  # noqa: PLR0912
-    """Returns a value that the schema allows.
+    """Returns a value that a schema made from types allows.
 
-    Args:
-        schema: JSON Schema as made from types: objects, arrays, enumerations, `anyOf`, `$ref`, bounds on lengths and
-            numbers. Patterns and formats are not followed.
-        rng: draws what is left open.
-        defs: the definitions that `$ref` points into; those of the schema itself unless given.
+    Objects, arrays, enumerations, `anyOf`, `$ref` (into the schema's own definitions unless others are given) and
+    bounds on lengths and numbers are followed, patterns and formats are not.
     """
     defs = schema.get("$defs", {}) if defs is None else defs
     if "$ref" in schema:

@@ -10,11 +10,7 @@ from typing import Any, Self
 
 
 class EndpointProcess:
-    """Runs `python -m polyclinic.testing.endpoint` on a free port. Use it with `with`.
-
-    Args:
-        options: as on its command line, without the dashes: `latency=0.05, faults=0.1`.
-    """
+    """Runs `python -m polyclinic.testing.endpoint` on a free port, with its options: `latency=0.05, faults=0.1`."""
 
     def __init__(self, **options: object) -> None:
         self._options = options
@@ -24,10 +20,7 @@ class EndpointProcess:
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "polyclinic.testing.endpoint", "--port", "0"]
         for name, value in self._options.items():
-            command += [
-                f"--{name}",
-                *([str(part) for part in value] if isinstance(value, (list, tuple)) else [str(value)]),
-            ]
+            command += [f"--{name}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
         assert self._process.stdout is not None  # noqa: S101
         self.url = self._process.stdout.readline().strip()

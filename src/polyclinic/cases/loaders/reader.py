@@ -28,10 +28,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
     """One record of a file, not yet read.
 
     Attributes:
-        path: the file.
         number: the line, from 1; in an array, the element, from 1.
-        order: how manieth record of the file it is, from 1; blank lines do not count.
-        text: its JSON.
+        order: which record of the file it is, from 1; blank lines do not count.
         part: what `number` counts; an `object` is a whole file, which begins in line `number`.
     """
 
@@ -82,7 +80,7 @@ def read_elements(path: Path) -> Iterator[Element]:
     """
     check_file(path)
     # A pipe can be read only once, so it gets no look ahead: its array must then have lines of bearable length.
-    if path.is_file() and _first_byte(path) == b"[":
+    if path.is_file() and next(_chunks(path), b"").lstrip(_BLANK).startswith(b"["):
         yield from _array(path, _chunks(path))
         return
     lines = read_lines(path)
@@ -98,14 +96,6 @@ def read_elements(path: Path) -> Iterator[Element]:
             path=path,
             line=first[0],
         )
-
-
-def _first_byte(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_CHUNK_BYTES).lstrip(_BLANK)[:1]
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
