@@ -15,9 +15,8 @@ from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.options import FILE, RUN, ExamFileOptions, ExamOptions, RunOptions, Several
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.methods.table import PRESETS, choose
-from polyclinic.models.bounded import Bounded
 from polyclinic.models.ledger import Ledger
-from polyclinic.models.model import Model
+from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples

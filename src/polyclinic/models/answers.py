@@ -47,10 +47,8 @@ class Completion(msgspec.Struct, frozen=True):
     """What a door brings back from one request that was answered.
 
     Attributes:
-        text: what the model said.
         finish: why it stopped: "stop", "length", "content_filter", or the server's own word.
         refusal: what it said instead, where the server tells refusals apart.
-        usage: what it cost.
         attempts: requests made, retries included.
         calls: functions that the model wants called.
     """
@@ -78,26 +76,21 @@ def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
         text.encode()
     except UnicodeEncodeError:
         raise UnreadableReply("the answer is no Unicode text") from None
-    if form is None:
-        if completion.finish == "length":
-            raise CutOff("the answer was cut off at the most tokens it may have")
-        if not text.strip():
-            raise UnreadableReply("the answer is empty")
-        return text
+    is_cut_off = completion.finish == "length"
     try:
-        return read_choice(text, answer, form) if isinstance(answer, tuple) else read_value(text, form)
+        if form is None:
+            if is_cut_off or not text.strip():
+                raise UnreadableReply("the answer is empty")
+            return text
+        return _read_choice(text, answer, form) if isinstance(answer, tuple) else read_value(text, form)
     except UnreadableReply:
-        if completion.finish == "length":
+        if is_cut_off:
             raise CutOff("the answer was cut off at the most tokens it may have") from None
         raise
 
 
-def read_choice(text: str, options: tuple[str, ...], form: Form) -> str:
-    """Returns the option that the text is: by itself or as JSON, upper and lower case and white space aside.
-
-    Raises:
-        UnreadableReply: it is none of them.
-    """
+def _read_choice(text: str, options: tuple[str, ...], form: Form) -> str:
+    """Returns the option that the text is: by itself or as JSON, upper and lower case and white space aside."""
     text = _THOUGHT.sub("", text)
     by_name = {_folded(option): option for option in reversed(options)}
     if (option := by_name.get(_folded(text))) is not None:
@@ -127,8 +120,8 @@ def read_value(text: str, form: Form) -> Any:
         problem = failure
     found: list[Any] = []
     if len(text) <= LONGEST_SEARCH:
-        for search in (_fenced, _among_prose):
-            for piece in search(text):
+        for pieces in (_FENCE.findall(text), _among_prose(text)):
+            for piece in pieces:
                 try:
                     value = _decoded(piece, form)
                 except UnreadableReply as failure:
@@ -157,11 +150,6 @@ def _decoded(text: str, form: Form) -> Any:
         except (msgspec.DecodeError, RecursionError):
             pass
     raise UnreadableReply(problem)
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """Yields what stands in fenced blocks."""
-    return (match[1] for match in _FENCE.finditer(text))
 
 
 def _among_prose(text: str) -> Iterator[str]:

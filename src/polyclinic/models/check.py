@@ -21,7 +21,6 @@ EXTRAS = {
     "report": ("matplotlib",),
     "parquet": ("pyarrow",),
 }
-"""The modules that each extra brings."""
 
 
 class _Sample(msgspec.Struct):
@@ -34,12 +33,10 @@ class Check(msgspec.Struct):
     """What was found out about a model.
 
     Attributes:
-        model: its name.
         reachable: whether anything answered at all.
         answers: whether it answers a question with text.
         structured: whether it answers with a value of a type, without being asked again.
         seconds: median of a few short answers, None where there are none.
-        problem: what is wrong, "" for nothing.
         left_out: parameters that the model does not take.
     """
 
@@ -58,12 +55,7 @@ class Check(msgspec.Struct):
 
 
 async def check_model(model: Door, *, rounds: int = 3) -> Check:
-    """Asks a model a few short questions.
-
-    Args:
-        model: not yet open; opened with few attempts, so that a broken one is found out soon.
-        rounds: short answers that are timed.
-    """
+    """Asks a model, which is not open yet, a few short questions, and times so many rounds of them."""
     check = Check(model.name)
     try:
         async with model:

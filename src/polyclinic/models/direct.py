@@ -35,12 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 class Direct(Door):
-    """A model behind an OpenAI-compatible endpoint. Use it with `async with`.
+    """A model behind an OpenAI-compatible endpoint, by its name there; the rest is as in `open_model`.
 
-    Args:
-        model: the model's name there.
-        concurrency: requests at a time, or a `Limit` that models of one endpoint share.
-        base_url: like all that follow, see `DoorOptions`.
+    Use it with `async with`.
 
     Raises:
         BadInput: the address is no http address, or holds a user name or password.

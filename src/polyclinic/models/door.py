@@ -16,13 +16,8 @@ SHOWN = 4_000
 Said = list[tuple[str, Any]]
 """A conversation: who says it, and its text or parts."""
 
-_SENT = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "max_tokens": "max_tokens",
-    "reasoning": "reasoning_effort",
-    "seed": "seed",
-}
+SENT = ("temperature", "top_p", "max_tokens", "reasoning", "seed")
+"""The options that a model is sent."""
 
 
 class Door:
@@ -34,9 +29,7 @@ class Door:
             async def complete(self, said, form, options):
                 return Completion(said[-1][1].upper())
 
-    Attributes:
-        name: of the model, in results, journals and error texts.
-        repairs: how often an answer that cannot be read is asked for again.
+    `repairs` is as in `DoorOptions`.
     """
 
     name = ""
@@ -49,13 +42,7 @@ class Door:
         return None
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
-        """Asks the model once.
-
-        Args:
-            said: the conversation so far.
-            form: what the answer must look like, None for text.
-            options: how it is asked.
-        """
+        """Asks the model once; `form` is what the answer must look like, None for text."""
         raise NotImplementedError
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
@@ -90,7 +77,11 @@ class Door:
 
 def sent(options: AskOptions) -> dict[str, Any]:
     """Returns those options that are given, by their names on the wire."""
-    return {name: options[key] for key, name in _SENT.items() if options.get(key) is not None}  # type: ignore[literal-required]
+    return {
+        "reasoning_effort" if name == "reasoning" else name: value
+        for name in SENT
+        if (value := options.get(name)) is not None
+    }
 
 
 def _complaint(problem: UnreadableReply, form: Form | None) -> str:

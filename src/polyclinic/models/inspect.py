@@ -19,16 +19,13 @@ _FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "
 
 
 class Inspect(Door):
-    """A model that Inspect opens. Use it with `async with`.
+    """A model that Inspect opens, by its name there, such as "openai/gpt-4o". Use it with `async with`.
 
     Args:
-        model: as Inspect names it, such as "openai/gpt-4o".
         base_url: the endpoint's address, where the provider takes one.
-        concurrency: questions at a time, or a `Limit` that models of one endpoint share.
         timeout: seconds that one answer may take, Inspect's own retries included.
-        repairs: how often an answer that cannot be read is asked for again.
         price: what tokens cost; what Inspect knows of the cost, unless given.
-        arguments: what else the provider takes.
+        arguments: what else the provider takes; the rest is as in `open_model`.
 
     Raises:
         MissingExtra: Inspect is not installed.

@@ -3,7 +3,7 @@
 A call is known by its run, its episode, its request, and by which of the equal requests of that episode it is,
 counted in the order in which the program makes them. When answers come does not matter.
 
-A row of the table `calls`:
+The file has one row for each answer, and is written in groups. A row of the table `calls`:
 
     run="seed-7"  episode="case-12"  request=<16 bytes>  k=0  purpose="turn"  reply={"text": "...", "usage": {...}}
 """
@@ -14,8 +14,9 @@ import asyncio
 import contextlib
 import hashlib
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
 
@@ -23,10 +24,20 @@ import msgspec
 
 from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read
-from polyclinic.models.journal_file import journal_writer, open_journal, store
+from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.schema import form_of
-from polyclinic.sqlite_file import GroupWriter
+from polyclinic.sqlite_file import GroupWriter, application, connect, is_empty, transaction
+
+APPLICATION = 0x706F6C79
+"""Marks a SQLite file as a journal of ours."""
+
+_TABLE = """\
+CREATE TABLE calls (
+  run TEXT NOT NULL, episode TEXT NOT NULL, request BLOB NOT NULL, k INTEGER NOT NULL,
+  purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
+) WITHOUT ROWID"""
+_INSERT = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)"
 
 FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
 """Failures that are answers of the model: they are stored, and met again by a run that starts again."""
@@ -41,16 +52,7 @@ class Key(NamedTuple):
 
 
 class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is stored of an answer.
-
-    Attributes:
-        text: what the model said.
-        failure: the class of the failure, "" where the answer could be used.
-        problem: what was wrong.
-        usage: what it cost.
-        seconds: how long it took.
-        attempts: requests made for it.
-    """
+    """What is stored of a `Reply`; or of a `failure`, named by its class, with its `problem`."""
 
     text: str
     failure: str = ""
@@ -78,17 +80,16 @@ class Journal:
     def __init__(self, path: Path | str, *, run: str = "") -> None:
         self.path, self.run = Path(path), run
         self.answered = self.stored = 0
-        self._seen: dict[str, Counter[bytes]] = {}
+        self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
         self._resumes = False
         self._reader: sqlite3.Connection | None = None
         self._writer: GroupWriter | None = None
 
     async def __aenter__(self) -> Self:
-        self._reader = connection = open_journal(self.path)
-        self._resumes = (
-            connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is not None
-        )
-        self._writer = journal_writer(self.path)
+        self._reader = _open(self.path)
+        any_row = self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,))
+        self._resumes = any_row.fetchone() is not None
+        self._writer = GroupWriter(_open(self.path), named=self._named, name="polyclinic-journal")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -109,9 +110,7 @@ class Journal:
 
     def key(self, episode: str, request: bytes) -> Key:
         """Returns the key of a call that is made now, and counts it."""
-        seen = self._seen.get(episode)
-        if seen is None:
-            seen = self._seen[episode] = Counter()
+        seen = self._seen[episode]
         k = seen[request]
         seen[request] = k + 1
         return Key(episode, request, k)
@@ -136,8 +135,46 @@ class Journal:
         """
         if self._writer is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
-        await store(self._writer, (self.run, *key, purpose, _encode(reply)))
+        loop = asyncio.get_running_loop()
+        stored = loop.create_future()
+        row = (self.run, *key, purpose, _encode(reply))
+        self._writer.put(_INSERT, row, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
+        await stored
         self.stored += 1
+
+    def _named(self, error: sqlite3.Error) -> BadInput:
+        if isinstance(error, sqlite3.IntegrityError):
+            return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
+        return BadInput(f"cannot be written ({error})", path=self.path)
+
+
+def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:
+    # One who was cancelled waits no more; the row is stored all the same.
+    if not stored.done():
+        if error is None:
+            stored.set_result(None)
+        else:
+            stored.set_exception(error)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Opens the file of a journal, and makes it where there is none."""
+    if path.is_dir():
+        raise BadInput("this is a directory; a journal is a file", path=path)
+    try:
+        with ExitStack() as stack:
+            connection = connect(path)
+            stack.callback(connection.close)
+            if application(connection) != APPLICATION:
+                if not is_empty(connection):
+                    raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
+                with transaction(connection):
+                    connection.execute(_TABLE)
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            stack.pop_all()
+            return connection
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot be used as a journal ({error})", path=path) from None
 
 
 class Journalled(Wrapper):
@@ -160,7 +197,7 @@ class Journalled(Wrapper):
     ) -> Coroutine[Any, Any, Reply]:
         """Answers from the journal, or asks the model behind and stores what it says; see `Model.ask`."""
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
-        how = [options.get(name) for name in ("temperature", "top_p", "max_tokens", "reasoning", "seed")]
+        how = [options.get(name) for name in SENT]
         asked = _encode((self.name, messages, wanted, how, options.get("purpose", "")))
         request = hashlib.blake2b(asked, digest_size=16).digest()
         # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
@@ -185,11 +222,8 @@ class Journalled(Wrapper):
         return reply
 
     async def _store(self, key: Key, purpose: str, reply: StoredReply) -> None:
-        if self._places is None:
+        with contextlib.nullcontext() if self._places is None else self._places.storing():
             await self._journal.store(key, purpose, reply)
-        else:
-            with self._places.storing():
-                await self._journal.store(key, purpose, reply)
 
 
 def _replayed(stored: StoredReply, answer: Answer) -> Reply:

@@ -11,14 +11,7 @@ from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, 
 
 
 class Line(msgspec.Struct):
-    """One line of a ledger.
-
-    Attributes:
-        calls: questions asked, those that failed included.
-        failures: questions whose answer could not be used, or that got none.
-        attempts: requests made for them.
-        usage: what they cost.
-    """
+    """One line of a ledger: questions asked, those of them without an answer that can be used, and requests made."""
 
     calls: int = 0
     failures: int = 0
@@ -37,11 +30,8 @@ class Ledger:
     """Sums what the models of a run cost, and ends the run when a limit is reached.
 
     What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. Answers from
-    a journal count as they did when they were asked for: a run that is taken up again keeps its sums.
-
-    Args:
-        max_cost: in the currency of the prices.
-        max_tokens: in and out together.
+    a journal count as they did when they were asked for: a run that is taken up again keeps its sums. Tokens count in
+    and out together, cost in the currency of the prices.
     """
 
     def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
@@ -54,11 +44,7 @@ class Ledger:
         return Metered(model, self, role)
 
     def check(self) -> None:
-        """Asks whether another question may be asked.
-
-        Raises:
-            BudgetSpent: no.
-        """
+        """Raises `BudgetSpent` where no further question may be asked."""
         usage = self.total.usage
         spent = usage.tokens_in + usage.tokens_out
         if self.max_tokens is not None and spent >= self.max_tokens:
@@ -72,15 +58,9 @@ class Ledger:
         Raises:
             UserError: there is a limit on the cost, and the answer has none.
         """
-        line = self.lines.get((role, purpose))
-        if line is None:
-            line = self.lines[role, purpose] = Line()
-        for sums in (line, self.total):
-            sums.calls += 1
-            sums.failures += failed
-            sums.attempts += attempts
-            if usage is not None:
-                sums.usage = sums.usage + usage
+        question = Line(1, int(failed), attempts, usage or Usage())
+        for sums in (self.lines.setdefault((role, purpose), Line()), self.total):
+            sums.add(question)
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
             raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
 

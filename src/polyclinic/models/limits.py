@@ -18,9 +18,7 @@ class Limit:
     are too many; from then on it grows by one a round, and halves when there are too many, once for each round.
 
     Args:
-        most: how many at a time; where adaptive, at most so many.
-        adaptive: whether to look for the right number, from `start` on.
-        start: how many at a time at first, where adaptive.
+        most: how many at a time; where adaptive, at most so many, and `start` at first.
     """
 
     def __init__(self, most: int = 256, *, adaptive: bool = False, start: int = 16) -> None:

@@ -48,9 +48,9 @@ class Local(Door):
 
     Args:
         model: "smollm2", or the path of a GGUF file.
-        concurrency: questions at a time; one for each core, at most 4, unless given. The cores are shared among them.
+        concurrency: questions at a time, among which the cores are shared; one for each core, at most 4, unless given.
         context: tokens of a question and its answer together.
-        repairs: how often an answer that cannot be read is asked for again.
+        repairs: see `DoorOptions`.
         seed: gives the draws, for questions that bring no seed of their own.
 
     Raises:
@@ -75,7 +75,10 @@ class Local(Door):
             if file.read(4) != b"GGUF":
                 raise BadInput("no GGUF file; local models are read from those", path=self._path)
         self.name = f"local/{'smollm2' if model == 'smollm2' else self._path.name}"
-        self.slots = concurrency.most if isinstance(concurrency, Limit) else concurrency or min(4, os.cpu_count() or 1)
+        if isinstance(concurrency, Limit):
+            # There is nothing to adapt to: the cores of this machine are as many as they are.
+            concurrency = None if concurrency.adaptive else concurrency.most
+        self.slots = concurrency or min(4, os.cpu_count() or 1)
         self._context, self.repairs, self._seed = context, repairs, seed
         self._server: Any = None
         self._threads: ThreadPoolExecutor | None = None
@@ -108,9 +111,8 @@ class Local(Door):
         try:
             return xllamacpp.Server(params)
         except RuntimeError as error:
-            raise BadInput(
-                f"cannot be loaded as a model ({str(error).split(',', maxsplit=1)[0]})", path=self._path
-            ) from None
+            problem = str(error).partition(",")[0]
+            raise BadInput(f"cannot be loaded as a model ({problem})", path=self._path) from None
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks the model in a thread of its own; see `Door.complete`. `reasoning` is not taken.

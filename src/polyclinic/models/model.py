@@ -26,11 +26,7 @@ class Text(msgspec.Struct, frozen=True, tag="text"):
 
 
 class Image(msgspec.Struct, frozen=True, tag="image"):
-    """A part of a message that is a picture.
-
-    Attributes:
-        url: an https address, or the picture itself as a `data:` URL.
-    """
+    """A part of a message that is a picture: its https address, or the picture itself as a `data:` URL."""
 
     url: str
 
@@ -57,18 +53,14 @@ Messages = str | Sequence[Message]
 """A string is what the user says."""
 
 Answer = tuple[str, ...] | Any
-"""What is wanted: None for text, a tuple for one of these strings, a type that msgspec knows for a value of it."""
+"""What is wanted; see `Model.ask`. A type is one that msgspec knows."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What answers cost.
+    """What answers cost in tokens, and in the currency of the prices; `cost` is None where there are none.
 
-    Attributes:
-        tokens_in: tokens of the prompt, cached ones included.
-        cached: tokens of the prompt that the server had from before.
-        tokens_out: tokens of the answer, reasoning included.
-        reasoning: tokens of the answer that are reasoning.
-        cost: in the currency of the prices given; None where there are none.
+    `cached` are those of the prompt that the server had from before, a part of `tokens_in`; `reasoning` is a part of
+    `tokens_out`.
     """
 
     tokens_in: int = 0
@@ -108,8 +100,7 @@ class Reply(msgspec.Struct, frozen=True):
     """A model's answer.
 
     Attributes:
-        text: what it said.
-        value: what that means: the text, the option chosen, or a value of the type asked for.
+        value: what the text means: the text, the option chosen, or a value of the type asked for.
         usage: what it cost, repairs included.
         seconds: from the question to the answer, waiting included.
         attempts: requests made: 1, and one for each retry and each repair.
@@ -157,7 +148,7 @@ class Model(Protocol):
         Args:
             messages: what the user says, or the conversation so far as (role, text or parts). What is stable comes
                 first, so that the server's prefix cache hits.
-            answer: what is wanted: None for text, a tuple of strings for one of these, a type for a value of it.
+            answer: None for text, a tuple of strings for one of these, a type for a value of it.
             options: see `AskOptions`.
 
         Raises:
@@ -187,3 +178,20 @@ class Wrapper:
         """Returns the limit of the model behind, None where it has none."""
         limit = getattr(self._model, "limit", None)
         return limit if isinstance(limit, Limit) else None
+
+
+class Bounded(Wrapper):
+    """A model that is asked for answers of so many tokens at most, where the question names no number of its own.
+
+    A longer answer is `CutOff`.
+    """
+
+    def __init__(self, model: Model, tokens: int) -> None:
+        super().__init__(model)
+        self._tokens = tokens
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks the model behind; see `Model.ask`."""
+        if options.get("max_tokens") is None:
+            options["max_tokens"] = self._tokens
+        return await self._model.ask(messages, answer=answer, **options)

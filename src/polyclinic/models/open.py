@@ -20,7 +20,6 @@ DOORS = {
 }
 """The names that `open_model` takes, and what is behind each."""
 
-
 _PROVIDERS = frozenset(
     "anthropic azureai bedrock cloudflare deepseek fireworks google grok groq hf hf-inference-providers litellm-proxy "
     "llama-cpp-python meta mistral mockllm moonshot ollama openai openai-api openrouter perplexity sagemaker sambanova "
@@ -86,9 +85,7 @@ def open_model(
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
-        # There is nothing to adapt to: the cores of this machine are as many as they are.
-        slots = None if concurrency == "adaptive" else limit
-        return Local(rest or "smollm2", concurrency=slots, **_among(options, "repairs", "seed"))
+        return Local(rest or "smollm2", concurrency=limit, **_among(options, "repairs", "seed"))
     if door in _PROVIDERS and rest:
         door, rest = "inspect", name
     if door == "inspect" and rest:

@@ -14,10 +14,7 @@ _LADDER: dict[wire.Structured, wire.Structured] = {"strict": "loose", "loose": "
 class Parameters:
     """Builds the bodies of requests for one model, and learns from what it refuses.
 
-    Args:
-        model: the model's name at the endpoint.
-        name: its name in what is reported.
-        report: told what is left out, once for each.
+    What is left out is reported once, under the `name`; `model` is its name at the endpoint.
     """
 
     def __init__(self, model: str, *, name: str, report: Callable[[str], None]) -> None:

@@ -16,11 +16,9 @@ MOST_PAUSE = 60.0
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What an endpoint did instead of answering.
+    """What an endpoint did instead of answering: in one line, without keys.
 
     Attributes:
-        error: the class of errors it belongs to.
-        problem: what happened, in one line, without keys.
         again: whether it may go better another time.
         after: seconds that the endpoint asks us to wait, None where it does not say.
     """
@@ -32,9 +30,7 @@ class Fault(msgspec.Struct, frozen=True):
 
     def named(self, told: str, attempts: int) -> EndpointError | UserError:
         """Returns the error that it ends in, with what is told about it."""
-        if issubclass(self.error, EndpointError):
-            return self.error(told, attempts=attempts)
-        return self.error(told)
+        return self.error(told, attempts=attempts) if issubclass(self.error, EndpointError) else self.error(told)
 
 
 class Patience:
@@ -45,7 +41,6 @@ class Patience:
         seconds: from the first request to the last.
         pause: seconds before the second request, at most.
         rng: draws the pauses, so that clients that failed together do not come back together.
-        clock: gives seconds.
     """
 
     def __init__(

@@ -18,12 +18,10 @@ class Form(msgspec.Struct, frozen=True):
     """What an answer must look like, and how to read it.
 
     Attributes:
-        schema: JSON Schema, with an object at its root.
+        schema: JSON Schema, with an object at its root; `text` is the same as JSON.
         strict: whether every object in it is closed, so that servers that want that ("strict") take it.
         wrapped: whether the value stands in a field "answer", because it is no object itself.
-        decoder: reads the value, or the object with the value in it.
-        bare: reads the value itself.
-        text: the schema as JSON.
+        decoder: reads the value, or the object with the value in it; `bare` reads the value itself.
     """
 
     schema: dict[str, Any]
@@ -71,11 +69,7 @@ def form_of_schema(schema: dict[str, Any]) -> Form:
 
 
 def _closed(node: Any, defs: dict[str, Any], inside: frozenset[str] = frozenset()) -> Any:
-    """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place.
-
-    Raises:
-        RecursionError: a definition holds itself.
-    """
+    """Returns the schema with its objects closed and its references, as far as `defs` holds them, put in place."""
     if isinstance(node, list):
         return [_closed(part, defs, inside) for part in node]
     if not isinstance(node, dict):

@@ -27,7 +27,7 @@ class Scripted(Door):
         script: a list (said in order), a mapping from the text of the last message, or a function of the messages as
             (role, what was said). Text is said as it is, an exception is raised, anything else is said as JSON.
         name: its name in results.
-        repairs: how often an answer that cannot be read is asked for again; each time takes another entry of a list.
+        repairs: as in `DoorOptions`; each takes another entry of a list.
 
     Raises:
         ScriptError: when asked for what the script does not hold.
@@ -39,11 +39,7 @@ class Scripted(Door):
 
     @classmethod
     def read(cls, path: str | Path, *, repairs: int = 0) -> Scripted:
-        """Reads a script from a JSON file that holds a list or an object.
-
-        Raises:
-            BadInput: the file cannot be read, or holds something else.
-        """
+        """Reads a script from a JSON file that holds a list or an object; another is `BadInput`."""
         path = Path(path)
         check_file(path)
         try:

