@@ -11,7 +11,7 @@ from polyclinic.errors import UnknownMind
 from polyclinic.events import End, Failed, Role, Trace
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.minds import Minds, check_mind, is_model, model_of
+from polyclinic.players.minds import Minds, check_mind, model_of
 from polyclinic.players.own_mind import in_full
 from polyclinic.players.player import CONCLUDE, DISPUTE, READ_REQUEST, REPORT, SPEAK, Choice, WrongAnswer, choose_from
 from polyclinic.visits.visit import see
@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_told_in_one_line(strangers, name, problem, complai
 
 
 def test_a_file_is_no_model():
-    assert not is_model("path/to/my.py:doctor")
+    assert model_of("path/to/my.py:doctor") is None
     assert model_of("./my.py:doctor") is None
 
 

@@ -26,9 +26,7 @@ _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"
 class HumanNurse:
     """A mind for `Nurse`; one for a whole run, as there is one person.
 
-    Args:
-        read: waits for the next line; "" where there is none any more. Standard input by default.
-        show: shows a text. Standard error by default.
+    `read` waits for the next line, and gives "" where there is none any more.
     """
 
     name = "human"

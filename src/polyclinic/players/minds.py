@@ -61,16 +61,12 @@ SOMETHING_ELSE = 2
 knows eight, 4 % where it knows fifty. Who knows more meets less that is unknown."""
 
 
-def is_model(name: str) -> bool:
-    """Whether a mind's name is the name of a language model."""
-    return name.partition("/")[0] == "local" or ("/" in name.partition(":")[0] and not doors.names_file(name))
-
-
 def model_of(name: str) -> str | None:
     """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`."""
     kind, _, model = name.partition(":")
     named = model if kind in _SAPS else name
-    return named if is_model(named) else None
+    is_local = named.partition("/")[0] == "local"
+    return named if is_local or ("/" in named.partition(":")[0] and not doors.names_file(named)) else None
 
 
 HUMAN = "human"
@@ -78,11 +74,9 @@ HUMAN = "human"
 
 
 class Seat(NamedTuple):
-    """A doctor's place in a team; 0 is none. Each seat of each team has answers in a journal of its own.
+    """A doctor's place in a team, from 1; 0 is none. Each seat of each team has answers in a journal of its own.
 
-    Attributes:
-        number: from 1.
-        team: names the team, differently from every other that sees the same case in a run.
+    The team is named differently from every other that sees the same case in a run.
     """
 
     number: int = 0
@@ -93,15 +87,7 @@ ALONE = Seat()
 
 
 class _PlayedPart(NamedTuple):
-    """A role in one visit.
-
-    Attributes:
-        role: who is played.
-        case: names the visit.
-        episode: names the part of the run that it is, for a journal.
-        seat: of the doctor.
-        department: of the doctor.
-    """
+    """A role in one visit, which the case names; `episode` is the part of the run that it is, for a journal."""
 
     role: Role
     case: str
@@ -115,17 +101,11 @@ class Minds:
 
     Args:
         doctor: the doctor's mind, by name; or a script for it (see `ScriptedMind`), or a class or object (`own_mind`).
-        patient: the patient's, likewise.
-        examiner: the examiner's, likewise, but no script.
-        director: the director's, who chairs where several doctors discuss, like the doctor's.
-        nurse: the nurse's, like the doctor's.
-        pharmacist: the pharmacist's, likewise.
+            So are the five others, but the examiner takes no script.
         knowledge: what the built-in minds know.
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
         models: the language models that the minds need (`model_of`), by name, opened.
         journal: keeps every answer of a model; each visit is an episode.
-        ledger: sums what the models cost, and holds the limits.
-        temperature: of the models; None leaves it to the server.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -171,13 +151,7 @@ class Minds:
         self.rules_nurse: Callable[[], RulesNurse] = functools.cache(lambda: RulesNurse(self._reader))
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
-        """Returns a mind for the doctor who sees this case; alone, or in a seat of a team.
-
-        Args:
-            case: names the visit.
-            seat: which doctor of a team.
-            department: whose doctor; a doctor with rules then knows the diseases of this department alone.
-        """
+        """Returns a mind for the doctor of this case; one with rules knows a department's diseases alone."""
         return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
@@ -227,7 +201,6 @@ class Minds:
         return f"{self.names[role]} {case}/{role}"
 
     def _episode(self, case: str, seat: Seat) -> str:
-        """Names the part of a run that a visit is, for a journal."""
         alone = f"{self.names[Role.DOCTOR]} {case}"
         return f"{alone}/doctor {seat.number} of {seat.team}" if seat.number else alone
 
@@ -275,12 +248,7 @@ def _is_own(player: object) -> bool:
 
 
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
-    """Returns what makes the minds of a role.
-
-    Raises:
-        UnknownMind: nobody of that name can play it; a model's name where the model was not opened.
-        BadInput: a script cannot be read.
-    """
+    """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
     if not isinstance(player, str):
         return _own(player, _name_of(player)) if _is_own(player) else lambda *_: ScriptedMind(player)
     kind, _, rest = player.partition(":")
@@ -297,7 +265,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     if kind == "scripted" and role is not Role.EXAMINER:
         if not rest:
             raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
-        script = read_script(Path(rest))
+        script = _read_script(Path(rest))
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(thing, player)
@@ -335,20 +303,12 @@ def _tables(knowledge: Knowledge) -> tuple[Reader, Names]:
     return _reader_of(knowledge), Names(knowledge)
 
 
-def read_script(path: Path) -> Script:
-    """Reads a script from a JSON file.
-
-    Raises:
-        BadInput: it cannot be read, or holds something else.
-    """
+def _read_script(path: Path) -> Script:
     check_file(path)
     problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
     try:
-        script: Script = msgspec.json.decode(
-            decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]]
-        )
+        return msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]])
     except msgspec.ValidationError:
         raise BadInput(problem, path=path) from None
     except msgspec.DecodeError as error:
         raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None
-    return script

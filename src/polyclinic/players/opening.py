@@ -54,18 +54,10 @@ async def open_minds(
     run: str | None = None,
     share: Share = WHOLE,
 ) -> AsyncIterator[OpenMinds]:
-    """Opens the models among the minds, and what is kept of their answers, as long as they are needed.
+    """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
-    Args:
-        doctors: each has minds of its own.
-        cast: who else plays.
-        options: how the models are asked.
-        knowledge: what the built-in minds know.
-        seed: the run's.
-        journal: as in `open_session`.
-        others: further models to open, such as a judge; names of no model are passed over.
-        run: names the run in the journal; by seed, patient and examiner unless given.
-        share: as in `open_session`.
+    Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
+    name in the journal, unless given, is made of seed, patient and examiner.
 
     Raises:
         UserError: a name or a file cannot be used.

@@ -29,13 +29,7 @@ _WANTED = "a mind is a function of (ask, role), or a class or object with such a
 
 
 class OwnMind:
-    """A mind that a user brought, made when it is first asked.
-
-    Args:
-        make: from `maker_of`.
-        name: how the command line calls it.
-        seed: for minds that take one.
-    """
+    """A mind that a user brought, made when it is first asked; `make` is from `maker_of`."""
 
     def __init__(self, make: Callable[[int], Answer], *, name: str, seed: int) -> None:
         self.name = name
@@ -62,12 +56,8 @@ class OwnMind:
 def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
     """Returns what makes the answering function of a visit's mind from a seed.
 
-    Args:
-        thing: a function of (ask, role), an object or class with a method `answer`, or a function that makes one.
-        name: how the user calls it.
-
-    Raises:
-        UnknownMind: it is none of these; says what is missing.
+    The thing is a function of (ask, role), an object or class with a method `answer`, or a function that makes one;
+    what is missing where it is none of these, an `UnknownMind` says.
     """
     answer = getattr(thing, "answer", None)
     if answer is not None:

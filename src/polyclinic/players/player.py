@@ -8,6 +8,7 @@ a mind (`mind_*.py`) answers. The loop sees neither: it calls `observe` with wha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, cast
 
@@ -35,8 +36,7 @@ class PatientTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the patient says, and to whom.
 
     Attributes:
-        say: to the doctor, or the request to the examiner.
-        to: whom it is said to; the examiner where the doctor asked for an examination.
+        to: the examiner where the doctor asked for an examination, which `say` then requests.
         state: what the patient took the doctor's turn to be, where its mind tracks that.
         leave: the patient ends the visit with it.
     """
@@ -98,13 +98,7 @@ Urgency = Literal["emergency", "urgent", "routine"]
 
 
 class Triage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the nurse sends a patient, how soon the patient must be seen, and why.
-
-    Attributes:
-        department: one of the hospital's.
-        acuity: how soon.
-        reason: in one sentence.
-    """
+    """Where the nurse sends a patient, how soon the patient must be seen, and why, in one sentence."""
 
     department: str
     acuity: Urgency
@@ -170,21 +164,19 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         """Returns the answer as the type that was asked for.
 
         Raises:
-            WrongAnswer: it is not of that type and cannot be read as it, it is no option of the question, or it names
-                what cannot be named.
+            WrongAnswer: it cannot be read as that type, is no option of the question, or names what cannot be named.
         """
         checked = answer
         if not isinstance(answer, self.answer):
             try:
                 checked = msgspec.convert(answer, self.answer)
             except msgspec.ValidationError as error:
-                problem = f"asked to {self.purpose}, got {type(answer).__name__}: {error}"
-                raise WrongAnswer(problem) from None
+                raise WrongAnswer(f"asked to {self.purpose}, got {type(answer).__name__}: {error}") from None
         allowed = self.among if self.question is None else tuple(self.question.options)
         named = _named(checked)
-        strange = next((name for name in named if name not in allowed), None)
-        if strange is not None:
-            raise WrongAnswer(f"asked to {self.purpose}, got {strange!r}; the options are {', '.join(allowed)}")
+        for name in named:
+            if name not in allowed:
+                raise WrongAnswer(f"asked to {self.purpose}, got {name!r}; the options are {', '.join(allowed)}")
         if len(set(named)) < len(named):
             raise WrongAnswer(f"asked to {self.purpose}, got one name twice: {', '.join(named)}")
         return cast(T, checked)
@@ -277,25 +269,21 @@ class Mind(Protocol[Role_contra]):
         ...
 
     async def answer(self, ask: Ask[Any], role: Role_contra) -> object:
-        """Answers an ask; the role checks the answer's type."""
+        """Answers; the role checks the answer's type."""
         ...
 
 
+@dataclass(eq=False)
 class PlayedRole:
-    """What every role has: a mind that answers for it, and what it has observed.
+    """What every role has: a mind that answers for it, and `seen`, what happened in its hearing."""
 
-    Attributes:
-        seen: what happened in its hearing.
-    """
-
-    def __init__(self, mind: Mind[Any]) -> None:
-        self.seen: list[Event] = []
-        self._mind = mind
+    mind: Mind[Any]
+    seen: list[Event] = field(init=False, default_factory=list)
 
     @property
     def name(self) -> str:
         """The mind that plays."""
-        return self._mind.name
+        return self.mind.name
 
     def observe(self, event: Event) -> None:
         """Takes note of something that happened in its hearing."""
@@ -308,4 +296,4 @@ class PlayedRole:
 
     async def act(self, ask: Ask[T]) -> T:
         """Answers; see `Player.act`."""
-        return ask.check(await self._mind.answer(ask, self))
+        return ask.check(await self.mind.answer(ask, self))

@@ -19,17 +19,13 @@ class ScriptedMind:
     Args:
         script: answers in the order in which they are asked for; or, by purpose (`speak`, `report`, ...), a list each;
             or a function of (ask, role). A text stands for a turn that says it; a dict or an object for the answer.
-        name: how it is called in traces.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
         self.name = name
         self._function = script if callable(script) else None
-        self._answers: dict[str, list[object]] = {}
-        if isinstance(script, Mapping):
-            self._answers = {str(purpose): list(answers) for purpose, answers in script.items()}
-        elif not callable(script):
-            self._answers = {"": list(script)}
+        listed = script if isinstance(script, Mapping) else {} if callable(script) else {"": script}
+        self._answers = {str(purpose): list(answers) for purpose, answers in listed.items()}
         self._asked: Counter[str] = Counter()
 
     async def answer(self, ask: Ask[Any], role: object) -> object:

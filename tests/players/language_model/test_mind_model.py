@@ -12,7 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.mind import PROMPTS, joined
-from polyclinic.players.minds import Minds, is_model
+from polyclinic.players.minds import Minds, model_of
 from polyclinic.prompts import BrokenPrompt, Prompts, read_prompts
 from polyclinic.visits.visit import see
 
@@ -149,8 +149,8 @@ async def test_a_model_chooses_an_option_after_the_dialogue(shared_data):
 
 
 def test_names_of_models():
-    assert all(map(is_model, ("local", "local/x.gguf", "direct/qwen", "openai/gpt-4o", "inspect/openai/gpt-4o")))
-    assert not any(map(is_model, ("rules", "scripted:a/b.json", "oracle", "scripted")))
+    assert all(map(model_of, ("local", "local/x.gguf", "direct/qwen", "openai/gpt-4o", "inspect/openai/gpt-4o")))
+    assert not any(map(model_of, ("rules", "scripted:a/b.json", "oracle", "scripted")))
 
 
 def test_roles_alternate():

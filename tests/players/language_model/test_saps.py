@@ -19,7 +19,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.passages import standing
 from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps
-from polyclinic.players.minds import Minds, is_model, model_of
+from polyclinic.players.minds import Minds, model_of
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner
@@ -438,7 +438,7 @@ def test_names():
     assert model_of("saps:direct/qwen") == model_of("saps-parallel:direct/qwen") == model_of("direct/qwen")
     assert (model_of("saps:local"), model_of("saps:openai/gpt-4o")) == ("local", "openai/gpt-4o")
     assert [model_of(name) for name in ("rules", "scripted:a/b.json", "saps:", "saps", "saps:rules")] == [None] * 5
-    assert not is_model("saps:direct/qwen")
+    assert model_of("saps:direct/qwen") == "direct/qwen"
     knowledge = read_knowledge()
     for wrong in ("saps", "saps:", "saps:rules", "saps:direct/not-opened"):
         with pytest.raises(UnknownMind, match="saps:MODEL"):

@@ -209,7 +209,7 @@ async def test_the_role_shows_its_mind_names_and_no_results():
     examiner = Examiner(ScriptedMind(look), EN, NAMES)
     await examiner.act(EXAMINE)
     assert "opacity" not in str(seen)
-    assert examiner.names_recorded() == ("physical examination", "complete blood count", "chest X-ray", "MRI")
+    assert examiner.names.recorded() == ("physical examination", "complete blood count", "chest X-ray", "MRI")
 
 
 def real_cases(shared_data):

@@ -71,11 +71,9 @@ def _told(event: Event, prompts: Prompts, language: Language) -> str:
                 "examinations": _lines(item for item in event.examinations if item not in results),
                 "findings": _lines(results),
             }
-            return (
-                prompts("shared", doctor=event.doctor, **blanks)
-                if isinstance(event, Shared)
-                else prompts("facts", **blanks)
-            )
+            if isinstance(event, Shared):
+                return prompts("shared", doctor=event.doctor, **blanks)
+            return prompts("facts", **blanks)
         case Revised():
             report = event.report
             blanks = {

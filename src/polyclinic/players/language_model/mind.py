@@ -34,13 +34,7 @@ PROMPTS = Path(__file__).with_suffix(".md")
 
 
 class ModelMind:
-    """A mind for every role that asks a language model.
-
-    Args:
-        model: any door.
-        name: how the command line calls it.
-        temperature: as `Model.ask`; None leaves it to the server.
-    """
+    """A mind for every role that asks a language model."""
 
     def __init__(self, model: Model, *, name: str, temperature: float | None = None) -> None:
         self.name = name
@@ -64,7 +58,9 @@ class ModelMind:
             case Patient():
                 messages = patient_messages(ask, role, prompts)
             case Examiner():
-                messages = examiner_messages(role, prompts)
+                # The request, and nothing of what the record holds.
+                asked = prompts("examiner_request", request=role.request())
+                messages = [("system", prompts("examiner")), ("user", asked)]
             case Director():
                 messages = director_messages(ask.purpose, role, describe(role.presentation))
             case Nurse():
@@ -122,12 +118,12 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
         f"patient_{patient.setting}",
         presentation=describe(patient.presentation),
         history="\n".join(known_lines(patient.history, patient.findings, patient.presentation.language)),
-        persona=persona_lines(patient, prompts),
+        persona=_persona(patient, prompts),
     )
     return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, Role.PATIENT)]
 
 
-def persona_lines(patient: Patient, prompts: Prompts) -> str:
+def _persona(patient: Patient, prompts: Prompts) -> str:
     """Returns who a patient is beside its illness; nobody in particular where it has no persona."""
     persona = patient.persona
     if persona is None:
@@ -140,11 +136,6 @@ def persona_lines(patient: Patient, prompts: Prompts) -> str:
         manner=prompts(f"manner {persona.manner}"),
         questions=questions or prompts("persona_no_questions"),
     )
-
-
-def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
-    """Returns what an examiner is told: the request, and nothing of what the record holds."""
-    return [("system", prompts("examiner")), ("user", prompts("examiner_request", request=examiner.request()))]
 
 
 def joined(messages: list[Message]) -> list[Message]:
@@ -166,7 +157,9 @@ def describe(presentation: Presentation) -> str:
         parts.append(words["age"].format(age=presentation.age))
     if presentation.sex is not None:
         parts.append(words[presentation.sex])
-    return "; ".join([*parts, *([presentation.about] if presentation.about else [])])
+    if presentation.about:
+        parts.append(presentation.about)
+    return "; ".join(parts)
 
 
 def history_lines(history: History, language: Language) -> list[str]:

@@ -65,10 +65,7 @@ def read_templates(path: Path = TEMPLATES) -> dict[Language, PersonaTemplates]:
 def persona_from_templates(patient: Patient, rng: random.Random, *, manner: Manner | None = None) -> Persona:
     """Puts a persona together: the complaint in the first person, and a life, a character and a manner beside it.
 
-    Args:
-        patient: what the patient knows.
-        rng: draws; the same generator gives the same persona.
-        manner: None draws one that fits the age.
+    The manner is drawn, so that it fits the age, unless given.
 
     Raises:
         BadInput: a parent is to speak for somebody who is no child.
@@ -104,13 +101,7 @@ async def persona_by_model(
     manner: Manner | None = None,
     temperature: float | None = None,
 ) -> Persona:
-    """Lets a model invent a persona, for the same arguments as `persona_from_templates`.
-
-    Raises:
-        BadInput: a parent is to speak for somebody who is no child.
-        ModelError: the answer cannot be used.
-        EndpointError: no answer came.
-    """
+    """Lets a model invent a persona, as `persona_from_templates` and `Model.ask`."""
     language = patient.presentation.language
     prompts = read_prompts(PROMPTS)[language]
     manner = manner_for(patient.presentation.age, manner, rng)
@@ -128,11 +119,7 @@ async def persona_by_model(
 
 
 def manner_for(age: float | None, manner: Manner | None, rng: random.Random) -> Manner:
-    """Returns the manner that was asked for, or draws one that fits the age.
-
-    Raises:
-        BadInput: a parent is to speak for somebody who is no child.
-    """
+    """Returns the manner that was asked for, or draws one that fits the age; no parent speaks for the grown-up."""
     child = age is not None and age < GROWN_UP
     if manner is None:
         return rng.choice([m for m in MANNERS if child or m != "parent"])

@@ -79,34 +79,23 @@ QUESTIONS = ("kind", "specific inquiry", "relevant inquiry", "specific advice", 
 
 
 class Saps:
-    """The state-aware patient, a mind for `Patient`.
+    """The state-aware patient, a mind for `Patient`. One model plays tracker and generator.
 
-    Args:
-        model: any door; it plays tracker and generator.
-        name: how the command line calls it.
-        tracker: "staged" or "parallel". Both give the same states with a model that answers the same question always
-            in the same way; parallel trades up to four calls a turn that are not needed for one or two round trips.
-        temperature: as `Model.ask`; None leaves it to the server.
+    Both trackers give the same states with a model that answers the same question always in the same way; "parallel"
+    trades up to four calls a turn that are not needed for one or two round trips.
     """
 
     def __init__(
-        self,
-        model: Model,
-        *,
-        name: str,
-        tracker: Tracker = "staged",
-        temperature: float | None = None,
+        self, model: Model, *, name: str, tracker: Tracker = "staged", temperature: float | None = None
     ) -> None:
         self.name = name
         self._model, self._tracker, self._temperature = model, tracker, temperature
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
-        """Opens, or replies to what the doctor last said.
+        """Opens, or replies to what the doctor last said; a failure is the model's that is needed, as in `Model.ask`.
 
         Raises:
             ScriptError: it is asked for something that a patient does not do.
-            ModelError: an answer of the model that is needed cannot be used.
-            EndpointError: none came.
         """
         language = role.presentation.language
         prompts = read_prompts(PROMPTS)[language]
@@ -139,19 +128,12 @@ class Saps:
 
         if self._tracker == "staged":
             return await decide(ask, role)
-        answers = await asyncio.gather(*map(ask, QUESTIONS), return_exceptions=True)
-        for answer in answers:
+        asked = {question: asyncio.ensure_future(ask(question)) for question in QUESTIONS}
+        for answer in await asyncio.gather(*asked.values(), return_exceptions=True):
             # A failure counts where its answer is needed, as it does in stages; what ends the run ends it at once.
             if isinstance(answer, BaseException) and not isinstance(answer, PlayFailure):
                 raise answer
-        known = dict(zip(QUESTIONS, answers, strict=True))
-
-        async def look_up(question: str) -> Any:
-            if isinstance(known[question], BaseException):
-                raise known[question]
-            return known[question]
-
-        return await decide(look_up, role)
+        return await decide(asked.__getitem__, role)
 
     async def _ask(self, messages: list[Message], answer: Any, purpose: str) -> Reply:
         return await self._model.ask(messages, answer=answer, temperature=self._temperature, purpose=purpose)
@@ -185,16 +167,10 @@ async def decide(answer_to: Callable[[str], Awaitable[Any]], role: Patient) -> T
 
 def tracker_question(question: str, role: Patient, prompts: Prompts) -> tuple[list[Message], Any]:
     """Returns one of the tracker's questions, and what its answer must be."""
-    answer: Any
+    answer: Any = tuple(KINDS) if question == "kind" else ("specific", "ambiguous")
     blanks = {}
-    if question == "kind":
-        answer = tuple(KINDS)
-    elif question.startswith("specific"):
-        answer = ("specific", "ambiguous")
-    else:
-        ward = role.setting == "ward"
-        answer = HeldInWard if ward else Held
-        examiner = " " + prompts("examiner") if ward else ""
+    if question.startswith("relevant"):
+        answer, examiner = (HeldInWard, " " + prompts("examiner")) if role.setting == "ward" else (Held, "")
         blanks = {"information": information(role), "examiner": examiner}
     return [("system", prompts(question, **blanks)), ("user", role.heard())], answer
 

@@ -6,24 +6,20 @@ and never knows the truth. (The director who grades reports with the truth at ha
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from polyclinic.cases.presentation import Presentation
 from polyclinic.events import Established, Revised, Shared
 from polyclinic.players.player import Mind, PlayedRole
 
 
+@dataclass(eq=False)
 class Director(PlayedRole):
-    """The director of one discussion.
+    """The director of one discussion; `may_ask` says whether patient and examiner can be asked again."""
 
-    Args:
-        mind: who answers.
-        presentation: what is known of the patient before asking.
-        may_ask: whether patient and examiner can be asked again.
-    """
-
-    def __init__(self, mind: Mind[Director], presentation: Presentation, *, may_ask: bool = True) -> None:
-        super().__init__(mind)
-        self.presentation = presentation
-        self.may_ask = may_ask
+    mind: Mind[Director]
+    presentation: Presentation
+    may_ask: bool = field(default=True, kw_only=True)
 
     def shared(self) -> list[Shared]:
         """Returns the facts that the doctors brought, in the order of their numbers."""

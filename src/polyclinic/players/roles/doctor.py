@@ -5,40 +5,32 @@ In a team a doctor has a number. It then hears the discussion too: the facts, ev
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Record
 from polyclinic.events import Examined, Said
 from polyclinic.players.player import Mind, PlayedRole
 
 
+@dataclass(eq=False)
 class Doctor(PlayedRole):
     """The doctor of one visit.
 
-    Args:
-        mind: who answers.
-        presentation: what is known before asking.
+    Attributes:
         max_turns: how often the doctor may speak.
         record: the whole record, for a diagnosis in one step without a dialogue.
         number: which doctor of a team it is, from 1; 0 where it works alone.
         max_examinations: how many examinations may be done; None for any number.
     """
 
-    def __init__(
-        self,
-        mind: Mind[Doctor],
-        presentation: Presentation,
-        *,
-        max_turns: int,
-        record: Record | None = None,
-        number: int = 0,
-        max_examinations: int | None = None,
-    ) -> None:
-        super().__init__(mind)
-        self.presentation = presentation
-        self.record = record
-        self.max_turns = max_turns
-        self.number = number
-        self.max_examinations = max_examinations
+    mind: Mind[Doctor]
+    presentation: Presentation
+    _: KW_ONLY
+    max_turns: int
+    record: Record | None = None
+    number: int = 0
+    max_examinations: int | None = None
 
     def turns_left(self) -> int:
         """Returns how often the doctor may still speak."""

@@ -22,9 +22,6 @@ class Examiner(PlayedRole):
     """The examiner of one visit.
 
     Args:
-        mind: who reads requests.
-        record: where the findings are.
-        names: the names of examinations and items.
         missing: what is said of an examination of which the record says nothing: that it is not recorded, or, as the
             paper has it, that it is normal.
         max_examinations: how many examinations may be done in all; None for any number. What is asked for beyond that,
@@ -60,10 +57,6 @@ class Examiner(PlayedRole):
             self._names = self._base.of(self._findings)
         return self._names
 
-    def names_recorded(self) -> tuple[str, ...]:
-        """Returns the names of the examinations that have been done."""
-        return self.names.recorded()
-
     def request(self) -> str:
         """Returns the last request; "" where there was none."""
         return self.last_said(to=Role.EXAMINER)
@@ -72,7 +65,7 @@ class Examiner(PlayedRole):
         """Answers; see `Player.act`. Asked to examine, it has its mind read the request and looks the items up."""
         if ask.purpose != EXAMINE.purpose:
             return await super().act(ask)
-        request = READ_REQUEST.check(await self._mind.answer(READ_REQUEST, self))
+        request = READ_REQUEST.check(await self.mind.answer(READ_REQUEST, self))
         return ask.check(self._look_up(request))
 
     def _look_up(self, request: Request) -> Results:
@@ -115,8 +108,5 @@ class Examiner(PlayedRole):
                 texts.append(f"未记录：{names}" if chinese else f"not recorded: {names}")
         if not texts:
             return "请说明要做哪项检查。" if chinese else "Please name the examination."
-        return (
-            "。".join(t.rstrip("。") for t in texts) + "。"
-            if chinese
-            else ". ".join(t.rstrip(".") for t in texts) + "."
-        )
+        stop, space = ("。", "") if chinese else (".", " ")
+        return f"{stop}{space}".join(text.rstrip(stop) for text in texts) + stop

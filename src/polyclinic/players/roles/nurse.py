@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.players.player import Mind, PlayedRole
 
 
+@dataclass(eq=False)
 class Nurse(PlayedRole):
-    """The nurse of one visit.
+    """The nurse of one visit; the hospital's departments are id to name in the language of the visit."""
 
-    Args:
-        mind: who answers.
-        presentation: what is known before anybody has asked.
-        departments: those of the hospital, id to name in the language of the visit.
-    """
-
-    def __init__(self, mind: Mind[Nurse], presentation: Presentation, departments: Mapping[str, str]) -> None:
-        super().__init__(mind)
-        self.presentation = presentation
-        self.departments = dict(departments)
+    mind: Mind[Nurse]
+    presentation: Presentation
+    departments: Mapping[str, str]

@@ -34,17 +34,14 @@ class Patient(PlayedRole):
     """The patient of one visit.
 
     Args:
-        mind: who answers.
         record: the case's record; of its findings only an online patient keeps any.
         setting: `ward`, where an examiner holds the findings, or `online`.
-        withheld: texts that must never be said: the names of the diagnoses.
-        persona: whose voice the patient has.
+        withheld: texts that must never be said, the names of the diagnoses; nothing that the patient has holds one.
 
     Attributes:
-        presentation: how the patient comes, without what is withheld.
-        history: what the patient can tell, without what is withheld and, in a ward, without results.
+        history: what the patient can tell; in a ward, without results.
         findings: what the patient knows of results; none in a ward.
-        persona: whose voice the patient has, without what is withheld; None where it has none.
+        persona: whose voice the patient has; None where it has none.
     """
 
     def __init__(
@@ -58,7 +55,7 @@ class Patient(PlayedRole):
     ) -> None:
         super().__init__(mind)
         self.setting: Setting = setting
-        values = tuple(f.value for f in record.findings if isinstance(f.value, str) and is_distinctive(f.value))
+        values = tuple(f.value for f in record.findings if isinstance(f.value, str) and _is_distinctive(f.value))
 
         def tellable(text: str) -> str:
             told = withhold(text, withheld)
@@ -103,7 +100,7 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     for sentence in _SENTENCE.split(text):
         reporting, clauses = False, []
         for clause in _CLAUSE.split(sentence):
-            if reports_result(clause, values):
+            if _reports_result(clause, values):
                 reporting = True
             elif reporting and _RESUMED.match(clause):
                 reporting = False
@@ -117,13 +114,13 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     return "" if any(value in told for value in values) else told
 
 
-def is_distinctive(value: str) -> bool:
+def _is_distinctive(value: str) -> bool:
     """Whether a result, where it stands word for word in a history, can only be that result."""
     chinese = chinese_characters(value)
     return chinese >= 8 or (chinese == 0 and len(value) >= 20)
 
 
-def reports_result(clause: str, values: tuple[str, ...] = ()) -> bool:
+def _reports_result(clause: str, values: tuple[str, ...]) -> bool:
     """Whether a clause reports an examination, a measured value, or one of the given values."""
     return bool(EXAMINATION.search(clause) or LABORATORY_VALUE.search(clause) or any(v in clause for v in values))
 

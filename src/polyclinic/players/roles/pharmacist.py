@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -18,36 +19,21 @@ _NOT = re.compile(r"\b(?:not|no|never|previous|earlier|past|negative|denies)\b|æ
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What the pharmacist knows of the patient beside the presentation, as the patient tells it.
-
-    Attributes:
-        allergies: allergies and intolerances; "" where none is known.
-        medications: what the patient takes already; "" where nothing is known.
-        pregnant: whether the patient says so.
-    """
+    """What the patient tells of allergies and intolerances, what it takes already, and whether it is pregnant."""
 
     allergies: str = ""
     medications: str = ""
     pregnant: bool = False
 
 
+@dataclass(eq=False)
 class Pharmacist(PlayedRole):
-    """The pharmacist of one visit.
+    """The pharmacist of one visit; the drugs are in the order in which they were prescribed."""
 
-    Args:
-        mind: who answers.
-        presentation: what is known of the patient at the door.
-        prescription: the drugs, in the order in which they were prescribed.
-        known: what else is known.
-    """
-
-    def __init__(
-        self, mind: Mind[Pharmacist], presentation: Presentation, prescription: Iterable[Drug], known: Known
-    ) -> None:
-        super().__init__(mind)
-        self.presentation = presentation
-        self.prescription = tuple(prescription)
-        self.known = known
+    mind: Mind[Pharmacist]
+    presentation: Presentation
+    prescription: Sequence[Drug]
+    known: Known
 
 
 def told_at_the_counter(presentation: Presentation, history: History) -> Known:
