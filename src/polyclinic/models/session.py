@@ -33,7 +33,9 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(Address):
-    """How language models are asked, and what they may cost; the command line makes its options from this."""
+    """How language models are asked, and what they may cost; a value that cannot be used is a `UserError`."""
+
+    # The command line makes its options from these, and says what stands below each.
 
     concurrency: int | None = None
     """Questions at a time to an endpoint; adapts where left out."""

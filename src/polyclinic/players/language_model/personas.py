@@ -101,7 +101,7 @@ async def persona_by_model(
     manner: Manner | None = None,
     temperature: float | None = None,
 ) -> Persona:
-    """Lets a model invent a persona, as `persona_from_templates` and `Model.ask`."""
+    """Lets a model invent a persona; arguments and failures are as in `persona_from_templates` and `Model.ask`."""
     language = patient.presentation.language
     prompts = read_prompts(PROMPTS)[language]
     manner = manner_for(patient.presentation.age, manner, rng)
@@ -119,7 +119,7 @@ async def persona_by_model(
 
 
 def manner_for(age: float | None, manner: Manner | None, rng: random.Random) -> Manner:
-    """Returns the manner that was asked for, or draws one that fits the age; no parent speaks for the grown-up."""
+    """Returns the manner that was asked for, or draws one that fits the age; `BadInput` where none does."""
     child = age is not None and age < GROWN_UP
     if manner is None:
         return rng.choice([m for m in MANNERS if child or m != "parent"])
