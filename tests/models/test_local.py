@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from polyclinic.errors import BadInput, CutOff, MissingExtra, Rejected, UserError
 from polyclinic.models import weights
+from polyclinic.models.limits import Limit
 from polyclinic.models.local import MOST_ITEM, MOST_TEXT, _bounded
 from polyclinic.models.open import open_model
 from polyclinic.models.schema import form_of
@@ -113,6 +114,15 @@ def test_a_file_that_is_no_model(tmp_path, monkeypatch):
         open_model(f"local/{tmp_path / 'x.gguf'}")
     with pytest.raises(BadInput, match="no such file"):
         open_model("local/nowhere.gguf")
+
+
+def test_the_cores_of_this_machine_are_not_adapted_to(tmp_path):
+    pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
+    (tmp_path / "x.gguf").write_bytes(b"GGUF1234")
+    name = f"local/{tmp_path / 'x.gguf'}"
+    assert open_model(name, concurrency="adaptive").slots == open_model(name).slots <= 4
+    assert open_model(name, concurrency=Limit(1024, adaptive=True)).slots == open_model(name).slots
+    assert open_model(name, concurrency=Limit(7)).slots == open_model(name, concurrency=7).slots == 7
 
 
 class Choice(msgspec.Struct):

@@ -158,12 +158,11 @@ def test_an_interrupt_ends_parent_and_workers(tmp_path):
 
 
 def test_the_limits_are_divided():
-    assert [_limit("direct/m", 10, Share(n, 4)) for n in range(4)] == [3, 3, 2, 2]
-    assert [_limit("direct/m", 1, Share(n, 2)) for n in range(2)] == [1, 1]
-    adaptive = _limit("direct/m", None, Share(1, 4))
+    assert [_limit(10, Share(n, 4)) for n in range(4)] == [3, 3, 2, 2]
+    assert [_limit(1, Share(n, 2)) for n in range(2)] == [1, 1]
+    adaptive = _limit(None, Share(1, 4))
     assert isinstance(adaptive, Limit)
     assert (adaptive.most, adaptive.adaptive) == (256, True)
-    assert _limit("local", None, Share()) is None
 
 
 @pytest.mark.slow
