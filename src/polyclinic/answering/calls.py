@@ -37,9 +37,7 @@ class TextAnswer(NamedTuple):
 class Calls:
     """The calls of one question. To a method of the user's it is the model itself.
 
-    Args:
-        model: any door.
-        options: of every call that does not say otherwise.
+    The options are those of every call that does not say otherwise.
     """
 
     def __init__(self, model: Model, **options: Unpack[AskOptions]) -> None:
@@ -61,11 +59,8 @@ class Calls:
     ) -> Reply:
         """Asks the model, and writes the call down whatever comes; see `Model.ask`.
 
-        Args:
-            messages: as in `Model.ask`.
-            answer: as in `Model.ask`.
-            round_trip: from 1; see `Call`. By default the call depends on all that have ended.
-            options: as in `Model.ask`. The purpose names the call; it is different for every call of a question.
+        The `round_trip` is that of `Call`; by default the call depends on all that have ended. The purpose names the
+        call; it is different for every call of a question.
 
         Raises:
             PlayFailure: no usable answer came.
@@ -100,14 +95,8 @@ class Calls:
     ) -> TextAnswer:
         """Asks the model and reads its free text as an answer to a question; see `ask` and `read_answer`.
 
-        Args:
-            messages: as in `ask`.
-            question: what its answer is read as an answer to.
-            round_trip: as in `ask`.
-            purpose: as in `ask`.
-            seed: as in `ask`.
-            repair: a reply that cannot be read is shown to the model, which is asked once more, for the key alone, in
-                the next round trip. The calls that a published method takes are counted without.
+        With `repair` a reply that cannot be read is shown to the model, which is asked once more, for the key alone, in
+        the next round trip. The calls that a published method takes are counted without.
 
         Raises:
             PlayFailure: no answer came, or none that can be read; the trace names it like any other failure.

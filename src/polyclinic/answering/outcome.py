@@ -31,7 +31,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         text: what the model said; "" where nothing came.
         error: the name of the error, where the answer could not be used.
         problem: what it said.
-        usage: what it cost.
     """
 
     seq: int
@@ -47,12 +46,9 @@ class Outcome(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a method made of a question.
 
     Attributes:
-        question: its id.
         answers: keys of the options chosen; one where one is asked for, empty where there is no answer.
         rationale: why, in the model's words.
-        end: how it ended; everything but `answered` and `tie` leaves `answers` empty.
-        problem: what went wrong, where it did.
-        trace: every call, in order.
+        end: everything but `answered` and `tie` leaves `answers` empty.
     """
 
     question: str

@@ -30,11 +30,9 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         n: cases whose principal diagnosis the knowledge holds; only they count.
-        left_out: the others.
         percent: right, having read all findings.
         steps: right after the history alone, with each examination alone, and with all.
-        diseases: names, in the order of the confusion matrix.
-        departments: of each of these diseases, the department's name.
+        diseases: names, in the order of the confusion matrix, and so are the names of their departments.
         confusion: how often each disease (row) was read as each (column), having read all findings.
     """
 

@@ -65,8 +65,6 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody in particular who falls ill.
 
     Attributes:
-        age: in years.
-        sex: as recorded.
         about: as `Presentation.about`.
         history: what was so before the illness, in the language of the case; its symptoms are ignored.
     """
@@ -83,13 +81,10 @@ def read_people(path: Path = DATA / "people.yaml") -> dict[Language, _People]:
 
 
 def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:
-    """Draws patients.
+    """Draws n patients with the diseases that the knowledge holds (see `Knowledge.select`).
 
-    Args:
-        knowledge: the diseases to draw from; see `Knowledge.select`.
-        n: how many; every block of (diseases x 3) holds each disease at each severity once, in a drawn order.
-        seed: the same seed gives the same patients; patient i is the same whatever `n`.
-        language: the language of the record.
+    Every block of (diseases x 3) holds each disease at each severity once, in a drawn order. The same seed gives the
+    same patients; patient i is the same whatever `n`.
     """
     people = read_people()[language]
     strata = [(d, s) for d in knowledge.diseases.values() for s in SEVERITIES]
@@ -111,17 +106,7 @@ def draw_for(
     case_id: str,
     source: str,
 ) -> Case:
-    """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness.
-
-    Args:
-        person: who falls ill.
-        knowledge: where symptoms and examinations come from.
-        stratum: the disease and its severity.
-        rng: draws; the same generator gives the same case.
-        language: the language of the record.
-        case_id: the case's id.
-        source: as `Case.source`.
-    """
+    """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness."""
     case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
     drawn = case.record.history
     merged = {

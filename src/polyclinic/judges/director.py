@@ -79,13 +79,7 @@ JUDGING = Judging(Path(__file__).with_suffix(".md"), _shown)
 
 
 class Judge(Protocol):
-    """Grades reports. Ask `grade` for as many at once as you like.
-
-    Attributes:
-        name: in results.
-        version: of its questions or rules.
-        prompts: the hash of its prompts, or of the numbers that its rules were fitted to.
-    """
+    """Grades reports. Ask `grade` for as many at once as you like; its marks are those of a `Judgement`."""
 
     name: str
     version: int
@@ -94,23 +88,12 @@ class Judge(Protocol):
     async def grade(self, case: Case, report: Report, *, one_step: bool = False) -> Judgement:
         """Grades a report; in one step the doctor read the whole record, and symptoms and examinations are not graded.
 
-        Returns:
-            The judgement, without the doctor's name; a failure of the judge is in it, and is not raised.
-
-        Raises:
-            WrongKey: the judge's endpoint wants another key.
-            BudgetSpent: the run has cost what it may cost.
+        The judgement does not name the doctor. A failure of the judge is in it; what `Judging.judge` raises is raised.
         """
-        ...
 
 
 class ModelJudge:
-    """A model as the director. The same case and report are asked for once in its life, whoever asks.
-
-    Args:
-        model: the judge; with `Journal.wrap` nothing is paid for again after a crash either.
-        temperature: of the judge; None leaves it to the server.
-    """
+    """A model as the director. The same case and report are asked for once in its life, whoever asks."""
 
     version = VERSION
 

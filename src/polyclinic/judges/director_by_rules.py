@@ -86,8 +86,7 @@ class AspectMatch(msgspec.Struct, frozen=True):
 
     Attributes:
         shares: by name, each from 0 to 1; empty where the reference says nothing of it.
-        matched: points of the reference that the report has.
-        missed: those that it does not have.
+        matched: points of the reference that the report has; `missed` are those that it does not have.
         extra: points of the report that the reference does not have.
     """
 
@@ -100,11 +99,8 @@ class AspectMatch(msgspec.Struct, frozen=True):
 class RulesJudge:
     """Rules as the director; see the module.
 
-    Args:
-        knowledge: knows which names of diseases and of examinations mean the same.
-        link: finds the ICD-10 codes of a disease's name; two names that share one are alike. The scales are fitted
-            without: with one, names score higher, and `bench/director_fitting.py` fits scales of its own.
-        scales: how shares become grades.
+    Two names that share a code by `link` are alike. The scales are fitted without: with one, names score higher, and
+    `bench/director_fitting.py` fits scales of its own.
     """
 
     name = "rules"

@@ -44,16 +44,7 @@ class MissedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Categorised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The category of one wrong answer.
-
-    Attributes:
-        question: its id.
-        method: who answered.
-        category: None where nobody named one.
-        source: who says so; None where nobody was asked.
-        who: the person, or the model's name.
-        error: as in `Ruling`, and so is `failed`.
-    """
+    """The category of one wrong answer, None where nobody named one, and the person or model who says so."""
 
     question: str
     method: str
@@ -70,8 +61,6 @@ class Categories(Counted[ErrorCategory], frozen=True, kw_only=True):
 
     Attributes:
         unasked: wrong answers that no person sorted, where there is no judge.
-        answers: all of them, in the order of the wrong answers.
-        version: of the prompts.
         prompts: hash of the prompts; "" without a judge.
     """
 
@@ -119,17 +108,7 @@ read_words = SORTING.read_words
 async def find_categories(
     wrong: Sequence[MissedQuestion], *, judge: Model | None, words: Words[ErrorCategory] | None = None
 ) -> Categories:
-    """Returns why answers are wrong: as people say, else as the judge does.
-
-    Args:
-        wrong: wrong answers, each question and method once.
-        judge: a model, asked about all of them at once; None asks nobody.
-        words: of people (`read_words`); what they have said is not asked for.
-
-    Raises:
-        WrongKey: the judge's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
-    """
+    """Returns why answers are wrong, each question and method once: as people say, else as the judge does."""
 
     def unasked(missed: MissedQuestion) -> Categorised:
         question, method = SORTING.named(missed)

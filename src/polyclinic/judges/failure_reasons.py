@@ -46,9 +46,6 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True):
     """A report whose diagnosis is wholly wrong.
 
     Attributes:
-        case: what is so.
-        doctor: whose report it is.
-        report: the report.
         done: the names of the examinations that were done; None where the doctor read the whole record.
     """
 
@@ -59,13 +56,7 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The reason of one miss.
-
-    Attributes:
-        reason: None where the judge gave none.
-        who: the person, the model's name, or "rules".
-        error: as in `Ruling`, and so is `failed`.
-    """
+    """The reason of one miss, None where the judge gave none, and who says so: a person, a model, or "rules"."""
 
     case: str
     doctor: str
@@ -78,13 +69,7 @@ class Reasoned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reasons(Counted[FailureReason], frozen=True, kw_only=True):
-    """How often each reason was found.
-
-    Attributes:
-        reasons: all of them, in the order of the misses.
-        version: of prompts and rules.
-        prompts: hash of the prompts; "" without a judge.
-    """
+    """How often each reason was found; without a judge there is no hash of its prompts."""
 
     reasons: tuple[Reasoned, ...]
     version: int = VERSION
@@ -133,15 +118,7 @@ async def find_reasons(
 ) -> Reasons:
     """Returns why diagnoses missed: as people say, else as the judge does, else, without a judge, by rules.
 
-    Args:
-        misses: reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
-        judge: a model; asked all questions at once. None takes the rules.
-        knowledge: for the rules.
-        words: of people (`read_words`); what they have said is not asked for.
-
-    Raises:
-        WrongKey: the judge's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
+    The misses are reports whose diagnosis is graded 1 (`is_missed`), each case and doctor once.
     """
     rules, names = RulesJudge(knowledge), Names(knowledge)
 

@@ -36,7 +36,6 @@ Item = TypeVar("Item")
 # Three equals signs of any width, also with characters between them that nobody sees.
 _FENCE = re.compile(r"[=＝﹦](?:[\u200b-\u200f\u2060\ufeff]*[=＝﹦]){2,}")
 
-
 _SPEAKERS: dict[Language, dict[Role, str]] = {
     "en": {Role.DOCTOR: "Doctor", Role.PATIENT: "Patient", Role.EXAMINER: "Examination department"},
     "zh": {Role.DOCTOR: "医生", Role.PATIENT: "病人", Role.EXAMINER: "检查科"},
@@ -47,12 +46,9 @@ class Exhibit(NamedTuple):
     """What a judge is shown of one thing, and what it is asked.
 
     Attributes:
-        language: of the case.
         system: the section of the prompt file that says how to judge.
         shown: the sections that show the thing.
         texts: what is quoted, by blank; a blank that a section does not have is not shown.
-        answer: the type of the answer.
-        purpose: as in `Model.ask`.
     """
 
     language: Language
@@ -77,12 +73,7 @@ def spoken(who: Role, text: str, language: Language) -> str:
 
 
 class Ruling(NamedTuple):
-    """What came of asking a judge.
-
-    Attributes:
-        value: the answer; None where none can be used.
-        failure: why not.
-    """
+    """What came of asking a judge: the value of its answer, or the failure where none can be used."""
 
     value: Any
     failure: PlayFailure | None = None
@@ -164,12 +155,8 @@ class Judging(Generic[Item]):
     ) -> list[Ruling]:
         """Has things judged, all at once; a failure of the model is in the result.
 
-        Args:
-            items: what is judged.
-            model: the judge; with `Journal.wrap` nothing is paid for again after a crash.
-            temperature: of the judge; None leaves it to the server.
-            memory: what was said before.
-            advance: called after each question.
+        With `Journal.wrap` around the model nothing is paid for again after a crash. `advance` is called after each
+        question; a `temperature` of None is left to the server.
 
         Returns:
             One ruling a thing, in order; of a comparison two, the second of which is on the comparison turned round.
@@ -217,12 +204,10 @@ class Judged(Protocol):
     @property
     def error(self) -> str:
         """As in `Ruling`."""
-        ...
 
     @property
     def failed(self) -> bool:
         """As in `Ruling`."""
-        ...
 
 
 def failures(judged: Iterable[Judged]) -> tuple[dict[str, int], dict[str, int]]:

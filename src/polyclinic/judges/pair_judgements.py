@@ -20,13 +20,9 @@ CRITERIA: dict[View, tuple[str, ...]] = {
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a judge prefers of two dialogues in one order.
+    """What a judge prefers of two dialogues in one order, by criterion; nothing where no answer could be used.
 
-    Attributes:
-        view: as whom it judged.
-        first: the doctor whose dialogue was shown first.
-        better: by criterion; empty where no answer could be used.
-        error: as in `Ruling`, and so is `failed`.
+    Its view is as whom it judged; the first doctor is the one whose dialogue was shown first.
     """
 
     case: str
@@ -44,7 +40,7 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one criterion.
+    """What came of one criterion; rates and strengths are by doctor.
 
     Attributes:
         n: comparisons, each judged in both orders.
@@ -52,8 +48,6 @@ class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
         disagreements: those in which the orders did not agree.
         first_wins: percent of the decided answers that went to the dialogue shown first; 50 where the order does not
             matter, None where nothing was decided.
-        win_rates: by doctor.
-        strengths: by doctor.
     """
 
     n: int
@@ -68,11 +62,8 @@ class Judgements(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a judge said.
 
     Attributes:
-        judge: its name.
         prompts: hash of the prompts in both languages; other prompts give other results.
-        views: by view and criterion.
-        unreadable: answers that cannot be used, by the name of the failure.
-        failed: questions that got no answer, likewise.
+        unreadable: as in `failures`, and so is `failed`.
         incomplete: comparisons of a view that lack an order for that, and count for nobody.
         without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
         calls: every question; the two orders of a comparison follow each other.

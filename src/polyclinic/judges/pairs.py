@@ -82,19 +82,9 @@ async def judge_pairs(
     temperature: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Judgements:
-    """Lets a judge compare all pairs of doctors, all questions at once.
+    """Lets a judge, best of another family than every doctor, compare all pairs of doctors; see `Judging.judge`.
 
-    Args:
-        visits_by_doctor: by the doctor's name; of several visits to one case, the first meets the first, and so on.
-        judge: a model, best of another family than every doctor.
-        cases: those that are judged; they say what is right.
-        seed: of the bootstrap.
-        temperature: of the judge; None leaves it to the server.
-        advance: called after each question.
-
-    Raises:
-        WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
+    Of two doctors' several visits to one case the first meets the first, and so on. The seed is the bootstrap's.
     """
     pairs, without = _pairs(visits_by_doctor, cases)
     rulings = await JUDGING.judge(pairs, judge, temperature=temperature, advance=advance)

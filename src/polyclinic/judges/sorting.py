@@ -31,7 +31,6 @@ class Sourced(Judged, Protocol):
     @property
     def source(self) -> Source | None:
         """Who says so; None where nobody was asked."""
-        ...
 
 
 Found = TypeVar("Found", bound=Sourced)
@@ -52,10 +51,8 @@ class Counted(msgspec.Struct, Generic[Category], frozen=True, kw_only=True):
     """How often each category was found.
 
     Attributes:
-        counts: by category, whoever says so.
-        sources: the same by who says so.
-        unreadable: answers of the judge that cannot be used, by the name of the failure.
-        failed: questions to the judge that got no answer, likewise.
+        sources: the counts by who says so.
+        unreadable: as in `failures`, and so is `failed`.
         unused: the names of what people spoke of and was not to be sorted.
     """
 
@@ -73,9 +70,7 @@ class Sorting(Generic[Item, Found, Category]):
     Attributes:
         judging: the judge; a field of its answer has the name of the category's.
         names: the fields that hold the two names, in what is found and in people's words.
-        named: the two names of a thing.
         field: the one that holds the category, also in the judge's answer.
-        categories: all there are.
         found: what is made of a thing, with the names, the category, and `source`, `who`, `error` and `failed`.
     """
 
@@ -94,12 +89,7 @@ class Sorting(Generic[Item, Found, Category]):
         words: Words[Category],
         otherwise: Callable[[Item], Found],
     ) -> tuple[Found, ...]:
-        """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`.
-
-        Raises:
-            WrongKey: the judge's endpoint wants another key.
-            BudgetSpent: the run has cost what it may cost.
-        """
+        """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`."""
         left = [item for item in items if self.named(item) not in words]
         rulings = iter(await self.judging.judge(left, model) if model is not None else ())
 

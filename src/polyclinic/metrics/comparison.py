@@ -14,8 +14,6 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of two doctors on the cases that both have seen.
 
     Attributes:
-        first: the one doctor.
-        second: the other.
         metric: its name; of AVG_LEN, the means of the cases are compared.
         difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else the paired bootstrap's.
         p_holm: p, corrected for everything that was compared at once; None where there is no p.

@@ -55,11 +55,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     """One dialogue's values.
 
     Attributes:
-        id: the case's.
         values: by metric; a metric that cannot be computed is missing.
         counts: for each share, how many turns count and of how many.
         lengths: of the doctor's turns, in characters or words.
-        left_out: what is missing, and why.
         unreadable: the diagnosis is not among the options; it counts as wrong.
     """
 
@@ -75,10 +73,7 @@ class ConversationSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's scores over many dialogues.
 
     Attributes:
-        metrics: the ten, or those that are wanted.
-        second: the same as the paper's formulas have them.
-        scores: dialogue by dialogue, in file order.
-        left_out: what is not scored, and why.
+        second: the metrics as the paper's formulas have them.
         unreadable: dialogues whose diagnosis could not be read; counted as wrong.
         failed: visits that failed; outside every mean.
     """
@@ -138,11 +133,6 @@ def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Sco
     """Returns the score of a doctor whose answer could not be used: a diagnosis that is wrong, and nothing else.
 
     A model must not gain by being unreadable, so its case stays in the mean of DIAGNOSIS.
-
-    Args:
-        id: the case's.
-        problem: what was wrong with the answer.
-        names: of all metrics that are wanted.
     """
     others = tuple(name for name in names if name != "DIAGNOSIS")
     return Score(
@@ -172,12 +162,7 @@ def summarise(
 
     Dialogues of one id are repetitions of one case: errors and intervals are then over cases. AVG_LEN is the mean
     over all turns of all dialogues, and its standard error over turns, as published; its interval is over cases.
-
-    Args:
-        scores: of the dialogues.
-        names: of the metrics that are wanted.
-        left_out: records that could not be scored at all.
-        seed: of the bootstrap.
+    What is given as left out are the records that could not be scored at all.
     """
 
     def mean(name: str) -> Estimate:

@@ -37,11 +37,9 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the case's id, as its file has it; dialogues of one id are repetitions of one case.
-        language: of the case.
         turns: at least one, the opening first.
         information: all that is known of the patient; None where it is not at hand.
         options: the diagnoses to choose from, by key; empty where there are none.
-        answers: the keys that are right.
         chosen: the key that the doctor chose; None where no answer could be read.
     """
 
@@ -59,7 +57,6 @@ class LeftOut(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         id: the case's id; of a record without one, its place in the file.
-        problem: why, in one line.
         metrics: which metrics lack it; empty means all.
         failed: the visit itself failed: the doctor, patient or endpoint gave no usable answer.
     """
@@ -90,13 +87,9 @@ def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = N
     """Reads the dialogue of a visit.
 
     The opening is a turn of its own, in which the doctor says nothing. What the examiner reads out belongs to the
-    turn that asked for it. The doctor's last words have no reply and are the conclusion.
-
-    Args:
-        trace: a visit that is over.
-        case: its case; without it, all that is known of the patient is not at hand.
-        chosen: the key that the doctor chose among the options; by default the trace tells: the doctor's choice, or
-            where it reported instead, the option whose text is the name of the report's likeliest diagnosis.
+    turn that asked for it. The doctor's last words have no reply and are the conclusion. Without the case, all that is
+    known of the patient is not at hand. The key that was `chosen` stands by default in the trace: the doctor's choice,
+    or where it reported instead, the option whose text is the name of the report's likeliest diagnosis.
 
     Raises:
         Unscorable: the visit failed or broke off, holds no dialogue, or the patient gave no state; says which.

@@ -28,11 +28,7 @@ RECORDED = "recorded"
 
 
 class AspectMean(Estimate, frozen=True, kw_only=True):
-    """The mean grade of one aspect over many reports, 1 to 4.
-
-    Attributes:
-        unreadable: how many reports the judge was asked about and gave no grade.
-    """
+    """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none."""
 
     unreadable: int
 
@@ -47,13 +43,12 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradeSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the grades of one doctor, or of several together, come to.
+    """What the grades of one doctor, or of several together, come to, by aspect.
 
     Attributes:
-        metrics: by aspect.
-        grades: how often each letter was given, by aspect.
-        length: Spearman's correlation of the grade with the length of that part of the report, by aspect; None where
-            one of them does not vary or is not known.
+        grades: how often each letter was given.
+        length: Spearman's correlation of the grade with the length of that part of the report; None where one of them
+            does not vary or is not known.
         failed: judgements that did not come, by the name of the failure; they are outside everything.
     """
 
@@ -87,9 +82,7 @@ class TwoJudges(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         exact: the first judge's grades as rows, the second's as columns; `kappa` is Cohen's.
-        weighted_kappa: with quadratic weights.
         within_one: percent of the reports whose grades are at most one apart.
-        spearman: correlation of the grades.
         means: of the first and of the second, on these reports.
         ungraded: reports that one of them, or both, gave no grade.
     """

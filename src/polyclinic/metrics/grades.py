@@ -51,7 +51,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         one_step: symptoms and examinations were not asked for.
         grades: by aspect; None where the judge was asked and gave no grade. Without the aspects that were not asked
             for, and empty where no answer came at all.
-        analyses: why, by aspect.
         unreadable: the aspects without a grade, and what is wrong with the answer on each.
         failed: the name of the failure where no answer came at all; such a judgement counts for nothing.
         lengths: how long the report is in each aspect: characters of Chinese, or words.

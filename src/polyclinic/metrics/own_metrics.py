@@ -23,12 +23,7 @@ _FITS = "a metric is a function of one polyclinic.metrics.dialogue.Dialogue"
 
 
 class Wanted(NamedTuple):
-    """The metrics that are wanted.
-
-    Attributes:
-        names: of all of them, in the order of the tables.
-        own: the user's, by name.
-    """
+    """The names of all metrics that are wanted, in the order of the tables, and the user's own by name."""
 
     names: tuple[str, ...] = METRICS
     own: Mapping[str, Callable[[Dialogue], Any]] = {}
@@ -38,10 +33,7 @@ TEN = Wanted()
 
 
 def choose_metrics(names: Iterable[str]) -> Wanted:
-    """Returns the metrics of these names; all ten where none of them is named.
-
-    Args:
-        names: built-in ones, `path/to/file.py:function`, or entry points of the group `polyclinic.metrics`.
+    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; all ten where none is built in.
 
     Raises:
         UserError: there is no metric of a name, or what stands there cannot be one.
@@ -74,7 +66,7 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
 
     Raises:
         UserError: a metric returned something that is no number.
-        MissingExtra: what cuts its language into words is not installed.
+        MissingExtra: as `score`.
     """
     scored = score(dialogue)
     values, left_out = dict(scored.values), list(scored.left_out)

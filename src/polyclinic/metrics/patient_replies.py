@@ -35,8 +35,7 @@ class PatientReply(msgspec.Struct, frozen=True, kw_only=True):
         case: its id; replies of one case are resampled together.
         turn: which turn of the conversation it was, from 0.
         state: what the doctor's turn truly was.
-        information: all that is known of the patient.
-        answer: the part of it that the turn asks for; needed on effective inquiry and advice.
+        answer: the part of the information that the turn asks for; needed on effective inquiry and advice.
         heard: what the patient took the turn to be; None where it gave no state that can be read.
     """
 
@@ -54,9 +53,7 @@ class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A patient's scores over many replies.
 
     Attributes:
-        metrics: the six.
-        second: as the formulas are printed.
-        by_turn: the six for each turn of the conversation.
+        second: the metrics as the formulas are printed.
         states: how the patient read the doctor's turns.
         without_answer: replies on effective inquiry or advice whose true answer is not at hand; they are outside
             ACCURACY and PASSIVE.

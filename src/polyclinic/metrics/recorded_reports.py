@@ -43,9 +43,6 @@ class RecordedReport(msgspec.Struct, frozen=True, kw_only=True):
     """A doctor's report on a case, with the reference and what a judge said.
 
     Attributes:
-        id: the case's.
-        reference: what the medical record says.
-        given: what the doctor wrote.
         letters: the judge's letter on "diagnosis", "rationale" and "treatment", raw; None where it gave none.
         line: where it stands in its file, from 1.
     """
@@ -85,10 +82,8 @@ class _PublishedReport(msgspec.Struct):
 def read_recorded_reports(path: str | Path) -> list[RecordedReport]:
     """Reads the reports of a file in the layout `ai-hospital`, one doctor's, in file order.
 
-    Args:
-        path: JSON lines with `patient_id`, `reference_diagnosis` (`diagnosis`, `basis`, `treatment`),
-            `doctor_diagnosis` (`diagnosis`: the whole report) and `doctor_name`, and where it was judged
-            `diagnosis_choice`, `basis_choice` and `treatment_choice`.
+    Its lines have `patient_id`, `reference_diagnosis` (`diagnosis`, `basis`, `treatment`), `doctor_diagnosis`
+    (`diagnosis`: the whole report), `doctor_name`, and where they were judged `diagnosis_choice` and the like.
 
     Raises:
         BadInput: the file cannot be read, a line is not JSON or in another layout, or a case stands in it twice.

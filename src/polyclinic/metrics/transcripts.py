@@ -24,9 +24,7 @@ def read_dialogues(
 ) -> tuple[list[Dialogue], list[LeftOut]]:
     """Reads the dialogues of a file: a trace of ours, or aie-saps' published layout; the first record tells.
 
-    Args:
-        path: the file.
-        cases: the cases by id; a trace does not hold all that is known of the patient.
+    A trace does not hold all that is known of the patient; the cases, by id, do.
 
     Returns:
         The dialogues in file order, and the records that cannot be scored.
@@ -92,10 +90,8 @@ def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue],
 def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
     """Reads a dialogue in the layout of aie-saps' published results.
 
-    Args:
-        record: `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and
-            `answer_idx`; `diagnosis`, the key that was chosen.
-        id: the case's.
+    It has `history` with `doctor`, `state` and `patient`; `raw_data` with `question`, `options` and `answer_idx`;
+    `diagnosis`, the key that was chosen.
 
     Raises:
         Unscorable: no turns, or a turn without words or without one of the ten states; names the turn.

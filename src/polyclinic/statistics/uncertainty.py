@@ -21,14 +21,11 @@ Numbers = NDArray[np.float64]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean and how sure it is.
+    """A mean over n values and how sure it is, with the ends of its 95 % bootstrap interval.
 
     Attributes:
         mean: None where nothing was measured.
         stderr: its standard error, from the variance with n - 1; None below two clusters.
-        low: lower end of the 95 % bootstrap interval.
-        high: its upper end.
-        n: how many values the mean is over.
     """
 
     mean: float | None
@@ -120,11 +117,7 @@ def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) ->
 
 
 def resampled(count: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp]]:
-    """Yields blocks of resamples: each row draws `count` of `count` things with replacement.
-
-    Raises:
-        ValueError: there is nothing to draw from.
-    """
+    """Yields blocks of resamples: each row draws `count` of `count` things, at least one, with replacement."""
     if count < 1:
         raise ValueError("nothing to resample")
     generator = np.random.default_rng(seed)
@@ -154,9 +147,6 @@ def paired_difference(
 
     p is that of the paired bootstrap: how often the mean of resampled differences, shifted so that there is none,
     is as far from zero as the one measured; never below 1 ÷ (resamples + 1).
-
-    Raises:
-        ValueError: the two are not of one length.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values beside {len(second)}")
@@ -175,11 +165,7 @@ def paired_difference(
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
-    """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases.
-
-    Raises:
-        ValueError: the two are not of one length.
-    """
+    """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} verdicts beside {len(second)}")
     only_first = sum(a and not b for a, b in zip(first, second, strict=True))

@@ -23,21 +23,12 @@ def table(
     left: int = 1,
     right: Collection[str] | None = None,
 ) -> Table:
-    """Returns a table without a frame.
+    """Returns a table without a frame, to which rows can be added; titles are shown as text, whoever wrote them.
 
-    Args:
-        title: above it, or None; whoever wrote it, it is shown as text.
-        columns: their heads.
-        rows: its rows; more can be added to what is returned.
-        left: how many columns, from the first, stand to the left; the others hold numbers.
-        right: the columns that hold numbers, where they are others than those.
+    The first `left` columns stand to the left; the others, or those named by `right`, hold numbers.
     """
-    made = Table(
-        show_edge=False,
-        pad_edge=False,
-        title=None if title is None else Text(plain(title)),
-        title_justify="left",
-    )
+    above = None if title is None else Text(plain(title))
+    made = Table(show_edge=False, pad_edge=False, title=above, title_justify="left")
     for number, name in enumerate(columns):
         numbers = number >= left if right is None else name in right
         # What is too long for its column goes on below, and is never cut.

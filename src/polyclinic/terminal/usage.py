@@ -12,10 +12,7 @@ from polyclinic.terminal.tables import table
 def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> None:
     """Prints what the models were asked and what it cost; nothing where none was asked.
 
-    Args:
-        screen: where it goes.
-        ledger: the sums.
-        purposes: by role and purpose, without what a purpose says after a comma; else by role alone.
+    It is told by role, and with `purposes` by purpose too, without what a purpose says after a comma.
     """
     if not ledger.lines:
         return

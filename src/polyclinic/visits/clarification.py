@@ -19,14 +19,9 @@ async def clarify(
     patient: Callable[[], Player],
     examiner: Callable[[], Player] | None,
 ) -> list[Said | Examined | Failed]:
-    """Puts one question of the director to a patient or an examiner.
+    """Puts a question of the director, counted by `turn` from 1, to a patient, or an examination's name to an examiner.
 
-    Args:
-        turn: counts the questions, from 1.
-        question: what is asked, or the name of an examination.
-        to: the patient or the examiner; without an examiner it is the patient, who then holds the results.
-        patient: makes a patient who has opened the visit.
-        examiner: makes an examiner.
+    `patient` makes a patient who has opened the visit, and without an examiner holds the results.
 
     Returns:
         What happened, all with the number 0; a failure is in it, comes last, and is not raised.
@@ -49,10 +44,7 @@ async def clarify(
             acting = Role.EXAMINER
             by = examiner()
             by.observe(asked)
-            found = await by.act(EXAMINE)
-            events.append(
-                Examined(seq=0, turn=turn, findings=found.findings, not_recorded=found.not_recorded, text=found.text)
-            )
+            events.append(Examined(seq=0, turn=turn, **msgspec.structs.asdict(await by.act(EXAMINE))))
     except PlayFailure as failure:
         events.append(failure_event(0, acting, failure))
     return events

@@ -25,10 +25,8 @@ class Consultation(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a visit.
 
     Attributes:
-        trace: everything that happened.
         report: the doctor's report; None where the visit failed or none was asked for.
         answer: the key of the option that the doctor chose; None where it chose none, or no question was put.
-        end: why it ended.
         turns: what the doctor said, counted.
     """
 
@@ -48,19 +46,13 @@ async def consultation(
     question: Question | None = None,
     trace: Trace | None = None,
 ) -> Consultation:
-    """Lets a doctor see a patient.
+    """Lets a doctor see a patient; events go to the end of the trace, a new one by default.
 
-    Args:
-        doctor: asks, orders, concludes, reports.
-        patient: opens with the complaint, answers, and turns to the examiner where the doctor ordered something; None
-            where the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
-        examiner: looks results up; None where the patient holds them (AIE's online visit).
-        max_turns: the doctor's turns; at the limit the doctor is asked for the report.
-        question: put to the doctor after the dialogue in place of the report (AIE's diagnosis step, §4.3).
-        trace: events go to its end; a new one by default.
+    Without a patient the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
+    Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
+    doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3).
 
-    Returns:
-        The consultation. A player's failure is in it, as its end and as an event; it is not raised.
+    A player's failure is in the result, as its end and as an event; it is not raised.
     """
     trace = Trace() if trace is None else trace
     players = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
@@ -108,18 +100,8 @@ async def consultation(
             # 4. The examiner looks up what was asked for; doctor and patient learn it.
             if to is Role.EXAMINER and examiner is not None:
                 acting = Role.EXAMINER
-                results = await examiner.act(EXAMINE)
-                happen(
-                    Examined(
-                        seq=trace.next,
-                        turn=turn,
-                        findings=results.findings,
-                        not_recorded=results.not_recorded,
-                        text=results.text,
-                    ),
-                    Role.DOCTOR,
-                    Role.PATIENT,
-                )
+                results = msgspec.structs.asdict(await examiner.act(EXAMINE))
+                happen(Examined(seq=trace.next, turn=turn, **results), Role.DOCTOR, Role.PATIENT)
         # 5. The doctor answers the question, or reports.
         acting = Role.DOCTOR
         if question is not None:

@@ -58,9 +58,7 @@ class Discussion(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a discussion.
 
     Attributes:
-        trace: everything that happened.
         report: the director's; None where the discussion failed.
-        end: why it ended.
         rounds: how many were held.
         consensus: after how many rounds nothing was in dispute; None where that was not reached.
         kept: how often a doctor's answer could not be used and its last report stood.
@@ -85,20 +83,13 @@ async def dispute_resolution(
     disputes: bool = True,
     trace: Trace | None = None,
 ) -> Discussion:
-    """Lets doctors who have each seen the patient agree under a director.
+    """Lets doctors, at least one, who have each seen the patient agree under a director.
 
-    Args:
-        doctors: who takes part, at least one.
-        director: merges the facts, names what is in dispute, writes the final report.
-        patient: makes a patient who has opened the visit, one for each question; None where nobody can be asked.
-        examiner: makes an examiner, likewise; None where the patient holds the results.
-        order: of the doctors within a round.
-        max_rounds: rounds at most.
-        disputes: the doctors are shown the points of dispute; False is the paper's ablation.
-        trace: events go to its end; a new one by default.
+    `patient` makes a patient who has opened the visit, one for each question; without it nobody can be asked again.
+    `examiner` makes an examiner, likewise; without it the patient holds the results. Without `disputes` the doctors are
+    not shown the points of dispute (the paper's ablation). Events go to the end of the trace, a new one by default.
 
-    Returns:
-        The discussion. A player's failure is in it, as an event and perhaps its end; it is not raised.
+    A player's failure is in the result, as an event and perhaps its end; it is not raised.
     """
     room = _Room(doctors, director, trace=Trace() if trace is None else trace, disputes=disputes)
     rounds = 0

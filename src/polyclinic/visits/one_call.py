@@ -26,18 +26,9 @@ def consult(
     models: ModelOptions | None = None,
     journal: str | Path | None = None,
 ) -> Visit:
-    """Lets a doctor see the patient of a case, and waits for the end.
+    """Lets a doctor see the patient of a case as `see` does, and waits for the end.
 
-    Args:
-        case: who is ill.
-        doctor: the doctor's mind, by name, as on the command line.
-        patient: the patient's.
-        examiner: the examiner's.
-        seed: of everything that is drawn.
-        max_turns: the doctor's turns.
-        in_one_step: the doctor reads the whole record and reports, without a dialogue.
-        models: how language models are asked.
-        journal: the file that keeps every answer of a model.
+    Minds are named as on the command line. The journal is a file that keeps every answer of a model.
 
     Raises:
         UserError: a name or a file cannot be used; or an event loop runs already, as in a notebook.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from polyclinic.cases.truth import Severity, Truth
+from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.events import Convened, Ended, Opened, Revealed, Trace
 from polyclinic.visits.team import TeamVisit
@@ -54,10 +54,4 @@ def _truth(trace: Trace) -> Truth:
     revealed = trace.last(Revealed)
     if revealed is None or trace.last(Ended) is None:
         raise BadInput(_BROKEN_OFF)
-    return Truth(
-        diagnoses=revealed.diagnoses,
-        rationale=revealed.rationale,
-        treatment=revealed.treatment,
-        severity=msgspec.convert(revealed.severity, Severity | None),
-        answers=revealed.answers,
-    )
+    return msgspec.convert(revealed, Truth, from_attributes=True)

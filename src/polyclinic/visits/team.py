@@ -39,7 +39,6 @@ class TeamVisit(Tabular, Discussion, frozen=True, kw_only=True):
     """A discussion that is over, with the consultations that led to it, beside what is so.
 
     Attributes:
-        case: the case's id.
         consultations: each doctor's own visit, doctor 1 first.
         truth: what is so; it ends the trace.
     """
@@ -97,17 +96,10 @@ async def confer(
 ) -> TeamVisit:
     """Lets several doctors see the patient of a case, each alone and all at once, and then settle what they dispute.
 
-    Args:
-        case: who is ill.
-        doctors: who plays in each doctor's visit, at least one; the first one's director chairs, and its patient and
-            examiner are asked again.
-        max_turns: each doctor's turns.
-        in_one_step: the doctors read the whole record, and nobody can be asked again.
-        order: of the doctors within a round.
-        max_rounds: rounds at most.
-        disputes: the doctors are shown the points of dispute; False is the paper's ablation.
-        missing: what the examiner says of an examination of which the record says nothing.
-        watch: called with each event as it happens, and with the doctor whose visit it belongs to; 0 is the discussion.
+    The first of the `doctors` brings the director who chairs, and the patient and examiner who are asked again; who
+    reads the record `in_one_step` cannot ask again. `order`, `max_rounds` and `disputes` are as in
+    `dispute_resolution`, everything else as in `see`; `watch` also hears whose visit an event belongs to, the number of
+    a doctor or 0 for the discussion.
 
     Returns:
         The visit; a player's failure is in it and is not raised. A doctor whose own visit failed takes no part; where

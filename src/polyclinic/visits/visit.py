@@ -29,7 +29,6 @@ class Visit(Tabular, Consultation, frozen=True, kw_only=True):
     """A consultation that is over, beside what is so.
 
     Attributes:
-        case: the case's id.
         truth: what is so; it ends the trace.
     """
 
@@ -84,17 +83,10 @@ async def see(
 ) -> Visit:
     """Lets a doctor see the patient of a case.
 
-    Args:
-        case: who is ill.
-        minds: who plays.
-        max_turns: the doctor's turns.
-        in_one_step: the doctor reads the whole record and reports, without a dialogue.
-        put_question: the doctor answers the case's question in place of the report.
-        missing: what the examiner says of an examination of which the record says nothing; the papers say `normal`.
-        watch: called with each event as it happens.
-
-    Returns:
-        The visit; a player's failure is its end, and is not raised.
+    `max_turns` counts the doctor's turns; `in_one_step` the doctor reads the whole record and reports, without a
+    dialogue. With `put_question` the doctor answers the case's question in place of the report. `missing` is what the
+    examiner says of an examination of which the record says nothing; the papers say `normal`. `watch` is called with
+    each event as it happens. A player's failure is the visit's end, and is not raised.
 
     Raises:
         BadInput: the question is to be put, and the case has none.
@@ -132,18 +124,9 @@ async def attend(
 ) -> Attended:
     """Does what `see` does, for who goes on with doctor and patient; what is not told here is told there.
 
-    Args:
-        case: who is ill.
-        minds: who plays.
-        max_turns: the doctor's turns.
-        in_one_step: without a dialogue.
-        missing: what is said of what the record lacks.
-        question: put to the doctor in place of the report.
-        seat: which doctor of a team it is.
-        key: names the visit where a case has several; the case's id by default.
-        department: whose doctor sees the patient; any by default.
-        max_examinations: how many examinations may be done; None for any number.
-        watch: called with each event as it happens.
+    `seat` is which doctor of a team it is, `key` names the visit where a case has several (the case's id by default),
+    and `department` says whose doctor sees the patient (any by default). At most `max_examinations` examinations may be
+    done, by default any number.
     """
     trace, key = Trace(watch=watch), key or case.id
     doctor = Doctor(
@@ -198,15 +181,4 @@ def examiner_of(
 
 def reveal(case: Case, trace: Trace) -> None:
     """Ends a trace with the truth."""
-    truth = case.truth
-    trace.add(
-        Revealed(
-            seq=trace.next,
-            diagnoses=truth.diagnoses,
-            rationale=truth.rationale,
-            treatment=truth.treatment,
-            severity=truth.severity,
-            question=case.question,
-            answers=truth.answers,
-        )
-    )
+    trace.add(Revealed(seq=trace.next, question=case.question, **msgspec.structs.asdict(case.truth)))

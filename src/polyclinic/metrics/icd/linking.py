@@ -75,11 +75,7 @@ Linker = Callable[[Iterable[str]], Mapping[str, tuple[Link, ...]]]
 
 
 class Titles:
-    """The titles of a table, ready to be searched.
-
-    Args:
-        entries: the table. Where several codes are equally similar, the first wins, so its order decides.
-    """
+    """The titles of a table, ready to be searched; where several codes are equally similar, the first one wins."""
 
     def __init__(self, entries: Sequence[IcdEntry]) -> None:
         self._entries = entries

@@ -27,11 +27,7 @@ def split_plainly(text: str) -> tuple[str, ...]:
 
 
 def link_plainly(names: Iterable[str], entries: Sequence[IcdEntry]) -> dict[str, tuple[Link, ...]]:
-    """Links each name to the title with the highest normalised edit similarity; among equals, the first in the table.
-
-    Returns:
-        One link by name.
-    """
+    """Links each name to the title of the highest normalised edit similarity; among equals, the first in the table."""
     wanted = list(dict.fromkeys(names))
     titles = [entry.title for entry in entries]
     links: dict[str, tuple[Link, ...]] = {}

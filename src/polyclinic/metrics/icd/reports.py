@@ -28,15 +28,7 @@ class ReportLayout(StrEnum):
 
 
 class NamedReports(msgspec.Struct, frozen=True, kw_only=True):
-    """The reports of a file, as names of diseases.
-
-    Attributes:
-        layout: of the file.
-        language: of the cases.
-        pairs: one a report, in file order.
-        unreadable: reports that came in no usable form; they count as naming nothing.
-        left_out: what cannot be scored, and why.
-    """
+    """The reports of a file, as names of diseases; the unreadable ones among them count as naming nothing."""
 
     layout: ReportLayout
     language: Language
@@ -45,12 +37,8 @@ class NamedReports(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def detect_layout(path: Path) -> ReportLayout:
-    """Returns the layout of a file, by its first record.
-
-    Raises:
-        BadInput: the file cannot be read, or its first record is in neither layout.
-    """
+def _layout_of(path: Path) -> ReportLayout:
+    """Returns the layout of a file, by its first record."""
     number, record = next(read_records(path, object, "a record"))
     keys = list(record) if isinstance(record, dict) else []
     if "event" in keys:
@@ -69,17 +57,14 @@ def detect_layout(path: Path) -> ReportLayout:
 def read_named_reports(
     path: Path, *, layout: ReportLayout | None = None, split: Callable[[str], tuple[str, ...]] = split_names
 ) -> NamedReports:
-    """Reads the reports of a file.
+    """Reads the reports of a file; by default its first record tells the layout.
 
-    Args:
-        path: the file.
-        layout: of the file; by default its first record tells.
-        split: reads names out of free text; typed ones are taken as they are.
+    `split` reads names out of free text; typed ones are taken as they are.
 
     Raises:
         BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
     """
-    if (layout or detect_layout(path)) is ReportLayout.POLYCLINIC:
+    if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         return _from_traces(path)
     reports = read_recorded_reports(path)
     chinese = sum(is_chinese(report.reference.diagnosis) for report in reports)

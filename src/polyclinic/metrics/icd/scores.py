@@ -52,8 +52,6 @@ class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
         metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
             report holds (the paper's #), `category_number` how many categories they come to.
         per_case: the same six shares as means over the cases.
-        reference_number: names in a reference.
-        cases: the codes, case by case.
         names: different names that were linked or not, on either side.
         unlinked: those of them with no title similar enough.
         tied: those of them whose title fits further codes as well; the first one was taken.
@@ -82,12 +80,6 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool
 
     Codes that a diagnosis already has are not used unless asked for: most doctors write none, those of the reference
     come from another edition of ICD-10 than the table, and the paper goes by name on both sides.
-
-    Args:
-        pairs: one a report.
-        linker: links names, such as `Titles(entries).link_all`.
-        known_codes: take a diagnosis' own code where it has one.
-        seed: of the bootstrap, by case.
     """
     links = linker([d.name for pair in pairs for d in (*pair.given, *pair.reference)])
 
