@@ -15,7 +15,7 @@ from pathlib import Path
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
-from polyclinic.events import End, Role, Said
+from polyclinic.events import End, Ended, Role, Said
 from polyclinic.models.open import open_model
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps
@@ -83,9 +83,10 @@ async def measure(url, tracker, *, cases=CASES, turns=TURNS, at_once=AT_ONCE):
         record = Record(presentation=presentation, history=History(present="A dry cough, worse at night."))
         doctor = Doctor(ModelMind(watch, name="direct/test"), presentation, max_turns=turns)
         patient = Patient(Saps(watch, name="saps:direct/test", tracker=tracker), record, setting="online")
-        came = await consultation(doctor, patient, None, max_turns=turns)
-        assert (came.end, came.turns) == (End.TURN_LIMIT, turns), came.trace.lines()
-        states = [e.state for e in came.trace if isinstance(e, Said) and e.who is Role.PATIENT]
+        trace = await consultation(doctor, patient, None, max_turns=turns)
+        ended = trace.last(Ended)
+        assert (ended.reason, ended.turns) == (End.TURN_LIMIT, turns), trace.lines()
+        states = [e.state for e in trace if isinstance(e, Said) and e.who is Role.PATIENT]
         return watch, states
 
     async with open_model("direct/test", base_url=url, concurrency=at_once) as model:

@@ -1,5 +1,7 @@
 """The loop: who hears what, why it ends, and that it always does."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
-from polyclinic.events import End, Ended, Examined, Failed, Reported, Role, Said, Trace
+from polyclinic.events import Chosen, End, Ended, Examined, Failed, Reported, Role, Said, Trace
 from polyclinic.players.player import (
     OPEN,
     REPORT,
@@ -62,13 +64,21 @@ def examiner(*results):
     return Puppet({"examine": results})
 
 
+async def visited(*players, **options):
+    """A consultation, and what its trace tells of it."""
+    trace = await consultation(*players, **options)
+    ended, reported, chosen = trace.last(Ended), trace.last(Reported), trace.last(Chosen)
+    report, answer = reported and reported.report, chosen and chosen.answer
+    return SimpleNamespace(trace=trace, end=ended.reason, turns=ended.turns, report=report, answer=answer)
+
+
 async def test_a_visit_event_by_event():
     look = Results(findings=(CBC,), not_recorded=("chest CT",), text="hemoglobin 9.1 g/dL; not recorded: chest CT")
     who = doctor("Any fever?", "Have a blood count and a chest CT.", DoctorTurn("You have a cold.", conclude=True))
     whom = patient("No.", PatientTurn("Please: blood count, chest CT", to="examiner"))
     by = examiner(look)
     watched = []
-    came = await consultation(who, whom, by, trace=Trace(watch=watched.append))
+    came = await visited(who, whom, by, trace=Trace(watch=watched.append))
     assert [type(e).__name__ for e in came.trace] == [
         *("Said", "Said", "Said", "Said", "Said", "Examined", "Said", "Reported", "Ended"),
     ]
@@ -89,18 +99,18 @@ async def test_a_visit_event_by_event():
 
 
 async def test_at_the_limit_the_doctor_is_asked_for_the_report():
-    came = await consultation(doctor(*["Hm."] * 9), patient(*["Yes."] * 9), None, max_turns=4)
+    came = await visited(doctor(*["Hm."] * 9), patient(*["Yes."] * 9), None, max_turns=4)
     assert (came.end, came.turns, came.report) == (End.TURN_LIMIT, 4, REPORT_GIVEN)
 
 
 async def test_a_patient_may_leave():
     whom = patient(PatientTurn("Thank you, goodbye.", leave=True))
-    came = await consultation(doctor("It is a cold; drink tea."), whom, None)
+    came = await visited(doctor("It is a cold; drink tea."), whom, None)
     assert (came.end, came.turns, came.report) == (End.PATIENT_LEFT, 1, REPORT_GIVEN)
 
 
 async def test_without_an_examiner_the_patient_answers_itself():
-    came = await consultation(
+    came = await visited(
         doctor("Blood count, please.", "Fine."), patient(PatientTurn("9.1", to="examiner")), None, max_turns=1
     )
     said = [e for e in came.trace if isinstance(e, Said)]
@@ -118,7 +128,7 @@ async def test_without_an_examiner_the_patient_answers_itself():
     ],
 )
 async def test_a_failure_is_named_and_never_an_answer(who, whom, by, failing, error):
-    came = await consultation(who, whom, by)
+    came = await visited(who, whom, by)
     failed = came.trace.last(Failed)
     assert (came.end, came.report) == (End.FAILED, None)
     assert (failed.who, failed.error) == (failing, error)
@@ -127,10 +137,10 @@ async def test_a_failure_is_named_and_never_an_answer(who, whom, by, failing, er
 
 
 async def test_one_step():
-    came = await consultation(doctor(), None, None)
+    came = await visited(doctor(), None, None)
     assert [type(e).__name__ for e in came.trace] == ["Reported", "Ended"]
     assert (came.end, came.turns) == (End.CONCLUDED, 0)
-    failed = await consultation(doctor(report=None), None, None)
+    failed = await visited(doctor(report=None), None, None)
     assert (failed.end, failed.report) == (End.FAILED, None)
 
 
@@ -144,14 +154,14 @@ async def test_a_question_is_put_in_place_of_the_report(given, answer):
         Presentation(complaint="cough"),
         max_turns=10,
     )
-    came = await consultation(who, patient(), None, question=QUESTION)
+    came = await visited(who, patient(), None, question=QUESTION)
     assert (came.end, came.report, came.answer) == (End.CONCLUDED, None, answer)
     assert [type(e).__name__ for e in came.trace][-2:] == ["Chosen", "Ended"]
 
 
 async def test_an_option_that_does_not_exist_is_a_failure_and_no_answer():
     who = Doctor(ScriptedMind({"choose": [{"answer": "E"}]}), Presentation(complaint="cough"), max_turns=10)
-    came = await consultation(who, None, None, question=QUESTION)
+    came = await visited(who, None, None, question=QUESTION)
     assert (came.end, came.answer) == (End.FAILED, None)
     assert came.trace.last(Failed).error == "WrongAnswer"
     assert "the options are A, B" in came.trace.last(Failed).problem
@@ -170,7 +180,7 @@ async def test_the_loop_ends_for_any_scripted_doctor(turns, reports, limit, orde
     replies = [PatientTurn("x", to="examiner" if order else "doctor") for order in orders] + [PatientTurn("y")] * 12
     look = Results(findings=(), not_recorded=("x",), text="x")
     who = doctor(*turns, report=REPORT_GIVEN if reports else None)
-    came = await consultation(who, patient(*replies), examiner(*[look] * 12), max_turns=limit, trace=Trace())
+    came = await visited(who, patient(*replies), examiner(*[look] * 12), max_turns=limit, trace=Trace())
     assert came.end in End
     assert came.turns <= limit
     assert isinstance(came.trace[-1], Ended)

@@ -1,6 +1,7 @@
 """Algorithm 1 of AI Hospital, event by event: who speaks when, who has heard what, and what ends it."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,20 @@ def doctors(*answers):
     return attending
 
 
+async def discussed(*players, **options):
+    """A discussion, and what its trace tells of it."""
+    trace = await dispute_resolution(*players, **options)
+    ended, reported = trace.last(Ended), trace.last(Reported)
+    return SimpleNamespace(
+        trace=trace,
+        end=ended.reason,
+        rounds=ended.turns,
+        consensus=ended.turns if ended.reason is End.CONSENSUS else None,
+        kept=sum(event.kept for event in trace if isinstance(event, Revised)),
+        report=reported and reported.report,
+    )
+
+
 def steps(trace):
     """The discussion in short: what happened, whose it was, in which round."""
     short = []
@@ -119,7 +134,7 @@ async def test_algorithm_1_event_by_event():
     chair = director(["A or B?"], ["still A or B?"], [], final="B")
     watched = []
     trace = Trace(watch=watched.append)
-    came = await dispute_resolution(team, chair, None, None, order=Order.SEQUENTIAL, trace=trace)
+    came = await discussed(team, chair, None, None, order=Order.SEQUENTIAL, trace=trace)
     assert steps(came.trace) == [
         *("facts of 1", "facts of 2", "facts of all"),
         *("1 in 0: A", "2 in 0: B"),
@@ -186,7 +201,7 @@ async def test_the_facts_are_asked_again_at_once_and_pass_word_for_word():
         asked.append(Meeting({"examine": [found]}))
         return asked[-1]
 
-    came = await dispute_resolution(team, chair, patient, examiner)
+    came = await discussed(team, chair, patient, examiner)
     assert steps(came.trace)[2:8] == [
         "director to patient: Any fever?",
         "patient to director: Yes, 39.",
@@ -211,9 +226,7 @@ async def test_the_facts_are_asked_again_at_once_and_pass_word_for_word():
 async def test_without_an_examiner_the_patient_is_asked_for_results():
     facts = {**FACTS, "ask_patient": [], "ask_examiner": ["blood count"]}
     chair = director([], [], facts=(facts, FACTS))
-    came = await dispute_resolution(
-        doctors(["A", "A"], ["A", "A"]), chair, lambda: Puppet({"reply": ["It was 9.1."]}), None
-    )
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), chair, lambda: Puppet({"reply": ["It was 9.1."]}), None)
     assert steps(came.trace)[2:4] == ["director to patient: blood count", "patient to director: It was 9.1."]
     assert came.end is End.CONSENSUS
 
@@ -223,9 +236,7 @@ async def test_a_patient_may_turn_to_the_examiner():
     turn = PatientTurn("The doctor asks for: chest X-ray.", to="examiner")
     examiner = Puppet({"examine": [Results(findings=(XRAY,), not_recorded=(), text="a shadow")]})
     chair = director([], [], facts=(facts, FACTS))
-    came = await dispute_resolution(
-        doctors(["A", "A"], ["A", "A"]), chair, lambda: Puppet({"reply": [turn]}), lambda: examiner
-    )
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), chair, lambda: Puppet({"reply": [turn]}), lambda: examiner)
     assert steps(came.trace)[3:5] == [
         "patient to examiner: The doctor asks for: chest X-ray.",
         "examined: a shadow",
@@ -235,7 +246,7 @@ async def test_a_patient_may_turn_to_the_examiner():
 
 async def test_nobody_can_be_asked_where_the_record_was_read():
     chair = director([], [], facts=({**FACTS, "ask_patient": ["Any fever?"], "ask_examiner": ["X-ray"]},))
-    came = await dispute_resolution(doctors(["A", "A"], ["A", "A"]), chair, None, None)
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), chair, None, None)
     assert came.end is End.CONSENSUS
     assert not [e for e in came.trace if isinstance(e, Said)]
 
@@ -244,7 +255,7 @@ async def test_nobody_can_be_asked_where_the_record_was_read():
 async def test_the_ablation_hides_the_points_from_the_doctors_alone(order):
     team = doctors(["A", "A", "A"], ["B", "B", "A"])
     chair = director(["A or B?"], ["still?"], [])
-    came = await dispute_resolution(team, chair, None, None, order=order, disputes=False)
+    came = await discussed(team, chair, None, None, order=order, disputes=False)
     for doctor in team:
         assert not [e for e in doctor.player.heard if isinstance(e, Disputed)]
         assert {(e.doctor, e.round) for e in doctor.player.heard if isinstance(e, Revised)} >= {(1, 1), (2, 1)}
@@ -255,18 +266,18 @@ async def test_the_ablation_hides_the_points_from_the_doctors_alone(order):
 
 
 async def test_one_round_is_held_where_nothing_is_in_dispute_beforehand():
-    came = await dispute_resolution(doctors(["A", "A"], ["A", "A"]), director([], []), None, None)
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), director([], []), None, None)
     assert (came.rounds, came.consensus, came.end) == (1, 1, End.CONSENSUS)
 
 
 async def test_a_point_of_blanks_is_none():
-    came = await dispute_resolution(doctors(["A", "A"], ["A", "A"]), director(["", " "], [" "]), None, None)
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), director(["", " "], [" "]), None, None)
     assert [e.points for e in came.trace if isinstance(e, Disputed)] == [(), ()]
 
 
 async def test_the_rounds_are_limited():
     team = doctors(["A"] * 4, ["B"] * 4)
-    came = await dispute_resolution(team, director(*[["A or B?"]] * 4, final="B"), None, None, max_rounds=3)
+    came = await discussed(team, director(*[["A or B?"]] * 4, final="B"), None, None, max_rounds=3)
     assert (came.rounds, came.consensus, came.end) == (3, None, End.ROUND_LIMIT)
     assert came.report == report("B")
     assert steps(came.trace)[-3:] == ["d after 3: A or B?", "final: B", "round limit, 3"]
@@ -274,7 +285,7 @@ async def test_the_rounds_are_limited():
 
 async def test_one_doctor_alone_disputes_with_nobody():
     chair = director()
-    came = await dispute_resolution(doctors(["A"]), chair, None, None)
+    came = await discussed(doctors(["A"]), chair, None, None)
     assert steps(came.trace) == ["facts of 1", "facts of all", "1 in 0: A", "final: Flu", "consensus, 0"]
     assert came.consensus == 0
 
@@ -282,7 +293,7 @@ async def test_one_doctor_alone_disputes_with_nobody():
 @pytest.mark.parametrize("answer", [UnreadableReply("no JSON"), {"diagnoses": "flu"}])
 async def test_after_an_unusable_answer_the_last_report_stands_and_is_counted(answer):
     team = doctors([answer, "A", answer], ["B", "B", "B"])
-    came = await dispute_resolution(team, director(["x"], ["x"], []), None, None)
+    came = await discussed(team, director(["x"], ["x"], []), None, None)
     error = type(answer).__name__ if isinstance(answer, Exception) else "WrongAnswer"
     assert [s for s in steps(came.trace) if s.startswith(("1 in", "failed"))] == [
         f"failed: doctor 1 {error} True",
@@ -298,7 +309,7 @@ async def test_after_an_unusable_answer_the_last_report_stands_and_is_counted(an
 @pytest.mark.parametrize("failure", [TimedOut("no answer"), ScriptError("spent")])
 async def test_without_an_answer_of_a_doctor_the_discussion_has_failed(failure, order):
     team = doctors(["A", "A"], ["B", failure])
-    came = await dispute_resolution(team, director(["x"], []), None, None, order=order)
+    came = await discussed(team, director(["x"], []), None, None, order=order)
     assert steps(came.trace)[-2:] == [f"failed: doctor 2 {type(failure).__name__} False", "failed, 1"]
     assert (came.end, came.report, came.consensus) == (End.FAILED, None, None)
 
@@ -315,7 +326,7 @@ async def test_without_an_answer_of_a_doctor_the_discussion_has_failed(failure, 
     ],
 )
 async def test_the_directors_failure_is_the_end(chair, error, answered):
-    came = await dispute_resolution(doctors(["A", "A"], ["A", "A"]), chair, None, None)
+    came = await discussed(doctors(["A", "A"], ["A", "A"]), chair, None, None)
     failed = came.trace.last(Failed)
     assert (failed.who, failed.doctor, failed.error, failed.answered) == (Role.DIRECTOR, 0, error, answered)
     assert (came.end, came.report) == (End.FAILED, None)
@@ -329,7 +340,7 @@ async def test_the_failure_of_whoever_is_asked_again_is_the_end(who):
     patient = Puppet({"reply": [failing.get(Role.PATIENT, "Yes.")]})
     examiner = Puppet({"examine": [failing.get(Role.EXAMINER, Results((XRAY,), (), "a shadow"))]})
     chair = director(facts=(facts,))
-    came = await dispute_resolution(doctors(["A"], ["A"]), chair, lambda: patient, lambda: examiner)
+    came = await discussed(doctors(["A"], ["A"]), chair, lambda: patient, lambda: examiner)
     assert (came.trace.last(Failed).who, came.end) == (who, End.FAILED)
 
 
@@ -370,7 +381,7 @@ unusable = st.just(UnreadableReply("no"))
 )
 async def test_whatever_is_said_the_rounds_end_and_everybody_speaks_once_in_each(said, disputes, limit, order, shown):
     team = doctors(*said)
-    came = await dispute_resolution(
+    came = await discussed(
         team, director(*disputes, final="D"), None, None, order=order, max_rounds=limit, disputes=shown
     )
     assert came.end in (End.CONSENSUS, End.ROUND_LIMIT)

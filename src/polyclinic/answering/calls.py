@@ -50,12 +50,7 @@ class Calls:
         return self._model.name
 
     async def ask(
-        self,
-        messages: Messages,
-        *,
-        answer: Answer = None,
-        round_trip: int | None = None,
-        **options: Unpack[AskOptions],
+        self, messages: Messages, *, answer: Answer = None, round_trip: int | None = None, **options: Unpack[AskOptions]
     ) -> Reply:
         """Asks the model, and writes the call down whatever comes; see `Model.ask`.
 

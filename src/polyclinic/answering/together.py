@@ -12,10 +12,9 @@ T = TypeVar("T")
 
 
 async def together(*asked: Awaitable[T]) -> list[T | ModelError]:
-    """Waits for calls that do not depend on one another.
+    """Waits for calls that do not depend on one another, and returns in their order what came of each.
 
-    Returns:
-        In the order given, what came, or the model's failure where the answer cannot be used.
+    It is the model's failure where the answer cannot be used.
 
     Raises:
         PlayFailure: an endpoint gave no answer; the other calls are stopped first.

@@ -76,12 +76,9 @@ def measure(cases: Sequence[Case], knowledge: Knowledge) -> Ceiling:
         parts = reader.read_parts(case.record)
         history = parts.pop("")
         everything = sum(parts.values(), start=history)
-        readings = {"": history, **{e: history + part for e, part in parts.items()}, "all": everything}
-        for what, log_posterior in readings.items():
+        by_examination = {e: history + parts[e] if e in parts else history for e in examinations}
+        for what, log_posterior in {"": history, **by_examination, "all": everything}.items():
             right[what] += reader.likeliest(log_posterior) == wanted
-        for examination in examinations:
-            if examination not in parts:
-                right[examination] += reader.likeliest(history) == wanted
         confusion[wanted][reader.likeliest(everything)] += 1
     if n == 0:
         known = ", ".join(d.name.en for d in knowledge.diseases.values())

@@ -19,7 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, UnreadableReply
-from polyclinic.judges.judging import Exhibit, Judging, Memory, Ruling
+from polyclinic.judges.judging import Exhibit, Judging, Memory, Ruling, answer_type
 from polyclinic.language.language import length
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.models.answers import read_value
@@ -38,13 +38,8 @@ class _AspectAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _ANSWERS = {
-    one_step: msgspec.defstruct(
-        "GradesInOneStep" if one_step else "Grades",
-        [(aspect.value, _AspectAnswer) for aspect in aspects_of(one_step=one_step)],
-        frozen=True,
-        forbid_unknown_fields=True,
-    )
-    for one_step in (False, True)
+    one_step: answer_type(name, [(aspect.value, _AspectAnswer) for aspect in aspects_of(one_step=one_step)])
+    for one_step, name in ((False, "Grades"), (True, "GradesInOneStep"))
 }
 
 

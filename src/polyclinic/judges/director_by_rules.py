@@ -126,9 +126,8 @@ class RulesJudge:
             for aspect in aspects
         }
         analyses = {aspect: _analysis(compared[aspect], language) for aspect in aspects}
-        lengths = lengths_of(report, one_step=one_step)
-        said = {"grades": grades, "analyses": analyses, "unreadable": without, "lengths": lengths}
-        return judgement_of(self, case, one_step=one_step, **said)
+        said = {"grades": grades, "analyses": analyses, "unreadable": without}
+        return judgement_of(self, case, one_step=one_step, lengths=lengths_of(report, one_step=one_step), **said)
 
     def compare(self, case: Case, report: Report) -> dict[Aspect, AspectMatch]:
         """Returns every aspect of a report beside the reference."""

@@ -72,6 +72,11 @@ def spoken(who: Role, text: str, language: Language) -> str:
     return f"{_SPEAKERS[language][who]}: {text}"
 
 
+def answer_type(name: str, fields: Iterable[tuple[str, Any]]) -> type[msgspec.Struct]:
+    """Returns the type of a judge's answer, which has these fields in this order and no others."""
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
+
+
 class Ruling(NamedTuple):
     """What came of asking a judge: the value of its answer, or the failure where none can be used."""
 
@@ -112,7 +117,6 @@ class Judging(Generic[Item]):
 
     Attributes:
         path: the prompt file, the English one.
-        show: what is shown of a thing.
         bullet: what every quoted text begins with.
         turn: turns a comparison round, where one is to be asked in both orders.
     """
@@ -122,10 +126,11 @@ class Judging(Generic[Item]):
     bullet: str = "- "
     turn: Callable[[Item], Item] | None = None
 
-    @property
+    @functools.cached_property
     def prompts(self) -> str:
         """The hash of the prompts in both languages: other prompts give other results."""
-        return _hash(self.path)
+        texts = b"".join(file.read_bytes() for file in (self.path, self.path.with_suffix(".zh.md")))
+        return hashlib.sha256(texts).hexdigest()[:16]
 
     def messages(self, item: Item) -> list[Message]:
         """Returns what the judge is told of a thing."""
@@ -190,12 +195,6 @@ class Judging(Generic[Item]):
                     yield partial(ask, self.turn(item), ", turned")
 
         return await run_all(questions())
-
-
-@functools.cache
-def _hash(path: Path) -> str:
-    texts = b"".join(file.read_bytes() for file in (path, path.with_suffix(".zh.md")))
-    return hashlib.sha256(texts).hexdigest()[:16]
 
 
 class Judged(Protocol):

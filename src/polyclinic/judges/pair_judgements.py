@@ -59,10 +59,9 @@ class CriterionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgements(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a judge said.
+    """Everything a judge said, and the hash of its prompts.
 
     Attributes:
-        prompts: hash of the prompts in both languages; other prompts give other results.
         unreadable: as in `failures`, and so is `failed`.
         incomplete: comparisons of a view that lack an order for that, and count for nobody.
         without: pairs of doctors on a case that were not judged, as a visit failed or its doctor said nothing.
@@ -80,10 +79,7 @@ class Judgements(msgspec.Struct, frozen=True, kw_only=True):
 
     def comparisons(self, view: View, criterion: str) -> list[Comparison]:
         """Returns who won against whom by a criterion, in both orders of asking."""
-        return [
-            Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
-            for one, other in _complete(self.calls, view)
-        ]
+        return _compared(_complete(self.calls, view), criterion)
 
 
 def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference, Preference]]:
@@ -92,26 +88,31 @@ def _complete(calls: Sequence[Preference], view: View) -> list[tuple[Preference,
     return [(one, other) for one, other in pairs if one.view == view and one.better and other.better]
 
 
+def _compared(pairs: Sequence[tuple[Preference, Preference]], criterion: str) -> list[Comparison]:
+    return [
+        Comparison(one.first, one.second, of_both_orders(one.winner(criterion), other.winner(criterion)), one.case)
+        for one, other in pairs
+    ]
+
+
 def judgements_of(judge: str, prompts: str, calls: tuple[Preference, ...], *, without: int, seed: int) -> Judgements:
     """Returns what a judge's answers come to; the two orders of a comparison follow each other among the calls."""
     unreadable, failed = failures(calls)
-    came = Judgements(
+    pairs = {view: _complete(calls, view) for view in CRITERIA}
+    return Judgements(
         judge=judge,
         prompts=prompts,
-        views={},
+        views={view: {one: _result(pairs[view], one, seed) for one in CRITERIA[view]} for view in CRITERIA},
         unreadable=unreadable,
         failed=failed,
-        incomplete=len(calls) // 2 - sum(len(_complete(calls, view)) for view in CRITERIA),
+        incomplete=len(calls) // 2 - sum(map(len, pairs.values())),
         without=without,
         calls=calls,
     )
-    views = {view: {one: _result(came, view, one, seed) for one in CRITERIA[view]} for view in CRITERIA}
-    return msgspec.structs.replace(came, views=views)
 
 
-def _result(came: Judgements, view: View, criterion: str, seed: int) -> CriterionResult:
-    pairs = _complete(came.calls, view)
-    comparisons = came.comparisons(view, criterion)
+def _result(pairs: Sequence[tuple[Preference, Preference]], criterion: str, seed: int) -> CriterionResult:
+    comparisons = _compared(pairs, criterion)
     decided = [call.better[criterion] for pair in pairs for call in pair if call.better[criterion] != "tie"]
     return CriterionResult(
         n=len(comparisons),

@@ -19,18 +19,13 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Examined, Opened, Role, Said, Trace
-from polyclinic.judges.judging import Exhibit, Judging, Ruling, spoken
+from polyclinic.judges.judging import Exhibit, Judging, Ruling, answer_type, spoken
 from polyclinic.judges.pair_judgements import CRITERIA, Better, Judgements, Preference, View, judgements_of
 from polyclinic.models.model import Model
 from polyclinic.visits.visit import Visit
 
 _ANSWERS = {
-    view: msgspec.defstruct(
-        f"As{view.title()}",
-        [("analysis", str), *((criterion, Better) for criterion in criteria)],
-        frozen=True,
-        forbid_unknown_fields=True,
-    )
+    view: answer_type(f"As{view.title()}", [("analysis", str), *((criterion, Better) for criterion in criteria)])
     for view, criteria in CRITERIA.items()
 }
 

@@ -38,10 +38,7 @@ class SaidInRound(NamedTuple):
 def _shown(round: SaidInRound) -> Exhibit:
     record = round.case.record
     language = record.presentation.language
-    lines = [
-        *describe(record.presentation).splitlines(),
-        *known_lines(record.history, record.findings, language),
-    ]
+    lines = [*describe(record.presentation).splitlines(), *known_lines(record.history, record.findings, language)]
     texts = {"record": lines, "round": [spoken(who, text, language) for who, text in round.said]}
     return Exhibit(language, "judge", ("record", "round"), texts, RoundAnswer, "reliability")
 

@@ -17,7 +17,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import read_records
-from polyclinic.judges.judging import Item, Judged, Judging, failures
+from polyclinic.judges.judging import Item, Judged, Judging, answer_type, failures
 from polyclinic.models.model import Model
 
 Source = Literal["judge", "rules", "human"]
@@ -82,12 +82,7 @@ class Sorting(Generic[Item, Found, Category]):
     found: Callable[..., Found]
 
     async def sort(
-        self,
-        items: Sequence[Item],
-        *,
-        model: Model | None,
-        words: Words[Category],
-        otherwise: Callable[[Item], Found],
+        self, items: Sequence[Item], *, model: Model | None, words: Words[Category], otherwise: Callable[[Item], Found]
     ) -> tuple[Found, ...]:
         """Returns what is made of things: as people say, else as the judge does, else, without a judge, `otherwise`."""
         left = [item for item in items if self.named(item) not in words]
@@ -153,5 +148,4 @@ class Sorting(Generic[Item, Found, Category]):
 
 def answer_with(field: str, categories: type[StrEnum]) -> type[msgspec.Struct]:
     """Returns the type of a judge's answer: an analysis, and then the category in a field of this name."""
-    fields = [("analysis", str), (field, categories)]
-    return msgspec.defstruct(field.title(), fields, frozen=True, forbid_unknown_fields=True)
+    return answer_type(field.title(), [("analysis", str), (field, categories)])

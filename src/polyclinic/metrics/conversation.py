@@ -16,26 +16,14 @@ from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, standard_error
 
-METRICS = (
-    "DIAGNOSIS",
-    "COVERAGE",
-    "INQUIRY_ACC",
-    "INQUIRY_SPECIFIC",
-    "INQUIRY_LOGIC",
-    "ADVICE_ACC",
-    "ADVICE_SPECIFIC",
-    "DISTINCT",
-    "AVG_TURN",
-    "AVG_LEN",
+METRICS = tuple(
+    "DIAGNOSIS COVERAGE INQUIRY_ACC INQUIRY_SPECIFIC INQUIRY_LOGIC "
+    "ADVICE_ACC ADVICE_SPECIFIC DISTINCT AVG_TURN AVG_LEN".split()
 )
 """The ten, in the order of the published tables; percent, but turns and length as they are."""
 
-SECOND = (
-    "COVERAGE_WITHOUT_O",
-    "INQUIRY_ACC_POOLED",
-    "INQUIRY_SPECIFIC_POOLED",
-    "ADVICE_ACC_POOLED",
-    "ADVICE_SPECIFIC_POOLED",
+SECOND = tuple(
+    "COVERAGE_WITHOUT_O INQUIRY_ACC_POOLED INQUIRY_SPECIFIC_POOLED ADVICE_ACC_POOLED ADVICE_SPECIFIC_POOLED".split()
 )
 """As formulas 14, 16, 17, 19 and 20 have it: COVERAGE without the opening, and shares of all turns of all cases."""
 

@@ -63,7 +63,6 @@ class Ties(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         n: cases on which both have a grade.
-        ties: those on which it is the same.
         percent: of n, with Wilson's 95 % interval; None where that is 0.
     """
 

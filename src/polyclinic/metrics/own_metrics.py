@@ -33,7 +33,7 @@ TEN = Wanted()
 
 
 def choose_metrics(names: Iterable[str]) -> Wanted:
-    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; all ten where none is built in.
+    """Returns the metrics of these names, built-in ones or doors of the group `metrics`; by default all ten.
 
     Raises:
         UserError: there is no metric of a name, or what stands there cannot be one.

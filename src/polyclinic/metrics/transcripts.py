@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,10 @@ _SHOWN = 8
 def read_dialogues(
     path: str | Path, *, cases: Mapping[str, Case] | None = None
 ) -> tuple[list[Dialogue], list[LeftOut]]:
-    """Reads the dialogues of a file: a trace of ours, or aie-saps' published layout; the first record tells.
+    """Reads the dialogues of a file, in its order, and what of it cannot be scored; the first record tells the layout.
 
-    A trace does not hold all that is known of the patient; the cases, by id, do.
-
-    Returns:
-        The dialogues in file order, and the records that cannot be scored.
+    It is a trace of ours, or what aie-saps published. All that is known of the patient stands not in a trace but in
+    the cases, given by id.
 
     Raises:
         BadInput: the file cannot be read, or is in neither layout.
@@ -104,7 +103,9 @@ def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
     raw = raw if isinstance(raw, dict) else {}
     information = raw.get("question")
     information = information if isinstance(information, str) and information.strip() else None
-    options = _options(raw.get("options"))
+    options: dict[str, str] = {}
+    with suppress(BadInput):
+        options = read_options(raw.get("options"), "$.raw_data.options")
     chosen = record.get("diagnosis")
     return Dialogue(
         id=id,
@@ -115,13 +116,6 @@ def from_recorded(record: Mapping[str, Any], id: str | int) -> Dialogue:
         answers=read_keys(raw.get("answer_idx"), options),
         chosen=chosen.strip() if isinstance(chosen, str) else None,
     )
-
-
-def _options(value: Any) -> dict[str, str]:
-    try:
-        return read_options(value, "$.raw_data.options")
-    except BadInput:
-        return {}
 
 
 def _read_turn(turn: Any, number: int) -> Turn:

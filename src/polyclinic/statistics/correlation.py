@@ -14,10 +14,8 @@ def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | Non
     """Returns Spearman's rank correlation of every column with every other, ties sharing their mean rank.
 
     Each column is an indicator, with one value a thing that is compared; None where it has none, and then that thing is
-    left out for the pairs of that indicator.
-
-    Returns:
-        A symmetric matrix; None where fewer than two things are shared or an indicator does not vary.
+    left out for the pairs of that indicator. The matrix is symmetric, and None where fewer than two things are shared
+    or an indicator does not vary.
     """
     table = np.array([[math.nan if v is None else v for v in column] for column in columns], dtype=np.float64)
     matrix: list[list[float | None]] = [[None] * len(columns) for _ in columns]

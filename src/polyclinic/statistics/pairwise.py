@@ -119,13 +119,12 @@ def strengths(
         for drawn in resampled(len(cases), resamples, seed)
     ]
     ends = np.percentile(np.concatenate(drawn_strengths), [2.5, 97.5], axis=0)
-    played = {player: sum(player in (c.first, c.second) for c in comparisons) for player in players}
     return {
         player: Strength(
             strength=float(fitted[i]),
             low=float(min(ends[0, i], fitted[i])),
             high=float(max(ends[1, i], fitted[i])),
-            n=played[player],
+            n=sum(player in (c.first, c.second) for c in comparisons),
         )
         for player, i in place.items()
     }

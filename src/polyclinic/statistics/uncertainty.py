@@ -51,11 +51,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate(
-    values: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    values: Sequence[float], *, clusters: Sequence[Hashable] | None = None, resamples: int = RESAMPLES, seed: int = 0
 ) -> Estimate:
     """Returns the mean with its standard error and bootstrap interval."""
     return ratio(values, [1.0] * len(values), clusters=clusters, resamples=resamples, seed=seed)

@@ -13,28 +13,11 @@ from __future__ import annotations
 import msgspec
 
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.report import Report
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Reported, Role, Said, State, Trace
 from polyclinic.players.player import EXAMINE, OPEN, REPLY, REPORT, SPEAK, Player, choose_from, failure_event
 
 MAX_TURNS = 10
-
-
-class Consultation(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a visit.
-
-    Attributes:
-        report: the doctor's report; None where the visit failed or none was asked for.
-        answer: the key of the option that the doctor chose; None where it chose none, or no question was put.
-        turns: what the doctor said, counted.
-    """
-
-    trace: Trace
-    report: Report | None
-    answer: str | None = None
-    end: End
-    turns: int
 
 
 async def consultation(
@@ -45,18 +28,19 @@ async def consultation(
     max_turns: int = MAX_TURNS,
     question: Question | None = None,
     trace: Trace | None = None,
-) -> Consultation:
-    """Lets a doctor see a patient; events go to the end of the trace, a new one by default.
+) -> Trace:
+    """Lets a doctor see a patient, and returns the trace, at whose end everything stands that happened.
 
     Without a patient the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
     Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
     doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3).
 
-    A player's failure is in the result, as its end and as an event; it is not raised.
+    A player's failure is in the trace, as an event and as the reason of the end; it is not raised.
     """
     trace = Trace() if trace is None else trace
     players = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
     acting = Role.PATIENT
+    reason = End.CONCLUDED if patient is None else End.TURN_LIMIT
     turn = 0
 
     def happen(event: Event, *hearers: Role) -> None:
@@ -70,12 +54,7 @@ async def consultation(
         hearers = (Role.DOCTOR, Role.PATIENT, *((to,) if to is Role.EXAMINER else ()))
         happen(Said(seq=trace.next, turn=turn, who=who, to=to, text=text, state=state), *hearers)
 
-    def ended(reason: End, report: Report | None = None, answer: str | None = None) -> Consultation:
-        happen(Ended(seq=trace.next, reason=reason, turns=turn))
-        return Consultation(trace=trace, report=report, answer=answer, end=reason, turns=turn)
-
     try:
-        reason = End.CONCLUDED if patient is None else End.TURN_LIMIT
         # 1. The patient opens with the complaint.
         if patient is not None:
             opening = await patient.act(OPEN)
@@ -100,17 +79,19 @@ async def consultation(
             # 4. The examiner looks up what was asked for; doctor and patient learn it.
             if to is Role.EXAMINER and examiner is not None:
                 acting = Role.EXAMINER
-                results = msgspec.structs.asdict(await examiner.act(EXAMINE))
-                happen(Examined(seq=trace.next, turn=turn, **results), Role.DOCTOR, Role.PATIENT)
+                results = await examiner.act(EXAMINE)
+                examined = Examined(seq=trace.next, turn=turn, **msgspec.structs.asdict(results))
+                happen(examined, Role.DOCTOR, Role.PATIENT)
         # 5. The doctor answers the question, or reports.
         acting = Role.DOCTOR
         if question is not None:
             choice = await doctor.act(choose_from(question))
             happen(Chosen(seq=trace.next, answer=choice.answer))
-            return ended(reason, answer=choice.answer)
-        report = await doctor.act(REPORT)
-        happen(Reported(seq=trace.next, report=report), Role.PATIENT)
-        return ended(reason, report)
+        else:
+            report = await doctor.act(REPORT)
+            happen(Reported(seq=trace.next, report=report), Role.PATIENT)
     except PlayFailure as failure:
         happen(failure_event(trace.next, acting, failure))
-        return ended(End.FAILED)
+        reason = End.FAILED
+    happen(Ended(seq=trace.next, reason=reason, turns=turn))
+    return trace

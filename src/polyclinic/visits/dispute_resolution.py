@@ -36,11 +36,22 @@ from polyclinic.events import (
     Reported,
     Revised,
     Role,
+    Said,
     Shared,
     Trace,
 )
-from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, Facts, Player, WrongAnswer, failure_event
-from polyclinic.visits.clarification import clarify
+from polyclinic.players.player import (
+    CONCLUDE,
+    DISPUTE,
+    EXAMINE,
+    MERGE,
+    REPLY,
+    REVISE,
+    Facts,
+    Player,
+    WrongAnswer,
+    failure_event,
+)
 
 MAX_ROUNDS = 4
 
@@ -54,24 +65,6 @@ class Attending(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-class Discussion(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a discussion.
-
-    Attributes:
-        report: the director's; None where the discussion failed.
-        rounds: how many were held.
-        consensus: after how many rounds nothing was in dispute; None where that was not reached.
-        kept: how often a doctor's answer could not be used and its last report stood.
-    """
-
-    trace: Trace
-    report: Report | None
-    end: End
-    rounds: int
-    consensus: int | None
-    kept: int
-
-
 async def dispute_resolution(
     doctors: Sequence[Attending],
     director: Player,
@@ -82,22 +75,21 @@ async def dispute_resolution(
     max_rounds: int = MAX_ROUNDS,
     disputes: bool = True,
     trace: Trace | None = None,
-) -> Discussion:
-    """Lets doctors, at least one, who have each seen the patient agree under a director.
+) -> Trace:
+    """Lets doctors, at least one, who have each seen the patient agree under a director, and returns the trace of it.
 
     `patient` makes a patient who has opened the visit, one for each question; without it nobody can be asked again.
     `examiner` makes an examiner, likewise; without it the patient holds the results. Without `disputes` the doctors are
     not shown the points of dispute (the paper's ablation). Events go to the end of the trace, a new one by default.
 
-    A player's failure is in the result, as an event and perhaps its end; it is not raised.
+    A player's failure is in the trace, as an event and perhaps as the reason of the end; it is not raised.
     """
     room = _Room(doctors, director, trace=Trace() if trace is None else trace, disputes=disputes)
     rounds = 0
 
-    def ended(reason: End, report: Report | None = None) -> Discussion:
+    def ended(reason: End) -> Trace:
         room.happen(Ended(seq=room.trace.next, reason=reason, turns=rounds))
-        agreed = rounds if reason is End.CONSENSUS else None
-        return Discussion(trace=room.trace, report=report, end=reason, rounds=rounds, consensus=agreed, kept=room.kept)
+        return room.trace
 
     try:
         # 1. Exchange of facts (§4.1): the director hears every doctor's, and asks again where they contradict.
@@ -108,7 +100,7 @@ async def dispute_resolution(
         questions = list(dict.fromkeys((question, to) for question, to in questions if question.strip()))
         if patient is not None and questions:
             asked = (
-                clarify(turn, question, to, patient=patient, examiner=examiner)
+                _clarify(turn, question, to, patient=patient, examiner=examiner)
                 for turn, (question, to) in enumerate(questions, start=1)
             )
             for event in (event for exchange in await together(*asked) for event in needed(exchange)):
@@ -133,12 +125,44 @@ async def dispute_resolution(
         # 6. The final report is the director's: a <- D(H).
         report = await director.act(CONCLUDE)
         room.happen(Reported(seq=room.trace.next, report=report))
-        return ended(End.ROUND_LIMIT if points else End.CONSENSUS, report)
+        return ended(End.ROUND_LIMIT if points else End.CONSENSUS)
     except _Unanswered as stopped:
         room.happen(failure_event(room.trace.next, Role.DOCTOR, stopped.failure, doctor=stopped.doctor))
     except PlayFailure as failure:
         room.happen(failure_event(room.trace.next, Role.DIRECTOR, failure))
     return ended(End.FAILED)
+
+
+async def _clarify(
+    turn: int, question: str, to: Role, *, patient: Callable[[], Player], examiner: Callable[[], Player] | None
+) -> list[Said | Examined | Failed]:
+    """Puts a question of the director, counted by `turn` from 1, to a patient, or an examination's name to an examiner.
+
+    Returns what happened, all with the number 0; a failure is in it, comes last, and is not raised.
+    """
+    events: list[Said | Examined | Failed] = []
+    asked = Said(seq=0, turn=turn, who=Role.DIRECTOR, to=Role.PATIENT if examiner is None else to, text=question)
+    acting = Role.PATIENT
+    try:
+        if asked.to is Role.PATIENT:
+            events.append(asked)
+            whom = patient()
+            # To a patient a director is one doctor more.
+            whom.observe(msgspec.structs.replace(asked, who=Role.DOCTOR))
+            reply = await whom.act(REPLY)
+            turned = reply.to == "examiner" and examiner is not None
+            answered = Role.EXAMINER if turned else Role.DIRECTOR
+            asked = Said(seq=0, turn=turn, who=Role.PATIENT, to=answered, text=reply.say, state=reply.state)
+        events.append(asked)
+        if asked.to is Role.EXAMINER and examiner is not None:
+            acting = Role.EXAMINER
+            by = examiner()
+            by.observe(asked)
+            results = await by.act(EXAMINE)
+            events.append(Examined(seq=0, turn=turn, **msgspec.structs.asdict(results)))
+    except PlayFailure as failure:
+        events.append(failure_event(0, acting, failure))
+    return events
 
 
 class _Unanswered(Exception):
@@ -154,7 +178,6 @@ class _Room:
 
     def __init__(self, doctors: Sequence[Attending], director: Player, *, trace: Trace, disputes: bool) -> None:
         self.trace = trace
-        self.kept = 0
         self._doctors, self._director, self._disputes = doctors, director, disputes
         self._players = [doctor.player for doctor in doctors]
         self._reports = {doctor.number: doctor.report for doctor in doctors}
@@ -196,7 +219,6 @@ class _Room:
         if isinstance(came, Report):
             self._reports[doctor.number] = came
         elif isinstance(came, ModelError | WrongAnswer):
-            self.kept += 1
             self.happen(failure_event(self.trace.next, Role.DOCTOR, came, doctor=doctor.number))
         else:
             raise _Unanswered(doctor.number, came)

@@ -10,6 +10,7 @@ import msgspec
 
 from polyclinic.answering.together import needed, together
 from polyclinic.cases.case import Case
+from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
 from polyclinic.events import (
     TRACE_FORMAT,
@@ -31,18 +32,28 @@ from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, Discussion, dispute_resolution
+from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, dispute_resolution
 from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
 
 
-class TeamVisit(Tabular, Discussion, frozen=True, kw_only=True):
+class TeamVisit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """A discussion that is over, with the consultations that led to it, beside what is so.
 
     Attributes:
+        report: the director's; None where the discussion failed.
+        rounds: how many were held.
+        consensus: after how many rounds nothing was in dispute; None where that was not reached.
+        kept: how often a doctor's answer could not be used and its last report stood.
         consultations: each doctor's own visit, doctor 1 first.
         truth: what is so; it ends the trace.
     """
 
+    trace: Trace
+    report: Report | None
+    end: End
+    rounds: int
+    consensus: int | None
+    kept: int
     case: str
     consultations: tuple[Visit, ...]
     truth: Truth
@@ -101,12 +112,8 @@ async def confer(
     `dispute_resolution`, everything else as in `see`; `watch` also hears whose visit an event belongs to, the number of
     a doctor or 0 for the discussion.
 
-    Returns:
-        The visit; a player's failure is in it and is not raised. A doctor whose own visit failed takes no part; where
-        that is all of them, the visit has failed.
-
-    Raises:
-        ValueError: there are no doctors.
+    A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; where that is
+    all of them, the visit has failed.
     """
     if not doctors:
         raise ValueError("a team needs at least one doctor")

@@ -14,24 +14,33 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.presentation import Question
+from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.events import TRACE_FORMAT, Chosen, Ended, Event, Opened, Reported, Revealed, Role, Trace
+from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Opened, Reported, Revealed, Role, Trace
 from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.patient import Patient
-from polyclinic.visits.consultation import MAX_TURNS, Consultation, consultation
+from polyclinic.visits.consultation import MAX_TURNS, consultation
 
 
-class Visit(Tabular, Consultation, frozen=True, kw_only=True):
+class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """A consultation that is over, beside what is so.
 
     Attributes:
+        report: the doctor's report; None where the visit failed or none was asked for.
+        answer: the key of the option that the doctor chose; None where it chose none, or no question was put.
+        turns: what the doctor said, counted.
         truth: what is so; it ends the trace.
     """
 
+    trace: Trace
+    report: Report | None
+    answer: str | None = None
+    end: End
+    turns: int
     case: str
     truth: Truth
 

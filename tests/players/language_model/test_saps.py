@@ -13,7 +13,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.errors import BudgetSpent, Refused, TimedOut, UnknownMind, UnreadableReply
-from polyclinic.events import End, Failed, Role, Said, State
+from polyclinic.events import End, Ended, Failed, Reported, Role, Said, State
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
@@ -335,11 +335,11 @@ async def visit(answer, tracker="staged"):
 )
 async def test_an_unusable_answer_fails_the_visit_by_name(section, answer, error, tracker):
     player = Player(texts=(HELD["en"],))
-    came = await visit(lambda m: answer if section_of(m) == section else player.answer(m), tracker)
-    failed = came.trace.last(Failed)
-    assert (came.end, came.turns, came.report) == (End.FAILED, 1, None)
+    trace = await visit(lambda m: answer if section_of(m) == section else player.answer(m), tracker)
+    failed, ended = trace.last(Failed), trace.last(Ended)
+    assert (ended.reason, ended.turns, trace.last(Reported)) == (End.FAILED, 1, None)
     assert (failed.who, failed.error) == (Role.PATIENT, error)
-    assert all(e.state is State.OPENING for e in came.trace if isinstance(e, Said) and e.who is Role.PATIENT)
+    assert all(e.state is State.OPENING for e in trace if isinstance(e, Said) and e.who is Role.PATIENT)
 
 
 async def test_a_failure_where_the_answer_is_not_needed_fails_nothing():
@@ -383,9 +383,9 @@ async def test_a_conclusion_ends_the_visit():
     player = Player("conclusion")
     script = ["Goodbye.", {"symptoms": [], "examinations": [], "diagnoses": [], "rationale": [], "treatment": []}]
     doctor = Doctor(ScriptedMind(script, name="scripted"), RECORDS["en"].presentation, max_turns=3)
-    came = await consultation(doctor, patient(player.model), None, max_turns=3)
-    states = [e.state for e in came.trace if isinstance(e, Said) and e.who is Role.PATIENT]
-    assert (came.end, states) == (End.PATIENT_LEFT, [State.OPENING, State.CONCLUSION])
+    trace = await consultation(doctor, patient(player.model), None, max_turns=3)
+    states = [e.state for e in trace if isinstance(e, Said) and e.who is Role.PATIENT]
+    assert (trace.last(Ended).reason, states) == (End.PATIENT_LEFT, [State.OPENING, State.CONCLUSION])
 
 
 async def test_the_examiner_gets_the_names_as_the_doctor_gave_them():
@@ -395,8 +395,8 @@ async def test_the_examiner_gets_the_names_as_the_doctor_gave_them():
     report = {"symptoms": [], "examinations": [], "diagnoses": [], "rationale": [], "treatment": []}
     doctor = Doctor(ScriptedMind(["Please have a chest X-ray.", report], name="s"), record.presentation, max_turns=1)
     examiner = Examiner(RulesExaminer(), record, minds.examination_names)
-    came = await consultation(doctor, patient(player.model, setting="ward"), examiner, max_turns=1)
-    assert "shadow in the left lower lobe" in came.trace.lines()
+    trace = await consultation(doctor, patient(player.model, setting="ward"), examiner, max_turns=1)
+    assert "shadow in the left lower lobe" in trace.lines()
 
 
 def saps_minds(model, **roles):

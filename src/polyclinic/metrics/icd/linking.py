@@ -21,6 +21,7 @@ from rapidfuzz.distance import Indel, LCSseq
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
 from polyclinic.metrics.icd.wording import name_wordings, read_wording, title_wordings
+from polyclinic.statistics.uncertainty import Numbers
 
 THRESHOLD = 0.5
 _CANDIDATES = 80  # titles with the most in common; only their letters are compared
@@ -33,8 +34,6 @@ _COVERED = 0.7  # how much of a name the titles in it must make up
 _SHORTEST = 3  # characters of a title that is looked for inside a name
 _PERCENT = 100
 _LATIN = re.compile(r"[a-z0-9%+]+")
-
-Numbers = NDArray[np.float64]
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,10 +117,8 @@ class Titles:
 
         Its wordings are tried from the fullest to the barest. A name of several diseases is one code where ICD-10 has
         one for them, and is taken apart where the parts are more similar to their titles, on average, than the whole
-        to its own; or where titles stand in it, one behind the other, and cover it but for less than a third.
-
-        Returns:
-            One link a disease, at least one unless the name says nothing.
+        to its own; or where titles stand in it, one behind the other, and cover it but for less than a third. A disease
+        has one link; there is none where the name says nothing.
         """
         wordings = name_wordings(name, self._language)
         if not wordings:

@@ -17,16 +17,7 @@ from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.tables import category
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
-METRICS = (
-    "number",
-    "precision",
-    "recall",
-    "f1",
-    "category_precision",
-    "category_recall",
-    "category_f1",
-    "category_number",
-)
+METRICS = tuple("number precision recall f1 category_precision category_recall category_f1 category_number".split())
 
 
 class NamedPair(msgspec.Struct, frozen=True, kw_only=True):
