@@ -211,8 +211,7 @@ class _Room:
         said = [self._speak(doctor, one, round) for doctor, one in zip(group, came, strict=True)]
         for listener in self._doctors:
             # Its own first: it had not heard the others when it spoke.
-            own = [event for event in said if event.doctor == listener.number]
-            for event in own + [event for event in said if event.doctor != listener.number]:
+            for event in sorted(said, key=lambda event: event.doctor != listener.number):
                 listener.player.observe(event)
 
     def _speak(self, doctor: Attending, came: Report | PlayFailure, round: int) -> Revised:

@@ -114,6 +114,9 @@ async def confer(
 
     A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; where that is
     all of them, the visit has failed.
+
+    Raises:
+        ValueError: there are no doctors.
     """
     if not doctors:
         raise ValueError("a team needs at least one doctor")
