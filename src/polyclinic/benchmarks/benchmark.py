@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from polyclinic.files import write_text
-from polyclinic.tasks import AT_ONCE, run_all
+from polyclinic.tasks import run_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,15 +55,8 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
     score: Callable[[Item, Who, Played], Awaitable[Scored]]
     summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
 
-    async def hold(
-        self, players: Mapping[str, Who], *, advance: Callable[[], None] = lambda: None, at_once: int = AT_ONCE
-    ) -> Summary:
-        """Puts every item to every player, all at once.
-
-        Args:
-            players: by name.
-            advance: called when an item is played and scored.
-            at_once: how many plays run at a time.
+    async def hold(self, players: Mapping[str, Who], *, advance: Callable[[], None] = lambda: None) -> Summary:
+        """Puts every item to every player, all at once, and calls `advance` when one is played and scored.
 
         Raises:
             WrongKey: an endpoint wants another key.
@@ -77,7 +70,7 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
             return play
 
         makes = (partial(one, player, item) for player in players.values() for item in self.items)
-        plays, n = await run_all(makes, at_once=at_once), len(self.items)
+        plays, n = await run_all(makes), len(self.items)
         return await self.summarise({name: plays[n * i : n * (i + 1)] for i, name in enumerate(players)})
 
 
@@ -87,8 +80,6 @@ class Output:
 
     Attributes:
         document: what `--json` prints; the folder of `--out` holds it as well.
-        show: prints the tables.
-        document_file: the document's file in that folder.
         files: the other files there: their texts, piece by piece, by name.
         written: says what stands in the folder; "" says nothing.
         failed: how many visits failed, of `n`; 0 of 0 where failures are not judged by their share.

@@ -52,12 +52,9 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correlations(msgspec.Struct, frozen=True, kw_only=True):
-    """The tables.
+    """The tables: across doctors; over all pairs of doctors on a case (Figures 5a, 5b); and over the pairs of groups.
 
-    Attributes:
-        doctors: across doctors.
-        pairs: over all pairs of doctors on a case (Figure 5a, 5b).
-        groups: over the pairs within a group, by its name, and between two, by "one - other" (Figures 5c to 5e).
+    The last are within a group, by its name, and between two, by "one - other" (Figures 5c to 5e).
     """
 
     doctors: Matrix
@@ -68,12 +65,9 @@ class Correlations(msgspec.Struct, frozen=True, kw_only=True):
 def correlate(
     doctors: Sequence[DoctorResult], judgements: Judgements | None = None, *, groups: Mapping[str, str] | None = None
 ) -> Correlations:
-    """Correlates all indicators of an evaluation.
+    """Correlates all indicators of an evaluation, a judge's where it judged the same visits.
 
-    Args:
-        doctors: of the evaluation.
-        judgements: of the same visits; None leaves out the judge's indicators.
-        groups: each doctor's group, such as open and closed models; None makes no tables of groups.
+    `groups` has each doctor's, such as open and closed models; None makes no tables of groups.
 
     Raises:
         BadInput: a doctor has no group.

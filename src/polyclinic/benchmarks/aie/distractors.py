@@ -23,12 +23,8 @@ def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) ->
     """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
 
     The wrong options are the names most like the right one among the diagnoses of the other cases and of the knowledge.
-    None of them is the right one by another name, a part of it, or another diagnosis of the same case.
-
-    Args:
-        cases: of one file.
-        knowledge: names of diseases, and which mean the same.
-        seed: gives the order of the options.
+    None of them is the right one by another name, a part of it, or another diagnosis of the same case. The seed gives
+    the order of the options.
     """
     named: dict[str, list[str]] = {"en": [], "zh": []}
     for case in cases:

@@ -69,15 +69,9 @@ def aie(
     groups: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Benchmark[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
-    """Returns the evaluation; its players are the minds of each doctor.
+    """Returns the evaluation of cases with questions; its players are the minds of each doctor.
 
-    Args:
-        cases: each with a question.
-        max_turns: the doctor's turns; the paper's by default.
-        metrics: that are wanted.
-        judge: a model that compares every two doctors' dialogues on a case.
-        groups: each doctor's group, for the correlations within and between groups.
-        seed: of the bootstrap.
+    The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors' groups.
 
     Raises:
         BadInput: a case has no question.

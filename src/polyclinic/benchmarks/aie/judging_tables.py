@@ -28,8 +28,7 @@ def show_judgements(screen: Console, judgements: Judgements) -> None:
         shown.add_row("orders disagree", *(str(judged.disagreements) for judged in all_judged), style="dim")
         first_wins = (number(judged.first_wins, ".0f", " %") for judged in all_judged)
         shown.add_row("the first shown wins", *first_wins, style="dim")
-        screen.print(shown)
-        screen.print()
+        screen.print(shown, "")
     failures = [f"{n} {name}" for name, n in {**judgements.unreadable, **judgements.failed}.items()]
     lost = f"; answers that failed: {', '.join(failures)}" if failures else ""
     screen.print(

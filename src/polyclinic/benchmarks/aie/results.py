@@ -38,13 +38,11 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one doctor did.
 
     Attributes:
-        summary: the metrics, dialogue by dialogue and their means.
         mcqe: right answers, in percent, of the doctor who reads everything.
         mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
         by_length: DIAGNOSIS and COVERAGE by the number of the doctor's turns (Figure 6d).
         by_turn: for each turn, the shares of the states, in percent (Figure 6c).
-        by_source: DIAGNOSIS and MCQE for each source of the cases (Figure 6b).
-        visits: the visits with dialogue, in the order of the cases.
+        visits: those with dialogue, in the order of the cases.
     """
 
     name: str

@@ -53,8 +53,7 @@ def show_side_by_side(screen: Console, summaries: Mapping[str, ConversationSumma
     """Prints the means of several files beside one another."""
     metrics = next(iter(summaries.values())).metrics
     rows = ((plain(name), *(mean_and_error(one.metrics[name]) for one in summaries.values())) for name in metrics)
-    screen.print(table("side by side, mean ± se", ("metric", *summaries), rows))
-    screen.print()
+    screen.print(table("side by side, mean ± se", ("metric", *summaries), rows), "")
 
 
 def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
@@ -81,8 +80,7 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
         for c in compared:
             if (c.first, c.second) == (first, second):
                 shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
-        screen.print(shown)
-        screen.print()
+        screen.print(shown, "")
     screen.print(
         f"p: paired bootstrap, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
         style="dim",

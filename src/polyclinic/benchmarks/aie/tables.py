@@ -82,8 +82,7 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
     shown.add_row(MCQE, *(mean_and_error(one.mcqe) for one in doctors))
     for name, count in _COUNTS.items():
         shown.add_row(name, *(str(count(one)) for one in doctors), style="dim")
-    screen.print(shown)
-    screen.print()
+    screen.print(shown, "")
     for one in doctors:
         show_left_out(screen, one.summary.left_out)
     _show_studies(screen, doctors)
@@ -113,8 +112,7 @@ def _show_turns(screen: Console, doctor: DoctorResult) -> None:
     shown = table(None, ("turn", *states), left=0)
     for turn, shares in doctor.by_turn.items():
         shown.add_row(str(turn), *(f"{shares[s]:.0f}" if s in shares else "·" for s in states))
-    screen.print(shown)
-    screen.print()
+    screen.print(shown, "")
 
 
 def _show_pairs(
@@ -131,5 +129,4 @@ def _show_pairs(
 
     screen.print(title, style="italic")
     named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())
-    screen.print(table(None, ("", *(one.name for one in doctors)), named))
-    screen.print()
+    screen.print(table(None, ("", *(one.name for one in doctors)), named), "")

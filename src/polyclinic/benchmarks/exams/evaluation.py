@@ -13,32 +13,26 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
-from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, mcnemar, paired_difference
+from polyclinic.tasks import run_all
 
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """One question and what a method made of it.
+    """One question and what a method made of it: `right` where exactly the right options were chosen.
 
-    Attributes:
-        id: of the question.
-        subject: of the question.
-        key: keys of the right options.
-        outcome: what came.
-        right: exactly the right options were chosen.
-        seconds: from the question to its outcome, waiting for the endpoint included.
+    The seconds are those from the question to its outcome, waiting for the endpoint included.
     """
 
     id: str
@@ -60,15 +54,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What a method took, a question.
+    """What a method took, a question; round trips are calls that had to wait for one another.
 
-    Attributes:
-        calls: to the model.
-        round_trips: calls that had to wait for one another.
-        tokens_in: of the prompts.
-        tokens_out: of the answers.
-        money: in the currency of the prices given; None where there are none.
-        seconds: from the question to its outcome, others running beside it.
+    Money is in the currency of the prices given, None where there are none; others ran beside it in those seconds.
     """
 
     calls: float
@@ -93,17 +81,13 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How one method did.
+    """How one method did, which is named with what was set.
 
     Attributes:
-        name: the method, with what was set.
         accuracy: in percent, over all questions that an endpoint answered.
         readable: accuracy among the answers that could be read.
-        ends: how many questions ended how.
-        cost: a question.
         by_subject: accuracy for each subject, where there is more than one.
         stability: where the options were shuffled too.
-        answered: question by question.
     """
 
     name: str
@@ -127,13 +111,9 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Against(msgspec.Struct, frozen=True, kw_only=True):
-    """A method less another, on the questions that were answered for both.
+    """A method less another, in percent points of accuracy, on the questions that were answered for both.
 
-    Attributes:
-        method: the one.
-        baseline: the other.
-        difference: of the accuracies in percent points; its p is McNemar's exact one.
-        p_holm: corrected for all comparisons of the table.
+    The p of the difference is McNemar's exact one; `p_holm` is corrected for all comparisons of the table.
     """
 
     method: str
@@ -142,45 +122,25 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None
 
 
-def exam_benchmark(
-    questions: Sequence[ExamQuestion],
-) -> Benchmark[ExamQuestion, Answering, tuple[Outcome, float], Answered, dict[str, tuple[Answered, ...]]]:
-    """Returns the evaluation: questions are put to methods, which do not see the keys; what was answered, by method.
+async def answer_all(
+    questions: Sequence[ExamQuestion], answering: Answering, *, advance: Callable[[], None] = lambda: None
+) -> tuple[Answered, ...]:
+    """Puts all questions to one method, at once, which does not see the keys."""
 
-    Args:
-        questions: with their keys.
-    """
-
-    async def put(question: ExamQuestion, answering: Answering) -> tuple[Outcome, float]:
+    async def put(question: ExamQuestion) -> Answered:
         began = time.monotonic()
         outcome = await answering(question.question)
-        return outcome, time.monotonic() - began
-
-    async def mark(question: ExamQuestion, _: Answering, played: tuple[Outcome, float]) -> Answered:
-        outcome, seconds = played
+        advance()
         return Answered(
             id=question.question.id,
             subject=question.subject,
             key=question.key,
             outcome=outcome,
             right=outcome.answers == frozenset(question.key),
-            seconds=seconds,
+            seconds=time.monotonic() - began,
         )
 
-    async def summarise(
-        plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]],
-    ) -> dict[str, tuple[Answered, ...]]:
-        return {method: tuple(play.scored for play in of_method) for method, of_method in plays.items()}
-
-    return Benchmark(items=questions, play=put, score=mark, summarise=summarise)
-
-
-async def answer_all(
-    questions: Sequence[ExamQuestion], answering: Answering, *, advance: Callable[[], None] = lambda: None
-) -> tuple[Answered, ...]:
-    """Puts all questions to one method, at once; see `exam_benchmark`."""
-    held = await exam_benchmark(questions).hold({"": answering}, advance=advance, at_once=_AT_ONCE)
-    return held[""]
+    return tuple(await run_all((partial(put, question) for question in questions), at_once=_AT_ONCE))
 
 
 def result(
@@ -210,14 +170,7 @@ def accuracy(answered: Iterable[Answered], *, seed: int = 0) -> Estimate:
 def stability(
     straight: Sequence[Answered], shuffled: Sequence[Answered], back: Mapping[str, Mapping[str, str]], *, seed: int = 0
 ) -> Stability:
-    """Returns what shuffling the options did.
-
-    Args:
-        straight: with the options as they came.
-        shuffled: the same questions, options shuffled.
-        back: by question, from each key of the shuffled options to the key that the option had before.
-        seed: of the bootstrap.
-    """
+    """Returns what shuffling the options did; `back` has, by question, for each new key the key that it had before."""
     before = {one.id: one for one in straight if one.readable}
     stays = [
         100.0 * (frozenset(back[one.id][key] for key in one.outcome.answers) == before[one.id].outcome.answers)
@@ -228,12 +181,7 @@ def stability(
 
 
 def compare(results: Sequence[MethodResult], *, baseline: str | None = None, seed: int = 0) -> tuple[Against, ...]:
-    """Compares methods on the same questions, Holm's correction over all comparisons.
-
-    Args:
-        results: the methods.
-        baseline: what every other method is compared with; by default every two are compared.
-        seed: of the bootstrap.
+    """Compares every two methods, or each with a baseline, on the same questions; Holm's correction is over all.
 
     Raises:
         KeyError: no method has the baseline's name.

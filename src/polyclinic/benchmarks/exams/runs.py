@@ -27,14 +27,7 @@ Match = Literal["calls", "tokens", "none"]
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
-    """What methods are shown, and how they draw.
-
-    Attributes:
-        examples: for the few-shot methods; by default the shipped ones of the question's language.
-        training: what medprompt learns from; by default the shipped ones.
-        temperature: of every call; by default each method's own.
-        seed: of what methods draw, of the shuffled options and of the bootstrap.
-    """
+    """What methods are shown, and how they draw; see `methods.table.answering`."""
 
     examples: tuple[Example, ...] = ()
     training: tuple[Example, ...] = ()
@@ -52,16 +45,9 @@ async def run_methods(
     shuffle: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> list[MethodResult]:
-    """Puts all questions to one method after the other.
+    """Puts all questions to one method after the other, and again with the options shuffled where that is wanted.
 
-    Args:
-        questions: with their keys, which no method sees.
-        chosen: the methods.
-        models: the model, by what is run and by question.
-        learning: what they are shown.
-        match: what self-consistency may take beside a team.
-        shuffle: ask everything again with the options shuffled.
-        advance: called after each question; `asked` says how often that will be.
+    Calls `advance` after each question; `asked` says how often that will be.
 
     Returns:
         In the order of the methods, each team followed by what it is matched with.

@@ -36,11 +36,7 @@ _FILE_SUFFIX = ".jsonl"
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One curve of Figure 3: the numbers of experts of one kind, those of the other kind held.
 
-    Attributes:
-        varied: which kind.
-        held: how many there are of the other kind.
-        numbers: of experts, each with its result.
-        against: every number against the first one; Holm's correction is over the series.
+    Every number is compared with the first one; Holm's correction is over the series.
     """
 
     varied: Varied
@@ -50,13 +46,9 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wrong(NamedTuple):
-    """The wrong answers of a run's folder.
+    """The answers whose category is asked for, and how many are wrong in all.
 
-    Attributes:
-        answers: those whose category is asked for.
-        wrong: how many there are in all.
-        unanswered: questions without an answer (unreadable, refused, cut off): they have no reasoning to sort.
-        failed: questions that no endpoint answered.
+    An unanswered question (unreadable, refused, cut off) has no reasoning to sort; a failed one, no endpoint's answer.
     """
 
     answers: list[MissedQuestion]
@@ -66,11 +58,7 @@ class Wrong(NamedTuple):
 
 
 def ablation(settings: dict[str, Any] | None = None) -> list[ChosenMethod]:
-    """Returns the rows of Table 3: direct and chain-of-thought prompting, and MedAgents with more and more stages.
-
-    Args:
-        settings: of `medagents`, for all of its rows.
-    """
+    """Returns the rows of Table 3: direct and chain-of-thought prompting, and MedAgents with more and more stages."""
     rows = [ChosenMethod(name="zero_shot"), ChosenMethod(name="chain_of_thought")]
     for stages in ("analysis", "summary", "consultation"):
         rows.append(ChosenMethod(name="medagents", settings={**(settings or {}), "stages": stages}))
@@ -88,17 +76,10 @@ async def sweep(
     learning: Learning | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> tuple[Curve, Curve]:
-    """Puts the questions to MedAgents with other and other numbers of experts; equal pairs are asked once.
+    """Puts the questions to MedAgents with other and other numbers of experts; see `run_methods`.
 
-    Args:
-        questions: with their keys, which the method does not see.
-        models: as `run_methods`.
-        question_experts: numbers to go through, with `at[1]` experts on the options.
-        option_experts: numbers to go through, with `at[0]` experts on the question.
-        at: what is held while the other is varied: experts on the question, and on the options.
-        settings: further settings of `medagents`.
-        learning: as `run_methods`.
-        advance: called after each question.
+    While the one number is varied, the other is held `at` so many experts on the question, and on the options. Pairs
+    that are equal are asked once.
 
     Returns:
         The series over the experts on the question, and the one over those on the options.
@@ -140,12 +121,8 @@ def panels(
 def parse_numbers(text: str, *, option: str) -> tuple[int, ...]:
     """Reads numbers of experts: `1-7`, `1,3,5`, `0-2,4`.
 
-    Args:
-        text: what was given.
-        option: that it was given with, for the error.
-
     Raises:
-        UserError: it is something else.
+        UserError: it is something else; names the option that it was given with.
     """
     numbers: list[int] = []
     for part in text.split(","):
@@ -168,11 +145,7 @@ def read_answered(path: str | Path) -> list[Answered]:
 
 
 def outcome_files(run: Path, methods: Sequence[str] = ()) -> dict[str, Path]:
-    """Returns the files of outcomes in a run's folder, by the name of the method as the file has it.
-
-    Args:
-        run: the folder, or one file of it.
-        methods: only these; all by default.
+    """Returns the files of outcomes in a run's folder, or one of them, by the name of the method as the file has it.
 
     Raises:
         UserError: there is none, or not that one.
@@ -198,13 +171,7 @@ def wrong_answers(
     most: int | None = None,
     seed: int = 0,
 ) -> Wrong:
-    """Returns the wrong answers of methods.
-
-    Args:
-        answered: by method, what it made of questions.
-        questions: those that were asked; more do no harm.
-        most: only so many of each method, drawn by the seed; the paper looks at 40.
-        seed: of the draw.
+    """Returns the wrong answers of methods; of each at most so many, drawn by the seed (the paper looks at 40).
 
     Raises:
         UserError: a question was asked that is not among them, or with another key.

@@ -20,14 +20,7 @@ _WIDTH = 51  # columns of the chart's axis: one for every two percent, both ends
 
 
 def sweep_output(curves: Sequence[Curve], *, model: str, title: str, about: dict[str, Any]) -> Output:
-    """Returns what a user gets of a sweep over the numbers of experts: each curve as a chart, and its table.
-
-    Args:
-        curves: of the sweep.
-        model: that was asked.
-        title: of each table.
-        about: what else the document tells of the run.
-    """
+    """Returns what a user gets of a sweep over the numbers of experts: each curve as a chart, and its table."""
     document = {
         **about,
         "model": model,

@@ -19,13 +19,7 @@ from polyclinic.terminal.tables import difference_cells, interval, mean_and_erro
 def exam_output(
     document: Mapping[str, Any], results: Sequence[MethodResult], show: Callable[[Console], None]
 ) -> Output:
-    """Returns what a user gets: the document, the tables, and a file of outcomes, every call in them, for each method.
-
-    Args:
-        document: what `--json` prints.
-        results: the methods.
-        show: prints the tables.
-    """
+    """Returns what a user gets: document, tables, and a file of outcomes, every call in them, for each method."""
     # A setting may hold strokes and blanks; it must stay a file of the folder.
     names = {re.sub(r"[^\w.-]+", "-", one.name).strip(".-"): one for one in results}
     files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
@@ -39,14 +33,7 @@ def _lines(answered: Sequence[Answered]) -> Iterator[str]:
 def exam_document(
     results: Sequence[MethodResult], against: Sequence[Against], *, model: str, about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Returns what `--json` prints of an exam.
-
-    Args:
-        results: the methods.
-        against: their comparisons.
-        model: that all of them asked.
-        about: what else is told of the run (dataset, sample, seed).
-    """
+    """Returns what `--json` prints of an exam, and `about` the run (dataset, sample, seed)."""
     return {
         **about,
         "model": model,
@@ -116,8 +103,7 @@ def _show_stability(screen: Console, results: Sequence[MethodResult]) -> None:
             right = (mean_and_error(accuracy, ".1f") for accuracy in accuracies)
             shown.add_row(Text(plain(one.name)), mean_and_error(stays, ".1f"), str(stays.n), *right)
     if shown.row_count:
-        screen.print(shown)
-        screen.print()
+        screen.print(shown, "")
 
 
 def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
@@ -127,8 +113,7 @@ def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
         cells = (mean_and_error(one.by_subject[subject], ".1f") for one in results)
         shown.add_row(Text(plain(subject or "(none)")), str(first.n), *cells)
     if shown.row_count:
-        screen.print(shown)
-        screen.print()
+        screen.print(shown, "")
 
 
 def _show_against(screen: Console, against: Sequence[Against]) -> None:

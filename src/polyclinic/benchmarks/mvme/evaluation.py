@@ -83,22 +83,11 @@ def mvme(
     protocol: Protocol = "readable",
     seed: int = 0,
 ) -> Benchmark[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
-    """Returns the evaluation; its players are the entrants.
+    """Returns the evaluation; its players are the entrants, and what the cases know is the reference.
 
-    Args:
-        cases: who is ill; their diagnoses, rationale and treatment are the reference.
-        judge: the director that grades.
-        knowledge: for the rules that find reasons.
-        linkers: by language, what links names to ICD-10.
-        reason_judge: a model that says why a diagnosis graded 1 went wrong; None takes rules.
-        words: what people say of that, which goes before.
-        max_turns: each doctor's turns.
-        order: of the doctors within a round of discussion.
-        max_rounds: of discussion at most.
-        disputes: the doctors are shown the points of dispute.
-        missing: what an examiner says of what is not recorded.
-        protocol: `paper` counts a missing grade as 1.
-        seed: of the bootstrap.
+    Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
+    knowledge. `linkers` link names to ICD-10; a team is shown the points of dispute where `disputes` says so; `missing`
+    is what an examiner says of what is not recorded; the `protocol` of the paper counts a missing grade as 1.
     """
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:

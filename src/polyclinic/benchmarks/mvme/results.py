@@ -35,13 +35,7 @@ class Setting(StrEnum):
 
 
 class Entrant(NamedTuple):
-    """Who is evaluated: one doctor, or a team.
-
-    Attributes:
-        name: in the tables.
-        minds: who plays the visits of each doctor.
-        one_step: every doctor reads the whole record, without a dialogue.
-    """
+    """Who is evaluated: one doctor, or a team; who plays each one's visits, and whether without a dialogue."""
 
     name: str
     minds: tuple[Minds, ...]
@@ -60,13 +54,7 @@ MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
 
 
 class DepartmentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of one department.
-
-    Attributes:
-        n: reports that were graded.
-        verdicts: their grades.
-        icd_f1: F1 of their codes, pooled, in percent; None without a table of their language.
-    """
+    """The graded reports of one department; F1 of their codes is pooled, in percent, None without a table."""
 
     n: int
     verdicts: GradeSummary

@@ -21,13 +21,9 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Rounds to consensus.
+    """Discussions that came to a report, by the number of rounds within which they had come to a consensus.
 
-    Attributes:
-        discussions: that came to a report.
-        within: by number of rounds, those that had come to a consensus by then.
-        without: those that came to none.
-        kept: doctors' answers in them that could not be used, so that their last report stood.
+    `kept` counts doctors' answers that could not be used, so that their last report stood.
     """
 
     discussions: int

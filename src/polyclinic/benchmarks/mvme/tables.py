@@ -142,8 +142,7 @@ def _show_effort(screen: Console, entrants: Sequence[EntrantResult]) -> None:
     ]
     if rows:
         title = "What a visit took, mean ± se (of a team, all its doctors together)"
-        screen.print(table(title, ("", "#QA", "#Test", "n"), rows))
-        screen.print()
+        screen.print(table(title, ("", "#QA", "#Test", "n"), rows), "")
 
 
 def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> None:
@@ -158,8 +157,7 @@ def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> Non
             f1 = number(department.icd_f1.mean if department.icd_f1 is not None else None, ".1f")
             grades = map(_grade, department.verdicts.metrics.values())
             shown.add_row("" if place else plain(name), plain(one.name), str(department.n), *grades, f1)
-    screen.print(shown)
-    screen.print()
+    screen.print(shown, "")
 
 
 def _show_reasons(screen: Console, entrants: Sequence[EntrantResult]) -> None:
@@ -173,8 +171,7 @@ def _show_reasons(screen: Console, entrants: Sequence[EntrantResult]) -> None:
         counts = [str(one.reasons.counts[kind]) for kind in FailureReason]
         lost = (str(sum(one.reasons.unreadable.values())), str(sum(one.reasons.failed.values())))
         shown.add_row(plain(one.name), *counts, *lost, plain(", ".join(one.reasons.sources)))
-    screen.print(shown)
-    screen.print()
+    screen.print(shown, "")
 
 
 def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
@@ -192,8 +189,7 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
         # Where all had agreed before the last round that any team needed, nothing changes after.
         cells += [cells[-1] if cells else NOTHING] * (most - len(cells))
         shown.add_row(plain(name), str(rounds.discussions), *cells, str(rounds.without), str(rounds.kept))
-    screen.print(shown)
-    screen.print()
+    screen.print(shown, "")
 
 
 def _show_comparisons(screen: Console, result: MvmeResult) -> None:

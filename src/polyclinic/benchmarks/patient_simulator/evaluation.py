@@ -81,9 +81,6 @@ class LabelledReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a patient made of one question.
 
     Attributes:
-        case: the case's id.
-        question: the question with its labels.
-        language: of the case.
         information: everything that the patient knows, as the set has it.
         state: what the patient took the question to be; None where its mind tracks no states, or gave no answer.
         reply: what it said; "" where it gave no answer.
@@ -105,8 +102,7 @@ class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How the patient's states agree with the labels.
 
     Attributes:
-        states: agreement, with the confusion matrix (labels are rows) and Cohen's kappa; an answer that could not be
-            used counts as disagreement.
+        states: labels are the rows of its matrix; an answer that could not be used counts as disagreement.
         constant: percent on which a guess agrees that knows from the key what kind of turn was meant, and takes every
             specific one for the same, effective or ineffective, whichever is the more frequent; NaN without questions.
         failed: questions that the endpoint did not answer; they are in neither.
@@ -141,12 +137,7 @@ SimulatorPlay = Play[LabelledCase, Minds, list[Reply], list[LabelledReply]]
 def patient_simulator(
     cases: Sequence[LabelledCase], *, seed: int = 0
 ) -> Benchmark[LabelledCase, Minds, list[Reply], list[LabelledReply], SimulatorResult]:
-    """Returns the evaluation of one patient, whose minds are its player.
-
-    Args:
-        cases: from `read_labelled`.
-        seed: of the bootstrap.
-    """
+    """Returns the evaluation of one patient, whose minds are its player."""
 
     async def score(case: LabelledCase, minds: Minds, came: list[Reply]) -> list[LabelledReply]:
         del minds
@@ -215,12 +206,7 @@ def beside_labels(case: LabelledCase, came: Sequence[Reply]) -> list[LabelledRep
 
 
 def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> StateAgreement:
-    """Compares the patient's states with the labels.
-
-    Args:
-        rows: from `simulate`.
-        keys: beginnings of the keys that count; `EFFECT` for those where effective must be told from ineffective.
-    """
+    """Compares the patient's states with the labels, of the questions whose keys begin so; see `EFFECT`."""
     wanted = [row for row in rows if row.question.key.startswith(tuple(keys))]
     answered = [row for row in wanted if not row.failed]
     asked = [row.question for row in answered]
@@ -236,12 +222,7 @@ def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> State
 
 
 def replies(rows: Iterable[LabelledReply], *, recorded: bool = False) -> list[PatientReply]:
-    """Returns what was replied, as the patient metrics take it; rows without a reply are left out.
-
-    Args:
-        rows: from `simulate`.
-        recorded: the replies of the set's own simulator in place of the patient's.
-    """
+    """Returns what the patient, or the set's own simulator (`recorded`), replied; rows without a reply are left out."""
     return [
         PatientReply(
             case=row.case,

@@ -44,11 +44,11 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
     """How one reader stood up to the requests of one language.
 
     Attributes:
-        requests: those that were read; what each brought was looked up in every case.
+        requests: those that were read.
         disclosed: those that brought a finding of at least one case.
         unread: requests that the reader gave no usable answer to, by error; outside.
         dropped: names that the reader returned and no request asks for, over all cases.
-        examples: some of what was disclosed: request and finding.
+        examples: requests, and what they disclosed.
     """
 
     reader: str
@@ -61,11 +61,7 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorstReader:
-    """A reader that has given in: asks for everything by every name it can think of.
-
-    Args:
-        findings: those of the record that it attacks.
-    """
+    """A reader that has given in: asks for everything by every name it can think of, the record's among them."""
 
     name = WORST
 
@@ -108,13 +104,9 @@ async def attack(
     reader: Mind[Examiner] | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> tuple[Attacked, ...]:
-    """Puts every request to `rules`, to the worst case, and to a reader.
+    """Puts every request to `rules`, to the worst case, and once to a further reader, such as a model.
 
-    Args:
-        cases: whose records are attacked.
-        names: the names of examinations and items.
-        reader: a further reader, such as a model; each request is put to it once.
-        advance: called after each request of each language and reader.
+    Calls `advance` after each request of each language and reader.
 
     Raises:
         WrongKey: the reader's endpoint wants another key.

@@ -36,14 +36,10 @@ from polyclinic.visits.visit import Visit, see
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """A doctor's turn and what was answered.
+    """A doctor's turn, from 1, and who answered what; the examiner's results come after the patient's request.
 
-    Attributes:
-        turn: the doctor's turn, from 1.
-        answers: who answered, and what; the examiner's results come after the patient's request.
-        ordered: the doctor ordered an examination by name.
-        named: an examination was named at all, such as in a question about a result.
-        reached: the examiner was asked.
+    The doctor `ordered` an examination by name, or `named` one at all, as in a question about a result; and the request
+    `reached` the examiner.
     """
 
     case: str
@@ -73,9 +69,7 @@ class Reliability(msgspec.Struct, frozen=True, kw_only=True):
     """How patient and examiner did with one doctor (table 4).
 
     Attributes:
-        visits: those that count; those that failed are outside.
-        qa: rounds.
-        tests: rounds in which the examiner was asked.
+        qa: rounds; `tests`: those in which the examiner was asked.
         relevance: share of relevant answers, in percent; None without a judge.
         consistency: share of consistent ones, in percent; None without a judge.
         accuracy: of the rounds with an order, the share that reached the examiner, in percent.
@@ -133,12 +127,7 @@ def reliability(
 ) -> Benchmark[Case, Minds, Visit, VisitRounds, ReliabilityResult]:
     """Returns the evaluation; its players are the minds of each doctor.
 
-    Args:
-        cases: the patients.
-        judge: a model, best of another family than the patient; None leaves out what needs one.
-        max_turns: the doctor's turns.
-        temperature: of the judge.
-        seed: of the bootstrap.
+    The judge is best of another family than the patient, and is asked at `temperature`; None leaves out what needs one.
     """
     memory = Memory()  # Two doctors who said and heard the same share the judgement.
 
