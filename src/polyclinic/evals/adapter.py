@@ -38,12 +38,9 @@ def solving(
     player: Callable[[InspectModel], Who],
     play: Callable[[Item, Who, TaskState], Awaitable[Told]],
 ) -> Solver:
-    """Returns what puts each sample's item to the model under test.
+    """Returns what puts each sample's item, by the sample's id, to the model under test; one may serve several models.
 
-    Args:
-        items: by the sample's id.
-        player: makes the player of a model, once for each: one solver may serve several.
-        play: puts an item to the player; writes messages and store of the sample.
+    A model's player is made once. `play` also writes messages and store of the sample.
     """
     made: dict[int, tuple[InspectModel, Who]] = {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from string import ascii_uppercase
 
 from inspect_ai.dataset import Sample
 
@@ -14,6 +13,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
+from polyclinic.evals.questions import choices_of
 from polyclinic.files import check_file
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.language_model.mind import describe
@@ -25,13 +25,8 @@ def cases_of(file: str, *, layout: str | None = None, options: int | None = None
     """Returns the cases of a file by their ids.
 
     Dataset, solver and scorer each ask for them by the file's name: what is an argument of theirs stands in the log,
-    and the cases hold the truth.
-
-    Args:
-        file: in any layout; `shipped` and `shipped-zh` come with the package.
-        layout: a name in `cases.loaders.LAYOUTS`; by default the first record tells.
-        options: every case needs a question; this seed gives the options, and their order, where the source has none.
-            None leaves the cases as they are, and every case needs a diagnosis.
+    and the cases hold the truth. Every case needs a diagnosis; with a seed for `options`, a question: the seed gives
+    the options, and their order, where the source has none.
 
     Raises:
         BadInput: the file cannot be used, an id stands there twice, or a case lacks what it needs.
@@ -62,13 +57,10 @@ def _read(path: Path, layout: str | None, options: int | None, _version: tuple[i
 
 def question_sample(case: Case) -> Sample:
     """Returns a case as a sample: the input is what is known at the door, the target the right keys."""
-    options = case.question.options if case.question is not None else {}
-    lettered = list(options) == list(ascii_uppercase[: len(options)])
     return Sample(
         id=case.id,
         input=describe(case.presentation),
-        # Inspect letters them itself, from A on; under other keys they would not be those of the target.
-        choices=list(options.values()) if lettered else None,
+        choices=choices_of(case.question),
         target=list(case.truth.answers),
         metadata={"language": case.presentation.language, "setting": case.setting, "source": case.source},
     )

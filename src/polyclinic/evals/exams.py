@@ -109,16 +109,10 @@ def exam(
     sample: int | Literal["all"] = SAMPLE,
     seed: int = 0,
 ) -> Task:
-    """Any multiple-choice questions. Arguments as `medqa`, and two more.
+    """Any multiple-choice questions, in any layout that `polyclinic.questions.layouts` reads. Arguments as `medqa`.
 
-    Args:
-        questions: a file in any layout that `polyclinic.questions.layouts` reads, or any JSON records with `fields`.
-        fields: which field is what: `question=stem,options=choices,answer=gold`.
-        answer_base: with `fields`, from where an answer that is a number counts the options.
-        method: as in `medqa`.
-        settings: as in `medqa`.
-        sample: as in `medqa`.
-        seed: as in `medqa`.
+    Any JSON records are read with `fields`, which tell what is what (`question=stem,options=choices,answer=gold`), and
+    `answer_base`, from where an answer that is a number counts the options.
 
     Raises:
         UserError: the file, the fields, the method or a setting cannot be used.

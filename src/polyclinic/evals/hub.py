@@ -7,6 +7,7 @@ What gives an answer away (`exp`, `long_answer`, the text of the right option) i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -22,13 +23,9 @@ Record = dict[str, Any]
 
 
 class HubSet(NamedTuple):
-    """Where a data set lies on the hub, and how its records are read.
+    """Where a data set lies on the hub: the split with public answers, and its configurations, None for the only one.
 
-    Attributes:
-        path: its id.
-        split: the part with public answers that stands for the test set.
-        read: makes a question of a record, whose number in its configuration counts from 1.
-        configurations: one after the other; None is the only one.
+    `read` makes a question of a record, whose number in its configuration counts from 1.
     """
 
     path: str
@@ -44,10 +41,6 @@ _MEDMCQA = Fields(
 _PUBMEDQA = Fields(question="question", options="options", answer="final_decision", id="pubid", context="context")
 _MMLU = Fields(question="question", options="choices", answer="answer", id="id", subject="subject", answer_base=0)
 _DECISIONS = ("yes", "no", "maybe")
-
-
-def _medmcqa(record: Record, number: int) -> ExamQuestion:
-    return mapped.load(record, number, _MEDMCQA)
 
 
 def _pubmedqa(record: Record, number: int) -> ExamQuestion:
@@ -68,7 +61,7 @@ def _mmlu(record: Record, number: int) -> ExamQuestion:
 
 HUB = {
     "medqa": HubSet("GBaker/MedQA-USMLE-4-options", "test", medqa.load),
-    "medmcqa": HubSet("openlifescienceai/medmcqa", "validation", _medmcqa),
+    "medmcqa": HubSet("openlifescienceai/medmcqa", "validation", partial(mapped.load, fields=_MEDMCQA)),
     "pubmedqa": HubSet("qiaojin/PubMedQA", "train", _pubmedqa, ("pqa_labeled",)),
     "mmlu": HubSet(
         "cais/mmlu",
@@ -88,10 +81,7 @@ HUB = {
 
 
 def read_hub(name: str) -> list[ExamQuestion]:
-    """Reads a data set from the hub; Inspect keeps a copy of it. Needs the package `datasets`.
-
-    Args:
-        name: in `HUB`.
+    """Reads a data set of `HUB` from the hub; Inspect keeps a copy of it. Needs the package `datasets`.
 
     Raises:
         BadInput: a record cannot be used; says which.
@@ -106,12 +96,7 @@ def read_hub(name: str) -> list[ExamQuestion]:
 
 
 def converter(name: str, configuration: str | None = None) -> Callable[[Record], Sample]:
-    """Returns what makes samples of a data set's records, one after the other.
-
-    Args:
-        name: in `HUB`.
-        configuration: of the data set, for errors.
-    """
+    """Returns what makes samples of a data set's records, one after the other."""
     numbers = count(1)
     place = "/".join(part for part in (HUB[name].path, configuration, HUB[name].split) if part)
 

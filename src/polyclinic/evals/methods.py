@@ -49,10 +49,7 @@ class _Always(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def solver_of(method: str) -> Callable[..., Solver]:
-    """Returns the solver of a method, registered under its name.
-
-    Args:
-        method: its name, or `FILE.py:NAME`.
+    """Returns the solver of a method, or of `FILE.py:NAME`, registered under its name.
 
     Raises:
         UserError: there is no such method.

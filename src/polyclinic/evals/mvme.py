@@ -198,18 +198,10 @@ def mvme(
 ) -> Task:
     """The model under test sees patients as an intern and hands in reports, which a director grades.
 
-    Args:
-        cases: a case file in any layout; `shipped` and `shipped-zh` come with the package.
-        layout: of the file; by default its first record tells.
-        one_step: the intern reads the whole record, without a dialogue: the paper's upper bound.
-        judge: `rules`; `grader`, the model in that role; or a model of Inspect's, which then has that role.
-        judge_base_url: the address of the judge's model.
-        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
-        patient_base_url: the address of the patient's model.
-        table: of ICD-10 for Chinese cases; without it they have no codes.
-        max_turns: the intern's turns.
-        missing: what the examiner says of what is not recorded; the paper says `normal`.
-        seed: of the patient's choices.
+    Arguments as `aie`, and these. With `one_step` the intern reads the whole record, without a dialogue: the paper's
+    upper bound. The judge is `rules`; `grader`, the model in that role; or a model of Inspect's, at `judge_base_url`,
+    which then has that role. Without a `table` of ICD-10, Chinese cases have no codes. `missing` is what the examiner
+    says of what is not recorded; the paper says `normal`.
 
     Raises:
         UserError: a file or an option cannot be used, or a part is not installed.

@@ -50,12 +50,7 @@ def _questions(cases: str) -> dict[str, LabelledCase]:
 
 @solver
 def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
-    """Lets the model under test play the patient to whom each question is put.
-
-    Args:
-        cases: the labelled set that the samples are of.
-        tracker: "staged", as in the paper, or "parallel".
-        seed: of the minds.
+    """Lets the model under test play the patient to whom each question is put. Arguments as `patient_simulator`.
 
     Raises:
         UserError: the file or the tracker cannot be used.
@@ -108,10 +103,7 @@ def states_and_replies() -> Scorer:
 def patient_simulator(*, cases: str, tracker: str = "staged", seed: int = 0) -> Task:
     """The model under test plays the state-aware patient; people have labelled what every question is.
 
-    Args:
-        cases: a labelled set in AIE's layout.
-        tracker: "staged", as in the paper, or "parallel".
-        seed: of the minds.
+    The cases are a labelled set in AIE's layout; the tracker is "staged", as in the paper, or "parallel".
 
     Raises:
         UserError: the file or the tracker cannot be used, or a part is not installed.

@@ -22,15 +22,24 @@ QUESTION = "polyclinic_question"
 def as_sample(asked: ExamQuestion) -> Sample:
     """Returns a question as a sample: the input is what is asked, the target the right keys."""
     question = asked.question
-    lettered = list(question.options) == [_letter(place) for place in range(len(question.options))]
+    choices = choices_of(question)
     return Sample(
         id=question.id,
-        input=show(question, options=not lettered),
-        # Inspect letters them itself, from A on; under other keys (yes, no, maybe) they would not be the target's.
-        choices=list(question.options.values()) if lettered else None,
+        input=show(question, options=choices is None),
+        choices=choices,
         target=list(asked.key),
         metadata={"subject": asked.subject, QUESTION: msgspec.to_builtins(question)},
     )
+
+
+def choices_of(question: Question | None) -> list[str] | None:
+    """Returns the options as Inspect's choices; None under other keys than its letters, such as yes, no and maybe.
+
+    Inspect letters choices itself, and under other keys they would not be those of the target.
+    """
+    options = question.options if question is not None else {}
+    lettered = list(options) == [_letter(place) for place in range(len(options))]
+    return list(options.values()) if lettered else None
 
 
 def exam_question_of(sample: Sample) -> ExamQuestion:
@@ -45,11 +54,8 @@ def question_of(state: TaskState, *, several: bool = False) -> Question:
     """Returns what a sample asks; its target is not looked at.
 
     One of ours is the question as it was read. Of any other the text of the input is the question and its choices are
-    the options A, B and so on, without a context, in the language that most of it is written in.
-
-    Args:
-        state: of a sample that no solver has changed; its choices may have been shuffled.
-        several: of a sample that is not ours: any number of options may be right.
+    the options A, B and so on, without a context, in the language that most of it is written in; `several` says that
+    any number of them may be right. No solver may have changed the sample; its choices may have been shuffled.
 
     Raises:
         UserError: the sample has no choices, or asks with more than text.

@@ -19,9 +19,6 @@ class Tested(Inspect):
 
     Inspect opens models and closes none. `async with` is for one that nobody else uses: the last visit that leaves
     closes the connections of our own provider, which opens them again when it is asked again.
-
-    Args:
-        model: the model under test, or one in a role of its own.
     """
 
     def __init__(self, model: InspectModel) -> None:

@@ -68,16 +68,8 @@ def visiting(
 
     The visit becomes the sample's messages, and its events go into the sample's store under `TRACE`. Where a model
     answers and the answer cannot be used, the visit has failed, and the sample goes on to its scorer. Where no answer
-    comes, the sample is an error of Inspect's.
-
-    Args:
-        cases: of the samples, by id.
-        see: the visit.
-        patient: the patient's mind; the model of `saps:MODEL` is one of Inspect's, in the role `patient`.
-        patient_base_url: the address of the patient's model.
-        max_turns: the doctor's turns, where they are given.
-        in_one_step: the doctor reads the whole record, without a dialogue.
-        seed: of the patient's choices.
+    comes, the sample is an error of Inspect's. The patient's model, that of `saps:MODEL`, is one of Inspect's, in the
+    role `patient`.
 
     Raises:
         UserError: the patient's mind or the number of turns cannot be used.
