@@ -15,16 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls
+from polyclinic.answering.asking import ask_once, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import show_form
-from polyclinic.questions.demonstrations import examples_for, turns
+from polyclinic.models.model import Model
+from polyclinic.questions.demonstrations import examples_for
 from polyclinic.questions.examples import Example
-from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -37,33 +33,16 @@ async def chain_of_thought(
     temperature: float | None = None,
     repair: bool = False,
 ) -> Outcome:
-    """Asks for reasoning that ends in the answer.
+    """Asks for reasoning, the outcome's rationale, that ends in the answer; see `zero_shot`.
 
-    Args:
-        question: what is asked.
-        model: who answers.
-        examples: from a training set, with their reasoning, in the order in which they are shown; none for zero-shot,
-            `shipped_examples(question.language)` for those that are shipped.
-        temperature: as `Model.ask`.
-        repair: a reply that cannot be read is asked for once more, in a second call.
-
-    Returns:
-        The outcome, the reasoning as its rationale. A failure is its end; it is not raised.
+    The examples are from a training set, with their reasoning, in the order in which they are shown: none for
+    zero-shot, `shipped_examples(question.language)` for those that are shipped.
 
     Raises:
         UserError: an example has no reasoning.
     """
     shown = examples_for(question, examples)
-    form = show_form(language=question.language, several=question.several)
     section = "instructions_examples" if shown else "instructions"
-    messages: list[Message] = [
-        ("system", read_prompts(PROMPTS)[question.language](section, form=form)),
-        *turns(shown, reasoning=True),
-        ("user", show(question)),
-    ]
-    calls = Calls(model, temperature=temperature)
-    try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="reasoning and answer", repair=repair)
-    except PlayFailure as failure:
-        return calls.failed(question.id, failure)
-    return calls.outcome(question.id, said.keys, rationale=said.text)
+    messages = conversation(PROMPTS, question, shown, section=section)
+    purpose = "reasoning and answer"
+    return await ask_once(messages, question, model, purpose=purpose, temperature=temperature, repair=repair)

@@ -15,16 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls
+from polyclinic.answering.asking import ask_once, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import show_form
-from polyclinic.questions.demonstrations import examples_for, turns
+from polyclinic.models.model import Model
+from polyclinic.questions.demonstrations import examples_for
 from polyclinic.questions.examples import Example
-from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
 SHOTS = 5
@@ -38,29 +34,10 @@ async def few_shot(
     temperature: float | None = None,
     repair: bool = False,
 ) -> Outcome:
-    """Shows answered questions and asks for the answer to this one, and nothing else.
+    """Shows answered questions without their reasoning, and asks for the answer to this one; see `zero_shot`.
 
-    Args:
-        question: what is asked.
-        model: who answers.
-        examples: from a training set, in the order in which they are shown; their reasoning is not. None for the first
-            five of the shipped ones.
-        temperature: as `Model.ask`.
-        repair: a reply that cannot be read is asked for once more, in a second call.
-
-    Returns:
-        The outcome. A failure is its end; it is not raised.
+    The examples are from a training set, in the order in which they are shown; None for the first five shipped ones.
     """
     shown = examples_for(question, examples)
-    form = show_form(language=question.language, several=question.several)
-    messages: list[Message] = [
-        ("system", read_prompts(PROMPTS)[question.language]("instructions", form=form)),
-        *turns(shown[:SHOTS] if examples is None else shown, reasoning=False),
-        ("user", show(question)),
-    ]
-    calls = Calls(model, temperature=temperature)
-    try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="answer", repair=repair)
-    except PlayFailure as failure:
-        return calls.failed(question.id, failure)
-    return calls.outcome(question.id, said.keys, rationale=said.text)
+    messages = conversation(PROMPTS, question, shown[:SHOTS] if examples is None else shown, reasoning=False)
+    return await ask_once(messages, question, model, temperature=temperature, repair=repair)

@@ -22,15 +22,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from polyclinic.answering.asking import Sections
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
-from polyclinic.models.model import Answer, Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.shown import show
+from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -59,20 +58,9 @@ async def mdagents(
 ) -> Outcome:
     """Answers a question with as many clinicians as it needs.
 
-    Args:
-        question: what is asked.
-        model: plays everybody.
-        level: leaves the triage out and takes this level (the paper's ablation).
-        experts: in the team of a moderate question; at least 1.
-        max_rounds: rounds of discussion, at least 0.
-        turns: in each round, everybody may speak so often; at least 1. Silence of all ends the turns of a round.
-        diagnostic_teams: between assessment and review of a hard question; at least 0.
-        members: of each of these teams, beside its lead; at least 1.
-        temperature: as `Model.ask`.
-        top_p: as `Model.ask`.
-
-    Returns:
-        The outcome. A failure is its end; it is not raised.
+    A `level` leaves the triage out (the paper's ablation). The experts of a moderate question discuss it; in a round
+    everybody may speak so many turns, and silence of all ends them. The diagnostic teams of a hard one stand between
+    assessment and review; each has so many members beside its lead. A failure is the outcome's end; it is not raised.
 
     Raises:
         UserError: a number that is too small, or a question without options.
@@ -104,25 +92,17 @@ async def mdagents(
         return calls.failed(question.id, failure)
 
 
-class _Clinicians:
+class _Clinicians(Sections):
     """Asks on behalf of those recruited."""
 
     def __init__(self, question: Question, calls: Calls) -> None:
-        self._calls, self.decision = calls, decision_on(question)
-        self._prompts, self._question = read_prompts(PROMPTS)[question.language], show(question)
+        self.decision = decision_on(question)
+        super().__init__(PROMPTS, question, calls)
         self._comma = "、" if question.language == "zh" else ", "
-
-    async def ask(
-        self, section: str, purpose: str, *told: str, trip: int, answer: Answer = None, **blanks: object
-    ) -> Any:
-        """Asks with a section of the prompts, the question, and what else is told, the most changing last."""
-        said = "\n\n".join(part for part in (self._question, *told) if part)
-        messages: list[Message] = [("system", self._prompts(section, **blanks)), ("user", said)]
-        return (await self._calls.ask(messages, round_trip=trip, purpose=purpose, answer=answer)).value
 
     async def discuss(self, count: int, max_rounds: int, turns: int) -> str:
         """Returns the opinions of a team after its discussion."""
-        trip = self._calls.round_trips + 1
+        trip = self.calls.round_trips + 1
         fields: tuple[str, ...] = await self.ask("recruit", "recruit", trip=trip, answer=_texts(count), number=count)
         you = [self._prompts("you", number=n, field=field) for n, field in enumerate(fields, start=1)]
         heard, told, feedback, everybody = [""] * count, "", "", range(count)
@@ -187,24 +167,20 @@ class _Clinicians:
 
     async def teams(self, diagnostic: int, members: int) -> str:
         """Returns the reports of the teams, assessment first and review last."""
-        trip = self._calls.round_trips + 1
+        trip = self.calls.round_trips + 1
         wanted = _teams(diagnostic, members)
         plan = await self.ask("recruit teams", "recruit", trip=trip, answer=wanted, teams=diagnostic, members=members)
         named = [(f"diagnosis {n}", team) for n, team in enumerate(plan.diagnosis, start=1)]
         reports: list[str | ModelError] = []
         for stage in ([("assessment", plan.assessment)], named, [("review", plan.review)]):
             # A team that falls silent needs fewer round trips than others.
-            trip = self._calls.round_trips
+            trip = self.calls.round_trips
             before = "\n\n".join(report for report in reports if isinstance(report, str))
             reports += await together(*(self._team(name, team, before, trip) for name, team in stage))
         return "\n\n".join(usable(reports))
 
     async def _team(self, name: str, team: Any, before: str, trip: int) -> str:
-        """Returns a team's report.
-
-        Raises:
-            ModelError: the lead, or every member, cannot be used; the team falls silent.
-        """
+        """Returns a team's report; a ModelError where the lead, or every member, cannot be used: it falls silent."""
         is_team = self._prompts("team", goal=team.goal, lead=team.lead, members=self._comma.join(team.members))
         # 3.1 The lead gives every member a task.
         wanted = _texts(len(team.members))

@@ -21,15 +21,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from polyclinic.answering.asking import Sections
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
 from polyclinic.answering.together import needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
-from polyclinic.models.model import Answer, Message, Model
-from polyclinic.prompts import Prompts, read_prompts
-from polyclinic.questions.shown import show
+from polyclinic.models.model import Answer, Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -72,23 +71,11 @@ async def medagents(
     temperature: float | None = 1.0,
     top_p: float | None = 1.0,
 ) -> Outcome:
-    """Answers a question as a consultation of experts does.
+    """Answers a question as a consultation of experts does: m on the question in the paper, n on the options.
 
-    Args:
-        question: what is asked.
-        model: plays everybody.
-        question_experts: m in the paper; 0 for none.
-        option_experts: n in the paper; 0 for none, but not with no expert on the question either.
-        max_rounds: rounds of voting, at least 1.
-        votes: "combined" asks for a vote and its modification at once, "separate" asks those who said no in a call of
-            its own, as the paper.
-        stages: how far to go before the decision (the paper's ablation, table 3): "analysis" decides from the analyses,
-            "summary" from the first report, "consultation" from the report after the rounds.
-        temperature: as `Model.ask`.
-        top_p: as `Model.ask`.
-
-    Returns:
-        The outcome. A failure is its end; it is not raised.
+    "combined" asks for a vote and its modification at once, "separate" asks those who said no in a call of its own, as
+    the paper. The decision is made from the analyses, the first report ("summary") or that after the rounds of voting
+    ("consultation"): the paper's ablation, table 3. A failure is the outcome's end; it is not raised.
 
     Raises:
         UserError: a number of experts or rounds that is too small, or a question without options.
@@ -98,7 +85,7 @@ async def medagents(
     if max_rounds < 1:
         raise UserError(f'max_rounds is {max_rounds}; it is at least 1 (stages="summary" goes without rounds)')
     decision = decision_on(question)
-    panel = _Panel(question, Calls(model, temperature=temperature, top_p=top_p))
+    panel = _Panel(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     try:
         # 1. Experts are gathered, for the question and for the options.
         for_question, for_options = await panel.gather(question_experts, option_experts)
@@ -123,22 +110,8 @@ async def medagents(
         return panel.calls.failed(question.id, failure)
 
 
-class _Panel:
-    """Asks on behalf of those who sit around the table. `trip` is the round trip that the next calls belong to."""
-
-    def __init__(self, question: Question, calls: Calls) -> None:
-        self.calls, self.trip = calls, 0
-        self._prompts: Prompts = read_prompts(PROMPTS)[question.language]
-        self._stem, self._question = show(question, options=False), show(question)
-
-    async def ask(
-        self, section: str, purpose: str, *told: str, answer: Answer = None, options: bool = True, **blanks: object
-    ) -> Any:
-        """Asks with a section of the prompts, the question, and what else is told, the most changing last."""
-        shown = self._question if options else self._stem
-        said = "\n\n".join(part for part in (shown, *told) if part)
-        messages: list[Message] = [("system", self._prompts(section, **blanks)), ("user", said)]
-        return (await self.calls.ask(messages, round_trip=self.trip, purpose=purpose, answer=answer)).value
+class _Panel(Sections):
+    """Asks on behalf of those who sit around the table."""
 
     async def gather(self, on_question: int, on_options: int) -> tuple[list[Expert], list[Expert]]:
         self.trip += 1

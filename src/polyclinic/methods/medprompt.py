@@ -17,22 +17,20 @@ takes its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from polyclinic.answering.asking import conversation
 from polyclinic.answering.calls import Calls, TextAnswer
 from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import show_form
-from polyclinic.questions.demonstrations import Neighbours, examples_for, turns
+from polyclinic.models.model import Model
+from polyclinic.questions.demonstrations import Neighbours, examples_for
 from polyclinic.questions.examples import Example
-from polyclinic.questions.shown import show
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
 
@@ -44,12 +42,8 @@ _ANSWER_LINE = re.compile(r"\W*(?:answer|答案)\W", re.IGNORECASE)
 class Pool:
     """Training questions that can be searched for those most like another; made once, for any number of questions.
 
-    Args:
-        examples: from a training set, never from the one that is tested on.
-        reasoned: their reasoning is a model's own, and led it to the right answer.
-        wrong: how many were left out because the model answered them wrongly.
-        unusable: how many were left out because its answer could not be used.
-        trace: the calls that were made for it.
+    They are never from the set that is tested on. Where they are `reasoned`, the reasoning is a model's own, and led it
+    to the right answer: so many were left out because it answered wrongly, or because its answer was unusable.
     """
 
     def __init__(
@@ -67,12 +61,7 @@ class Pool:
 
 
 async def prepare(training: Sequence[Example], model: Model, *, temperature: float | None = None) -> Pool:
-    """Lets a model reason about every training question, all at once, and keeps what led it to the right answer.
-
-    Args:
-        training: from a training set; their own reasoning is not used.
-        model: who reasons; the one that is going to answer.
-        temperature: as `Model.ask`.
+    """Lets the model that is going to answer reason about every training question, all at once.
 
     Returns:
         The pool of those that were answered rightly. It may be empty; see its counts.
@@ -91,7 +80,7 @@ async def prepare(training: Sequence[Example], model: Model, *, temperature: flo
 async def _chain(example: Example, calls: Calls, number: int) -> Example | None:
     """Returns the example with the model's own reasoning; None where its answer is wrong."""
     asked = example.question
-    said = await calls.answer(_messages(asked), asked, round_trip=1, purpose=f"reasoning {number}")
+    said = await calls.answer(conversation(PROMPTS, asked), asked, round_trip=1, purpose=f"reasoning {number}")
     if said.keys != frozenset(example.key):
         return None
     return msgspec.structs.replace(example, reasoning=_reasoning(said.text))
@@ -101,12 +90,6 @@ def _reasoning(text: str) -> str:
     """Returns a reply without the line of the answer, which an example has anew; all of it where that is all."""
     before, _, last = text.strip().rpartition("\n")
     return before.strip() if before.strip() and _ANSWER_LINE.match(last) else text.strip()
-
-
-def _messages(question: Question, examples: Iterable[Example] = ()) -> list[Message]:
-    form = show_form(language=question.language, several=question.several)
-    instructions = read_prompts(PROMPTS)[question.language]("instructions", form=form)
-    return [("system", instructions), *turns(examples, reasoning=True), ("user", show(question))]
 
 
 async def medprompt(
@@ -121,19 +104,11 @@ async def medprompt(
 ) -> Outcome:
     """Shows the nearest training questions with the model's own reasoning, shuffles the options, and counts votes.
 
-    Args:
-        question: what is asked.
-        model: who answers.
-        pool: training questions: `await prepare(training, model)`, or `Pool(training)` for reasoning about the
-            neighbours of this question alone. None for the shipped examples of its language and kind.
-        neighbours: how many are shown, at most; 0 for none.
-        shuffles: orders of the options, each answered by a call; at least 1.
-        temperature: as `Model.ask`.
-        seed: gives the orders, each call's seed and the draw among equals.
-
-    Returns:
-        The outcome, with reasoning that ends in its answer as rationale; that names the keys as they were shown to it.
-        A failure is its end; it is not raised.
+    The pool is `await prepare(training, model)`, or `Pool(training)` for reasoning about the neighbours of this
+    question alone; None for the shipped examples of its language and kind. At most so many neighbours are shown; each
+    shuffle is a call. The seed gives the orders, each call's seed and the draw among equals. The rationale is reasoning
+    that ends in the answer, and names the keys as they were shown to it; a failure is the outcome's end, and is not
+    raised.
 
     Raises:
         UserError: a number that is too small.
@@ -157,7 +132,7 @@ async def medprompt(
         async def member(number: int) -> TextAnswer:
             shown, own = shuffle_options(question, seed=seed, count=number)
             draw = derive(seed, question.id, "draw", number).getrandbits(31)
-            messages = _messages(shown, nearest)
+            messages = conversation(PROMPTS, shown, nearest)
             said = await calls.answer(messages, shown, round_trip=round_trip, purpose=f"order {number}", seed=draw)
             return TextAnswer(said.text, frozenset(own[key] for key in said.keys))
 

@@ -39,12 +39,7 @@ def check_parameters(function: object, name: str) -> list[str]:
 
 
 def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
-    """Returns a method of the user's as one that gives an outcome, whatever it returns.
-
-    Args:
-        function: of a question and a model, and of settings.
-        name: of the method, for errors.
-    """
+    """Returns a method of the user's as one that gives an outcome, whatever it returns."""
     assert callable(function)  # noqa: S101
 
     @functools.wraps(function)
@@ -70,11 +65,7 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
 
 
 def _keys(made: object, question: Question, name: str) -> frozenset[str]:
-    """Returns the keys that a method's answer names.
-
-    Raises:
-        UnreadableReply: it names none, or more than were asked for.
-    """
+    """Returns the keys that a method's answer names; an UnreadableReply where none, or more than were asked for."""
     if isinstance(made, str):
         return frozenset([made]) if made in question.options else read_answer(made, question)
     keys = frozenset(made) if isinstance(made, Collection) else frozenset()

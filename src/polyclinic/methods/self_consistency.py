@@ -16,17 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from polyclinic.answering.asking import conversation
 from polyclinic.answering.calls import Calls, TextAnswer
 from polyclinic.answering.outcome import Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import show_form
-from polyclinic.questions.demonstrations import examples_for, turns
+from polyclinic.models.model import Model
+from polyclinic.questions.demonstrations import examples_for
 from polyclinic.questions.examples import Example
-from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 
 # What is sampled is chain of thought: with prompts of its own, a difference between the two could be the prompts'.
@@ -44,21 +42,11 @@ async def self_consistency(
     budget_tokens: int | None = None,
     seed: int = 0,
 ) -> Outcome:
-    """Samples chains of thought and takes the answer that most of them end in.
+    """Samples chains of thought and takes the answer that most of them end in; see `chain_of_thought`.
 
-    Args:
-        question: what is asked.
-        model: who answers.
-        samples: how many chains, at least 1; a budget takes its place.
-        temperature: as `Model.ask`.
-        examples: as `chain_of_thought`.
-        budget_calls: the calls that another method took; so many samples are drawn.
-        budget_tokens: the tokens, in and out, that another method took. As many samples are drawn as fit, and at least
-            one, where each costs what the first did.
-        seed: gives each sample's seed and the draw among equals.
-
-    Returns:
-        The outcome, with a chain that ends in its answer as rationale. A failure is its end; it is not raised.
+    A budget takes the place of `samples`: so many calls, or as many as fit into so many tokens, in and out, where each
+    costs what the first did, and at least one. The seed gives each sample's and the draw among equals. The rationale is
+    a chain that ends in the answer; a failure is the outcome's end, and is not raised.
 
     Raises:
         UserError: a number below 1, two budgets, an example without reasoning, or a token budget for a model that does
@@ -70,13 +58,7 @@ async def self_consistency(
     if budget_calls is not None and budget_tokens is not None:
         raise UserError("budget_calls and budget_tokens are both given; at most one of them is")
     shown = examples_for(question, examples)
-    form = show_form(language=question.language, several=question.several)
-    section = "instructions_examples" if shown else "instructions"
-    messages: list[Message] = [
-        ("system", read_prompts(PROMPTS)[question.language](section, form=form)),
-        *turns(shown, reasoning=True),
-        ("user", show(question)),
-    ]
+    messages = conversation(PROMPTS, question, shown, section="instructions_examples" if shown else "instructions")
     calls = Calls(model, temperature=temperature)
 
     async def sample(number: int, round_trip: int) -> TextAnswer:

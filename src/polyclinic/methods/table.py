@@ -43,13 +43,10 @@ ModelFor = Callable[[str], Model]
 
 
 class Method(NamedTuple):
-    """A method by its name.
+    """A function of a question and a model, and one line on it.
 
-    Attributes:
-        run: the function; its first two arguments are a question and a model.
-        summary: one line on it.
-        team: several roles take part, so that asking one model as often is the fair comparison.
-        examples: it is shown worked examples.
+    In a team several roles take part, so that asking one model as often is the fair comparison; examples say whether it
+    is shown any.
     """
 
     run: Callable[..., Awaitable[Outcome]]
@@ -77,20 +74,14 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {"pubmedqa": {"medagents": {"que
 
 
 class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A method with its settings.
-
-    Attributes:
-        name: in `METHODS`.
-        settings: keywords of its function.
-        label: name and settings, as it is called in tables.
-    """
+    """A method by its name, with settings of its function."""
 
     name: str
     settings: dict[str, Any] = {}
 
     @property
     def label(self) -> str:
-        """Name and settings."""
+        """Name and settings, as it is called in tables."""
         told = ", ".join(f"{key}={value}" for key, value in self.settings.items())
         return f"{self.name} ({told})" if told else self.name
 
@@ -135,12 +126,9 @@ def _keywords(name: str) -> dict[str, Any]:
 def choose(
     names: Sequence[str], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
 ) -> list[ChosenMethod]:
-    """Reads methods and their settings.
+    """Reads methods and their settings: `key=value`, for every method that has the key, or `method.key=value` for one.
 
-    Args:
-        names: of methods.
-        given: settings as `key=value`, for every method that has the key, or `method.key=value` for one.
-        presets: settings by method that hold where none is given.
+    Presets, by method, hold where none is given.
 
     Raises:
         UserError: an unknown method, a setting that no chosen method has, or a value that it does not take.
@@ -183,13 +171,8 @@ def answering(
 ) -> Answering:
     """Returns a method, ready to be given questions.
 
-    Args:
-        chosen: the method and its settings.
-        model_for: the model for each question.
-        examples: shown by the methods that show any; by default the shipped ones of the question's language.
-        training: answered questions that `medprompt` learns from; by default the shipped ones.
-        temperature: of every call; by default the method's own.
-        seed: of what a method draws.
+    By default, examples and what `medprompt` learns from are those that are shipped for the question's language, and
+    the temperature is the method's own.
     """
     method, takes = find_method(chosen.name), _keywords(chosen.name)
     always: dict[str, Any] = dict(chosen.settings)

@@ -15,19 +15,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from polyclinic.answering.asking import Sections
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
-from polyclinic.models.model import Answer, Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.shown import show
+from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -55,21 +54,11 @@ async def tree_of_thought(
     temperature: float | None = 0.7,
     top_p: float | None = None,
 ) -> Outcome:
-    """Answers a question by a breadth-first search over lines of thought.
+    """Answers a question by a breadth-first search over lines of thought, and decides from the best.
 
-    Args:
-        question: what is asked.
-        model: proposes, evaluates and decides.
-        depth: steps, T in the paper; at least 1.
-        breadth: thoughts proposed from each line that was kept, k in the paper; at least 1.
-        keep: lines kept at each step, b in the paper; at least 1.
-        evaluation: "value" scores each line by itself, "vote" lets voters choose among all lines of a step.
-        voters: votes at each step, where evaluation is "vote"; at least 1.
-        temperature: as `Model.ask`; 0.7 in the paper.
-        top_p: as `Model.ask`.
-
-    Returns:
-        The outcome; the decision is made from the best line. A failure is its end; it is not raised.
+    At each of `depth` steps (T in the paper), thoughts are proposed from each line that was kept (`breadth`, k), and
+    the best lines are kept (`keep`, b). "value" scores each line by itself, "vote" lets so many voters choose among all
+    lines of a step. A failure is the outcome's end; it is not raised.
 
     Raises:
         UserError: a number that is below 1, or a question without options.
@@ -78,7 +67,7 @@ async def tree_of_thought(
         if number < 1:
             raise UserError(f"{name} is {number}; it is at least 1")
     decision = decision_on(question)
-    search = _Search(question, Calls(model, temperature=temperature, top_p=top_p))
+    search = _Search(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     kept: list[Line] = [()]
     try:
         for step in range(1, depth + 1):
@@ -96,28 +85,15 @@ async def tree_of_thought(
         return search.calls.failed(question.id, failure)
 
 
-class _Search:
-    """Asks about lines of thought on a question. `trip` is the round trip that the next calls belong to."""
-
-    def __init__(self, question: Question, calls: Calls) -> None:
-        self.calls, self.trip = calls, 0
-        self._prompts, self._question = read_prompts(PROMPTS)[question.language], show(question)
-
-    async def ask(self, section: str, purpose: str, *told: str, answer: Answer, **blanks: object) -> Any:
-        said = "\n\n".join(part for part in (self._question, *told) if part)
-        messages: list[Message] = [("system", self._prompts(section, **blanks)), ("user", said)]
-        return (await self.calls.ask(messages, round_trip=self.trip, purpose=purpose, answer=answer)).value
+class _Search(Sections):
+    """Asks about lines of thought on a question."""
 
     def thoughts(self, line: Line) -> str:
         steps = (self._prompts("thought", number=n, text=text.strip()) for n, text in enumerate(line, start=1))
         return "\n\n".join(steps)
 
     async def propose(self, kept: Sequence[Line], breadth: int, step: int, depth: int) -> list[Line]:
-        """Returns each line with each of its next thoughts, equal ones once.
-
-        Raises:
-            ModelError: no line has a next thought that can be read.
-        """
+        """Returns each line with each of its next thoughts, equal ones once; a ModelError where none can be read."""
         self.trip += 1
         wanted = Annotated[tuple[str, ...], msgspec.Meta(min_length=breadth, max_length=breadth)]
         stage = "propose first" if step == 1 else "propose next"
@@ -144,11 +120,7 @@ class _Search:
         return list(dict.fromkeys(grown))
 
     async def value(self, lines: Sequence[Line], step: int) -> dict[Line, int]:
-        """Returns the score of each line that has one.
-
-        Raises:
-            ModelError: none has.
-        """
+        """Returns the score of each line that has one; a ModelError where none has."""
         self.trip += 1
         asked = (
             self.ask("value", f"value {step}, line {number}", self.thoughts(line), answer=Value)
@@ -159,11 +131,7 @@ class _Search:
         return {line: value.score for line, value in zip(lines, came, strict=True) if isinstance(value, Value)}
 
     async def vote(self, lines: Sequence[Line], step: int, voters: int) -> dict[Line, int]:
-        """Returns how many votes each line got.
-
-        Raises:
-            ModelError: no vote can be read.
-        """
+        """Returns how many votes each line got; a ModelError where none can be read."""
         self.trip += 1
         numbers = tuple(str(number) for number in range(1, len(lines) + 1))
         shown = "\n\n".join(

@@ -14,14 +14,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyclinic.answering.calls import Calls
+from polyclinic.answering.asking import ask_once, conversation
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure
-from polyclinic.models.model import Message, Model
-from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import show_form
-from polyclinic.questions.shown import show
+from polyclinic.models.model import Model
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
@@ -29,23 +25,8 @@ PROMPTS = Path(__file__).with_suffix(".md")
 async def zero_shot(
     question: Question, model: Model, *, temperature: float | None = None, repair: bool = False
 ) -> Outcome:
-    """Asks for the answer and nothing else.
+    """Asks for the answer and nothing else; what cannot be read, with `repair` once more, in a second call.
 
-    Args:
-        question: what is asked.
-        model: who answers.
-        temperature: as `Model.ask`.
-        repair: a reply that cannot be read is asked for once more, in a second call.
-
-    Returns:
-        The outcome. A failure is its end; it is not raised.
+    A failure is the outcome's end; it is not raised.
     """
-    prompts = read_prompts(PROMPTS)[question.language]
-    instructions = prompts("instructions", form=show_form(language=question.language, several=question.several))
-    messages: list[Message] = [("system", instructions), ("user", show(question))]
-    calls = Calls(model, temperature=temperature)
-    try:
-        said = await calls.answer(messages, question, round_trip=1, purpose="answer", repair=repair)
-    except PlayFailure as failure:
-        return calls.failed(question.id, failure)
-    return calls.outcome(question.id, said.keys, rationale=said.text)
+    return await ask_once(conversation(PROMPTS, question), question, model, temperature=temperature, repair=repair)

@@ -129,14 +129,7 @@ class _Statement(msgspec.Struct, frozen=True):
 
 
 def read_answer(text: str, question: Question) -> frozenset[str]:
-    """Returns the keys of the options that a reply takes.
-
-    Args:
-        text: what the model said.
-        question: what it was asked.
-
-    Returns:
-        One key; one or more where the question asks for several.
+    """Returns the keys of the options that a reply takes: one, or more where the question asks for several.
 
     Raises:
         UnreadableReply: it takes none, more than were asked for, or now one and then another.

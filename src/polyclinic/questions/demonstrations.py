@@ -29,9 +29,7 @@ def asks_the_same(one: Question, other: Question) -> bool:
 def examples_for(question: Question, examples: Iterable[Example] | None = None) -> list[Example]:
     """Returns the examples that may be shown before a question: an example that asks the same is left out.
 
-    Args:
-        question: what is going to be asked.
-        examples: from a training set; None for the shipped ones of the question's language and kind.
+    None are the shipped ones of the question's language and kind.
     """
     if examples is None:
         examples = shipped_examples(question.language, kind_of(question))
@@ -39,11 +37,7 @@ def examples_for(question: Question, examples: Iterable[Example] | None = None) 
 
 
 def turns(examples: Iterable[Example], *, reasoning: bool) -> list[tuple[str, str]]:
-    """Returns examples as a conversation: each question from the user, each answer from the assistant.
-
-    Args:
-        examples: in the order in which they are shown.
-        reasoning: whether the reasoning stands before the line of the answer.
+    """Returns examples as a conversation: each question from the user, each answer, or reasoning and answer, after it.
 
     Raises:
         UserError: an example has no reasoning, and it is to be shown.
@@ -63,9 +57,6 @@ class Neighbours:
     """Finds the examples most like a question: by the cosine of TF-IDF vectors over the words of context and stem.
 
     A word is a run of letters or digits; of Chinese characters, every two that stand side by side.
-
-    Args:
-        examples: what is searched; the vectors are made here, once.
     """
 
     def __init__(self, examples: Sequence[Example]) -> None:
@@ -85,9 +76,7 @@ class Neighbours:
     def nearest(self, question: Question, number: int) -> list[Example]:
         """Returns the examples most like a question, the most like first; of equals, the one that stands first.
 
-        Args:
-            question: what they are compared with. An example that asks the same is left out.
-            number: how many, at most.
+        An example that asks the same is left out.
         """
         likeness: NDArray[np.float64] = np.zeros(len(self._examples))
         for word, weight in self._vector(Counter(_words(question))).items():

@@ -8,13 +8,7 @@ from polyclinic.cases.presentation import Question
 
 
 class ExamQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A question and what is right.
-
-    Attributes:
-        question: what is asked; holds no answer.
-        key: keys of the right options.
-        subject: what it is about, where the source says so.
-    """
+    """A question, which holds no answer, the keys of the right options, and its subject, where the source names one."""
 
     question: Question
     key: tuple[str, ...]

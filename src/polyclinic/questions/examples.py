@@ -30,12 +30,9 @@ _FILES: dict[tuple[Language, ExampleKind], str] = {
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A question of a training split, with its answer.
+    """A question of a training split, with the keys of the right options.
 
-    Attributes:
-        question: what is asked.
-        reasoning: how the answer is found, in the question's language; "" where none was written.
-        key: keys of the right options.
+    The reasoning says how they are found, in the question's language; "" where none was written.
     """
 
     question: Question
@@ -50,12 +47,7 @@ def kind_of(question: Question) -> ExampleKind:
 
 @functools.cache
 def shipped_examples(language: Language, kind: ExampleKind = "choice") -> tuple[Example, ...]:
-    """Returns the examples that come with the package, all with their reasoning.
-
-    Args:
-        language: of the questions.
-        kind: which form of question.
-    """
+    """Returns the examples that come with the package, all with their reasoning."""
     return read_examples(_SHIPPED / _FILES[language, kind])
 
 

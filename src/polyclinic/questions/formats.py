@@ -22,13 +22,7 @@ _BLANK: dict[Language, tuple[str, str]] = {"en": ("<letter>", "<letter>, <letter
 
 
 def write_answer(keys: Iterable[str], format: AnswerFormat = "line", language: Language = "en") -> str:
-    """Returns an answer as a model should write it.
-
-    Args:
-        keys: keys of the options chosen, in the order in which they are to stand.
-        format: which format.
-        language: the language of the question.
-    """
+    """Returns an answer as a model should write it, the keys in the order given."""
     keys = list(keys)
     if format == "json":
         return msgspec.json.encode({"answer": keys[0] if len(keys) == 1 else keys}).decode()
@@ -39,13 +33,7 @@ def write_answer(keys: Iterable[str], format: AnswerFormat = "line", language: L
 
 
 def show_form(format: AnswerFormat = "line", language: Language = "en", *, several: bool = False) -> str:
-    """Returns a format with a blank for the key, as a prompt shows it: "Answer: <letter>".
-
-    Args:
-        format: which format.
-        language: the language of the prompt.
-        several: whether the question asks for all right options.
-    """
+    """Returns a format with a blank for the key, or for several, as a prompt shows it: "Answer: <letter>"."""
     blank = _BLANK[language][several]
     if format == "json" and several:
         one = _BLANK[language][False]

@@ -13,11 +13,7 @@ _LABELS: dict[Language, tuple[str, str, str, str]] = {
 
 
 def show(question: Question, *, options: bool = True) -> str:
-    """Returns the text of a question: context, stem, and the options as lines such as "A. text".
-
-    Args:
-        question: what is shown; nothing of it gives the answer away.
-        options: False leaves the options out, for those who must think without them.
+    """Returns the text of a question: context, stem, and the options as lines such as "A. text", if they are wanted.
 
     Raises:
         UserError: the question has no options to choose from.
@@ -28,10 +24,6 @@ def show(question: Question, *, options: bool = True) -> str:
     parts = [f"{context}\n{question.context.strip()}"] if question.context.strip() else []
     parts.append(f"{stem}\n{question.stem.strip()}")
     if options:
-        parts.append("\n".join([several if question.several else one, *option_lines(question)]))
+        lines = (f"{key}. {text.strip()}" for key, text in question.options.items())
+        parts.append("\n".join([several if question.several else one, *lines]))
     return "\n\n".join(parts)
-
-
-def option_lines(question: Question) -> list[str]:
-    """Returns the options, a line each, in the order in which the question holds them."""
-    return [f"{key}. {text.strip()}" for key, text in question.options.items()]

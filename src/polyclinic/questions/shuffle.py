@@ -17,12 +17,8 @@ def shuffle_options(question: Question, *, seed: int, count: int = 0) -> tuple[Q
     """Returns a question whose options have changed their keys.
 
     An option that speaks of those above stays where it is; where an option names others by their keys, all stay. Where
-    the keys are the options' own words (yes, no, maybe), the options keep them and stand in another order.
-
-    Args:
-        question: any.
-        seed: the run's seed.
-        count: the how-manieth shuffle of this question; each is another one.
+    the keys are the options' own words (yes, no, maybe), the options keep them and stand in another order. Each `count`
+    gives another one.
 
     Returns:
         The question, and new key to the key that the option had.

@@ -57,12 +57,7 @@ _SHOWN = 8
 
 
 class Shuffled(msgspec.Struct, frozen=True, kw_only=True):
-    """A question with its options in another order.
-
-    Attributes:
-        question: the question, its key moved along.
-        original: new key to the key that the option had.
-    """
+    """A question with its options in another order, its key moved along; `original`: new key to the one it had."""
 
     question: ExamQuestion
     original: dict[str, str]
@@ -171,14 +166,9 @@ def write_exam(path: str | Path, questions: Iterable[ExamQuestion]) -> None:
 
 
 def sample(questions: Sequence[ExamQuestion], n: int = SAMPLE, *, seed: int) -> list[ExamQuestion]:
-    """Returns n questions drawn at random, in the order of the file; all where there are fewer.
+    """Returns n questions of a data set drawn at random, in the order of the file; all where there are fewer.
 
     MMLU's subjects are taken whole, as they were for MedAgents.
-
-    Args:
-        questions: of one data set.
-        n: how many.
-        seed: the run's seed; the same seed draws the same questions.
     """
     others = [number for number, question in enumerate(questions) if not mmlu.is_of(question)]
     drawn = set(derive(seed, "exam", "sample").sample(others, min(n, len(others))))
@@ -187,12 +177,7 @@ def sample(questions: Sequence[ExamQuestion], n: int = SAMPLE, *, seed: int) -> 
 
 
 def shuffled(question: ExamQuestion, *, seed: int) -> Shuffled:
-    """Returns a question with its options in another order, to see whether the answer stays; see `shuffle_options`.
-
-    Args:
-        question: the question and its key.
-        seed: the run's seed.
-    """
+    """Returns a question with its options in another order, to see whether the answer stays; see `shuffle_options`."""
     other, original = shuffle_options(question.question, seed=seed)
     new = {old: key for key, old in original.items()}
     moved = msgspec.structs.replace(question, question=other, key=tuple(new[key] for key in question.key))

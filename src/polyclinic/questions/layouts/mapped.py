@@ -20,12 +20,9 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     """Which field of a record is what. A dot goes into an object: `question.stem`.
 
     Attributes:
-        question: what is asked.
         options: an object of key to text, a list, or several fields joined by `+` (`opa+opb+opc`).
         answer: the right option: its key, its whole text, or its number; a list of them where several are right.
         id: what names the question; its number in the file where it is left out.
-        context: what must be read before answering.
-        subject: what it is about.
         answer_base: whether an answer that is a number counts the options from 0 or from 1; must be said for those.
     """
 

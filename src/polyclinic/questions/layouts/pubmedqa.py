@@ -31,10 +31,6 @@ def is_layout(record: dict[str, Any]) -> bool:
 def read(articles: dict[str, Any], path: Path) -> Iterator[ExamQuestion]:
     """Yields the test questions in the order of the file beside, or all where there is none, or none is of it.
 
-    Args:
-        articles: PubMed id to article.
-        path: the file that they come from.
-
     Raises:
         BadInput: an article lacks a part, or is in the list of the test and not here; names it.
     """
