@@ -87,11 +87,7 @@ def check(
     seed: Annotated[Seed, Parameter(help="With --ceiling and no file: their seed.")] = 0,
     json: Json = False,
 ) -> None:
-    """Prints what is wrong with a case file, or how often its diseases can be told apart.
-
-    Raises:
-        UserError: the file has errors.
-    """
+    """Prints what is wrong with a case file, or how often its diseases can be told apart."""
     if not ceiling:
         _check_files(file, layout, json=json)
         return

@@ -54,12 +54,7 @@ async def consult(
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
 ) -> None:
-    """Sees the patients, prints what happens, and writes the traces.
-
-    Raises:
-        BudgetSpent: the models have cost what they may; what was done before is printed and written.
-        PlayFailure: more visits failed than may.
-    """
+    """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:
@@ -130,11 +125,7 @@ def _check_failures(visits: Sequence[Visit | TeamVisit], max_failures: float) ->
 
 
 def split_case(text: str) -> tuple[Path, str | None]:
-    """Splits `FILE#ID`; a file whose own name holds a # is taken as it is.
-
-    Raises:
-        BadInput: nothing stands before or behind the #.
-    """
+    """Splits `FILE#ID`; a file whose own name holds a # is taken as it is."""
     file, mark, case_id = text.rpartition("#")
     if not mark or Path(text).exists():
         return shipped_path(text), None

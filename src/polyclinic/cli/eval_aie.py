@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -41,7 +41,8 @@ async def aie(
         int | None, POSITIVE, Parameter(help="How often the doctor may speak: 10 in Chinese, 15 in English by default.")
     ] = None,
     protocol: Annotated[
-        str, Parameter(help="'paper' insists on the paper's choices: its turns, and the patient saps:MODEL.")
+        Literal["ours", "paper"],
+        Parameter(help="'paper' insists on the paper's choices: its turns, and the patient saps:MODEL."),
     ] = "ours",
     run: RunOptions = RUN,
 ) -> None:
@@ -66,8 +67,6 @@ async def aie(
 
 
 def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:
-    if protocol not in ("ours", "paper"):
-        raise UserError(f"--protocol {protocol!r}; allowed: ours, paper")
     if protocol == "paper" and not patient.startswith("saps:"):
         raise UserError(
             f"--protocol paper has the patient saps:MODEL, with the staged tracker; --patient is {patient!r}"

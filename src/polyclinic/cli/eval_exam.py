@@ -119,14 +119,9 @@ async def ask_all(
     named: str,
     total: int,
 ) -> tuple[T, Ledger]:
-    """Opens the model, works with it, and shows how far it is.
+    """Opens the model, works with it for each method and question, and shows how far it is.
 
-    Args:
-        work: gets the model for each method and question, and what advances the progress.
-        options: name the model.
-        run: how it is asked.
-        named: names the run in the journal.
-        total: how often the progress advances.
+    `named` names the run in the journal; `total` says how often the progress advances.
 
     Raises:
         UserError: the model cannot be opened.
@@ -164,11 +159,7 @@ def finish_exam(
     about: dict[str, Any],
     title: str,
 ) -> None:
-    """Compares the methods, writes and prints what came.
-
-    Raises:
-        PlayFailure: more questions failed than may.
-    """
+    """Compares the methods, writes and prints what came; see `check_failures`."""
     against = compare(results, baseline=baseline, seed=run.seed)
     document = exam_document(results, against, model=options.model, about=about)
     shown = exam_output(document, results, lambda screen: show_exam(screen, title, results, against))
@@ -177,11 +168,7 @@ def finish_exam(
 
 
 def check_failures(results: Iterable[MethodResult], max_failures: float) -> None:
-    """Says that the run has failed, where more questions than allowed had no endpoint's answer.
-
-    Raises:
-        PlayFailure: so it is.
-    """
+    """Raises a PlayFailure where more questions than allowed had no endpoint's answer."""
     answered = [one for result in results for one in result.answered]
     failed = [one for one in answered if one.failed]
     if 100 * len(failed) > max_failures * len(answered):

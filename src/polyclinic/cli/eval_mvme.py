@@ -10,19 +10,8 @@ from cyclopts import Parameter
 from polyclinic.benchmarks.mvme.evaluation import mvme as mvme_benchmark
 from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.benchmarks.mvme.tables import mvme_output
+from polyclinic.cli import options
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
-from polyclinic.cli.options import (
-    FILE,
-    MIND,
-    RUN,
-    TEAM,
-    CaseOptions,
-    Doctors,
-    MaxTurns,
-    RunOptions,
-    TeamOptions,
-    each_once,
-)
 from polyclinic.errors import UserError
 from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
@@ -36,22 +25,22 @@ from polyclinic.visits.consultation import MAX_TURNS
 
 async def mvme(
     *,
-    cases: CaseOptions,
-    doctor: Annotated[Doctors | None, Parameter(help="A doctor who works alone; several may be named.")] = None,
-    team: TeamOptions = TEAM,
+    cases: options.CaseOptions,
+    doctor: Annotated[options.Doctors | None, Parameter(help="A doctor who works alone; several may be named.")] = None,
+    team: options.TeamOptions = options.TEAM,
     one_step: Annotated[bool, Parameter(help="Everybody reads the whole record: the paper's upper bound.")] = False,
     judge: Annotated[
-        str, MIND, Parameter(help="The director who grades: rules, or a model, best of another family.")
+        str, options.MIND, Parameter(help="The director who grades: rules, or a model, best of another family.")
     ] = "rules",
     table: Annotated[
-        Path | None, FILE, Parameter(help="Table of ICD-10 for Chinese cases (.xls, .csv, .tsv: code, title).")
+        Path | None, options.FILE, Parameter(help="Table of ICD-10 for Chinese cases (.xls, .csv, .tsv: code, title).")
     ] = None,
     reasons: Annotated[
         Path | None,
-        FILE,
+        options.FILE,
         Parameter(help="What people say of why diagnoses missed: JSON lines; goes before the judge's word."),
     ] = None,
-    max_turns: Annotated[MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
+    max_turns: Annotated[options.MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
     protocol: Annotated[
         Literal["ours", "paper"],
         Parameter(
@@ -59,7 +48,7 @@ async def mvme(
             "missing grade counts 1."
         ),
     ] = "ours",
-    run: RunOptions = RUN,
+    run: options.RunOptions = options.RUN,
 ) -> None:
     """Holds MVME for every doctor and the team, and prints the paper's tables."""
     alone, together, paper = doctor or [], team.named, protocol == "paper"
@@ -113,8 +102,8 @@ async def mvme(
 
 def _check(alone: list[str], together: list[str], judge: str) -> None:
     if not alone and not together:
-        raise UserError("nobody to evaluate; give --doctor MIND, or --doctors MIND MIND")
-    each_once("doctor", alone)
+        raise UserError("nobody to evaluate; give --doctor options.MIND, or --doctors options.MIND options.MIND")
+    options.each_once("doctor", alone)
     if len(together) == 1:
         raise UserError(f"--doctors needs two or more; {together[0]!r} alone is --doctor {together[0]}")
     if judge != "rules" and model_of(judge) is None:

@@ -61,6 +61,7 @@ Journal = Annotated[
 
 Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else.")]
 Seed = Annotated[int, Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
+BootstrapSeed = Annotated[int, Parameter(help="Of the bootstrap.")]
 Out = Annotated[Path | None, DIR]
 """Where results are written; each command says what it writes."""
 NewFile = Annotated[Path, FILE]
@@ -196,21 +197,13 @@ class ExamOptions(ExamFileOptions):
 
 
 def check_new(out: Path, *, force: bool) -> None:
-    """Checks that a file may be written: it is not there, or may be overwritten.
-
-    Raises:
-        BadInput: it is there.
-    """
+    """Raises BadInput where a file is there that may not be overwritten."""
     if out.is_file() and not force:
         raise BadInput("the file exists; name another, or overwrite it with --force", path=out)
 
 
 def each_once(option: str, names: Sequence[str]) -> None:
-    """Checks that an option that may be repeated names each thing once.
-
-    Raises:
-        UserError: it names one twice.
-    """
+    """Raises a UserError where an option that may be repeated names a thing twice."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"--{option} names {twice!r} twice; each {option} once")

@@ -52,12 +52,7 @@ async def personas(
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
 ) -> None:
-    """Makes the personas, and writes the cases with them.
-
-    Raises:
-        BadInput: a parent is to speak for somebody who is no child.
-        PlayFailure: more cases go without one than may.
-    """
+    """Makes the personas, and writes the cases with them; a parent may speak for a child only."""
     options.check_new(out, force=force)
     if mind != TEMPLATES and model_of(mind) is None:
         raise UserError(f"--mind {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
@@ -110,11 +105,7 @@ async def _persona(
 
 
 def refuse_leaks(persona: Persona, case: Case) -> None:
-    """Refuses a persona that gives something away.
-
-    Raises:
-        LeakingPersona: it names the diagnosis or a result, which the presentation does not.
-    """
+    """Refuses, as a LeakingPersona, one that names the diagnosis or a result, which the presentation does not."""
     leaks = find_leaks(persona.texts(), case)
     if leaks:
         raise LeakingPersona(f"it holds a {leaks[0].kind}, {leaks[0].term!r}: {leaks[0].excerpt}")

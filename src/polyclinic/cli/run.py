@@ -92,11 +92,7 @@ def run(
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
 ) -> None:
-    """Runs the hospital once or several times, or goes on with a run that was kept.
-
-    Raises:
-        PlayFailure: more visits failed than may.
-    """
+    """Runs the hospital once or several times, or goes on with a run that was kept."""
     if nurse == HUMAN and (workers > 1 or replicas > 1):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     if resume is not None:

@@ -12,7 +12,7 @@ from polyclinic.benchmarks.aie.score_tables import show_compared, show_side_by_s
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.options import FILE, Json, Metrics, Seed
+from polyclinic.cli.options import FILE, BootstrapSeed, Json, Metrics
 from polyclinic.errors import BadInput
 from polyclinic.metrics.comparison import compare
 from polyclinic.metrics.conversation import ConversationSummary, summarise
@@ -36,7 +36,7 @@ async def aie(
         Parameter(help="The case file that the traces were made with; COVERAGE and INQUIRY_LOGIC need it."),
     ] = None,
     metric: Metrics = None,
-    seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
+    seed: BootstrapSeed = 0,
     json: Json = False,
 ) -> None:
     """Scores the dialogues of each file, and compares the doctors."""

@@ -10,7 +10,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.options import Json, Seed
+from polyclinic.cli.options import BootstrapSeed, Json
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
@@ -31,9 +31,8 @@ from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
 from polyclinic.metrics.icd.reports import ReportLayout
 from polyclinic.metrics.recorded_reports import read_recorded_reports
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import interval, mean_and_error, number, table
+from polyclinic.terminal.tables import interval, mean_and_error, number, show_problems, table
 
-_SHOWN = 8
 _MOST_FILES = 2
 
 
@@ -54,7 +53,7 @@ def director(
     protocol: Annotated[
         Protocol, Parameter(help="A missing grade counts nothing, and is counted; paper: it counts as 1, as published.")
     ] = "readable",
-    seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
+    seed: BootstrapSeed = 0,
     json: Json = False,
 ) -> None:
     """Scores the grades of one file, or of two and how far they agree."""
@@ -140,7 +139,7 @@ def _show(screen: Console, graded: _FileGrades) -> None:
         _show_grades(screen, summary, doctor)
     if graded.protocol == "paper":
         screen.print("protocol paper: a missing grade counts as 1", style="dim")
-    _show_ungraded(screen, graded.unreadable)
+    show_problems(screen, ((f"without a grade on {one.aspect}: {one.problem}", one.case) for one in graded.unreadable))
     if graded.ties:
         _show_ties(screen, graded.ties)
     screen.print()
@@ -158,17 +157,6 @@ def _show_grades(screen: Console, summary: GradeSummary, doctor: str) -> None:
     if summary.failed:
         failures = ", ".join(f"{n} {plain(name)}" for name, n in summary.failed.items())
         screen.print(f"not judged, and outside every mean: {failures}", style="yellow")
-
-
-def _show_ungraded(screen: Console, ungraded: Sequence[Unreadable]) -> None:
-    """Prints which aspects of which reports have no grade, and why."""
-    by_problem: dict[tuple[str, str], list[str]] = {}
-    for one in ungraded:
-        by_problem.setdefault((one.aspect, one.problem), []).append(one.case)
-    for (aspect, problem), ids in by_problem.items():
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        text = f"  {len(ids)} without a grade on {aspect}: {problem}: {', '.join(ids[:_SHOWN])}{more}"
-        screen.print(plain(text), style="yellow", soft_wrap=True)
 
 
 def _show_ties(screen: Console, tied: Sequence[Ties]) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
-from polyclinic.cli.options import FILE, Json, Seed
+from polyclinic.cli.options import FILE, BootstrapSeed, Json
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
@@ -53,7 +53,7 @@ def icd(
     known_codes: Annotated[
         bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names.")
     ] = False,
-    seed: Annotated[Seed, Parameter(help="Of the bootstrap.")] = 0,
+    seed: BootstrapSeed = 0,
     json: Json = False,
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""

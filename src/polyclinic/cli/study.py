@@ -21,24 +21,9 @@ from polyclinic.benchmarks.exams.studies import (
 )
 from polyclinic.benchmarks.exams.studies import ablation as rows_of_ablation
 from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
+from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
-from polyclinic.cli.options import (
-    FILE,
-    MODELS,
-    POSITIVE,
-    RUN,
-    ExamFileOptions,
-    ExamOptions,
-    Journal,
-    Json,
-    MaxFailures,
-    Models,
-    RunOptions,
-    Seed,
-    Several,
-    between,
-)
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import find_categories, read_words
 from polyclinic.methods.table import PRESETS, choose
@@ -51,25 +36,27 @@ Layout = Annotated[
 Numbers = Parameter(metavar="RANGE")
 
 
-async def ablation(*, options: ExamOptions, layout: Layout = "exam", run: RunOptions = RUN) -> None:
+async def ablation(
+    *, exam: options.ExamOptions, layout: Layout = "exam", run: options.RunOptions = options.RUN
+) -> None:
     """Puts the questions to MedAgents with more and more of its stages, and prints how it did."""
-    chosen = rows_of_ablation(_settings(layout, options.settings or [], without=("stages",)))
-    put = read_questions(layout, options, seed=run.seed)
+    chosen = rows_of_ablation(_settings(layout, exam.settings or [], without=("stages",)))
+    put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
     async def work(models: Episode, advance: Callable[[], None]) -> list[MethodResult]:
         return await run_methods(put, chosen, models, learning=learning, match="none", advance=advance)
 
-    named = f"ablation {layout} {options.questions.name}"
-    results, ledger = await ask_all(work, options, run, named=named, total=len(put) * len(chosen))
+    named = f"ablation {layout} {exam.questions.name}"
+    results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
     about = {"study": "ablation", "dataset": layout, "questions": len(put), "seed": run.seed}
-    title = f"ablation, {layout}, {len(put)} questions, {options.model}"
-    finish_exam(results, ledger, options, run, baseline=results[0].name, about=about, title=title)
+    title = f"ablation, {layout}, {len(put)} questions, {exam.model}"
+    finish_exam(results, ledger, exam, run, baseline=results[0].name, about=about, title=title)
 
 
 async def experts(
     *,
-    options: ExamOptions,
+    exam: options.ExamOptions,
     layout: Layout = "exam",
     question_experts: Annotated[
         str, Numbers, Parameter(help="Numbers of experts on the question, with --at-options on the options.")
@@ -77,17 +64,19 @@ async def experts(
     option_experts: Annotated[
         str, Numbers, Parameter(help="Numbers of experts on the options, with --at-question on the question.")
     ] = "0-4",
-    at_question: Annotated[int, between(0), Parameter(help="Experts on the question while the others vary.")] = 5,
-    at_options: Annotated[int, between(0), Parameter(help="Experts on the options while the others vary.")] = 2,
-    run: RunOptions = RUN,
+    at_question: Annotated[
+        int, options.between(0), Parameter(help="Experts on the question while the others vary.")
+    ] = 5,
+    at_options: Annotated[int, options.between(0), Parameter(help="Experts on the options while the others vary.")] = 2,
+    run: options.RunOptions = options.RUN,
 ) -> None:
     """Puts the questions to MedAgents with other and other numbers of experts, and prints how it did."""
     on_question = parse_numbers(question_experts, option="--question-experts")
     on_options = parse_numbers(option_experts, option="--option-experts")
     at = (at_question, at_options)
     pairs = panels(on_question, on_options, at)
-    given = _settings(layout, options.settings or [], without=("question_experts", "option_experts"))
-    put = read_questions(layout, options, seed=run.seed)
+    given = _settings(layout, exam.settings or [], without=("question_experts", "option_experts"))
+    put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
     async def work(models: Episode, advance: Callable[[], None]) -> tuple[Curve, Curve]:
@@ -102,18 +91,18 @@ async def experts(
             advance=advance,
         )
 
-    named = f"experts {layout} {options.questions.name}"
-    curves, ledger = await ask_all(work, options, run, named=named, total=len(put) * len(pairs))
+    named = f"experts {layout} {exam.questions.name}"
+    curves, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(pairs))
     about = {"study": "experts", "dataset": layout, "questions": len(put), "seed": run.seed}
-    title = f"{layout}, {len(put)} questions, {options.model}"
-    finish(sweep_output(curves, model=options.model, title=title, about=about), run, ledger, purposes=False)
+    title = f"{layout}, {len(put)} questions, {exam.model}"
+    finish(sweep_output(curves, model=exam.model, title=title, about=about), run, ledger, purposes=False)
     results = {result.name: result for one in curves for _, result in one.numbers}
     check_failures(results.values(), run.max_failures)
 
 
 async def errors(
     *,
-    options: ExamFileOptions,
+    exam: options.ExamFileOptions,
     of: Annotated[
         Path,
         Parameter(
@@ -123,7 +112,7 @@ async def errors(
     layout: Layout = "exam",
     method: Annotated[
         list[str] | None,
-        Several,
+        options.Several,
         Parameter(metavar="NAME", help="Only this method, as its file is called (medagents); several may be named."),
     ] = None,
     judge: Annotated[
@@ -132,31 +121,27 @@ async def errors(
     ] = None,
     words: Annotated[
         Path | None,
-        FILE,
+        options.FILE,
         Parameter(
             help='What people say, which goes before the judge: JSON lines {"question", "method", "category", "who"}.'
         ),
     ] = None,
     most: Annotated[
         int | None,
-        POSITIVE,
+        options.POSITIVE,
         Parameter(help="At most so many wrong answers of each method, drawn by --seed; the paper: 40."),
     ] = None,
-    seed: Annotated[Seed, Parameter(help="Of the draw of --most.")] = 0,
-    json: Json = False,
-    max_failures: MaxFailures = 5.0,
-    models: Models = MODELS,
-    journal: Journal = None,
+    seed: Annotated[options.Seed, Parameter(help="Of the draw of --most.")] = 0,
+    json: options.Json = False,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
 ) -> None:
-    """Sorts the wrong answers of a run, and prints how many are of which kind.
-
-    Raises:
-        PlayFailure: the judge failed more often than it may.
-    """
-    run = RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal)
+    """Sorts the wrong answers of a run, and prints how many are of which kind."""
+    run = options.RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal)
     said = read_words(words) if words is not None else {}
     answered = {name: read_answered(path) for name, path in outcome_files(of, method or []).items()}
-    wrong = wrong_answers(answered, read_questions(layout, options, seed=seed), most=most, seed=seed)
+    wrong = wrong_answers(answered, read_questions(layout, exam, seed=seed), most=most, seed=seed)
     judges = [] if judge is None else [judge]
     opening = open_session(judges, models, journal=journal, run=f"seed={seed} error categories", seed=seed)
     with within_budget(run):
@@ -172,11 +157,7 @@ async def errors(
 
 
 def _settings(layout: str, given: Sequence[str], *, without: Sequence[str]) -> dict[str, Any]:
-    """Returns the settings of medagents, those of the paper for the data set among them.
-
-    Raises:
-        UserError: one cannot be set, or the study itself sets it.
-    """
+    """Returns the settings of medagents, those of the paper for the data set among them."""
     for text in given:
         key = text.partition("=")[0].rpartition(".")[2]
         if key in without:

@@ -29,12 +29,7 @@ from polyclinic.terminal.screen import plain
 
 
 class Stage:
-    """Shows visits that run at once as if they came one after another: each is shown when those before it have ended.
-
-    Args:
-        console: where to.
-        doctors: how many visits come before the discussion.
-    """
+    """Shows visits that run at once, and then the discussion, as if they came one after another, each in its turn."""
 
     def __init__(self, console: Console, doctors: int) -> None:
         self._views = [TeamView(console) for _ in range(doctors + 1)]

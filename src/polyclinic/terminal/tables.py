@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +13,8 @@ from polyclinic.terminal.screen import plain
 
 NOTHING = "–"
 """Stands where nothing was measured."""
+
+_SHOWN = 8
 
 
 def table(
@@ -56,6 +58,17 @@ def p_value(value: float | None) -> str:
 def number(value: float | None, form: str = ".2f", unit: str = "") -> str:
     """Returns a number, or a dash where there is none."""
     return NOTHING if value is None else f"{value:{form}}{unit}"
+
+
+def show_problems(screen: Console, problems: Iterable[tuple[str, str]]) -> None:
+    """Prints each problem once, with how many it is and the first of whose it is, from pairs of problem and id."""
+    ids_of: dict[str, list[str]] = {}
+    for problem, id in problems:
+        ids_of.setdefault(problem, []).append(id)
+    for problem, ids in ids_of.items():
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        told = plain(f"  {len(ids)} {problem}: {', '.join(ids[:_SHOWN])}{more}")
+        screen.print(told, style="yellow", soft_wrap=True)
 
 
 def difference_cells(difference: Difference, p_holm: float | None, form: str = "+.2f") -> tuple[str, ...]:

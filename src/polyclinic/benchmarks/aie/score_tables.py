@@ -12,9 +12,7 @@ from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, table
-
-_SHOWN = 8
+from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, show_problems, table
 
 
 def summary_document(file: str, summary: ConversationSummary) -> dict[str, Any]:
@@ -58,15 +56,8 @@ def show_side_by_side(screen: Console, summaries: Mapping[str, ConversationSumma
 
 def show_left_out(screen: Console, left_out: Sequence[LeftOut]) -> None:
     """Prints what is not scored, and why."""
-    by_problem: dict[tuple[str, str], list[str]] = {}
-    for problem in left_out:
-        where = f"no {', '.join(problem.metrics)}" if problem.metrics else "left out"
-        by_problem.setdefault((where, problem.problem), []).append(str(problem.id))
-    for (where, text), ids in by_problem.items():
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        screen.print(
-            plain(f"  {len(ids)} {where}: {text}: {', '.join(ids[:_SHOWN])}{more}"), style="yellow", soft_wrap=True
-        )
+    where = ((one, f"no {', '.join(one.metrics)}" if one.metrics else "left out") for one in left_out)
+    show_problems(screen, ((f"{lacks}: {one.problem}", str(one.id)) for one, lacks in where))
 
 
 def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None:
