@@ -29,7 +29,7 @@ def asks_the_same(one: Question, other: Question) -> bool:
 def examples_for(question: Question, examples: Iterable[Example] | None = None) -> list[Example]:
     """Returns the examples that may be shown before a question: an example that asks the same is left out.
 
-    None are the shipped ones of the question's language and kind.
+    By default they are the shipped ones of its language and kind.
     """
     if examples is None:
         examples = shipped_examples(question.language, kind_of(question))
