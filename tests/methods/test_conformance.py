@@ -17,8 +17,8 @@ from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door
 from polyclinic.models.model import Usage
 from polyclinic.models.schema import form_of
-from polyclinic.questions.answers import write_answer
 from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.formats import write_answer
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 

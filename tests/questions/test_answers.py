@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
-from polyclinic.questions.answers import FINAL_LINE, read_answer, show_form, write_answer
-from polyclinic.questions.formats import ANSWER_FORMATS
+from polyclinic.questions.answers import read_answer
+from polyclinic.questions.formats import ANSWER_FORMATS, FINAL_LINE, show_form, write_answer
 from polyclinic.questions.layouts import read_exam, sample
 from polyclinic.questions.shown import show
 

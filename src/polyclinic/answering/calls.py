@@ -19,7 +19,8 @@ from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, ModelError, PlayFailure, Refused, UnreadableReply
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage
 from polyclinic.prompts import read_prompts
-from polyclinic.questions.answers import read_answer, show_form
+from polyclinic.questions.answers import read_answer
+from polyclinic.questions.formats import show_form
 from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")

@@ -1,7 +1,8 @@
 """What every evaluation is: items, who plays them, what a play is worth, and what all of it comes to.
 
 A room of `benchmarks` states these four once, as functions. The command line (`cli.evaluation`) holds the evaluation
-with them for several players beside one another; the tasks of Inspect (`evals`) are made of the same functions.
+with them for several players beside one another; the tasks of Inspect (`evals`) are made of the same functions. Only
+methods on exams are run one after another (`exams.runs`): what one may take depends on what another took.
 """
 
 from __future__ import annotations

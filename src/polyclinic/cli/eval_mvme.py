@@ -102,7 +102,7 @@ async def mvme(
 
 def _check(alone: list[str], together: list[str], judge: str) -> None:
     if not alone and not together:
-        raise UserError("nobody to evaluate; give --doctor options.MIND, or --doctors options.MIND options.MIND")
+        raise UserError("nobody to evaluate; give --doctor MIND, or --doctors MIND MIND")
     options.each_once("doctor", alone)
     if len(together) == 1:
         raise UserError(f"--doctors needs two or more; {together[0]!r} alone is --doctor {together[0]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -57,20 +58,15 @@ def _read(path: Path, layout: str | None, options: int | None, _version: tuple[i
 
 def question_sample(case: Case) -> Sample:
     """Returns a case as a sample: the input is what is known at the door, the target the right keys."""
-    return Sample(
-        id=case.id,
-        input=describe(case.presentation),
-        choices=choices_of(case.question),
-        target=list(case.truth.answers),
-        metadata={"language": case.presentation.language, "setting": case.setting, "source": case.source},
-    )
+    return _sample(case, case.truth.answers, choices_of(case.question), setting=case.setting)
 
 
 def diagnosis_sample(case: Case) -> Sample:
     """Returns a case as a sample: the input is what is known at the door, the target the diagnoses."""
-    return Sample(
-        id=case.id,
-        input=describe(case.presentation),
-        target=[diagnosis.name for diagnosis in case.truth.diagnoses],
-        metadata={"language": case.presentation.language, "department": case.department, "source": case.source},
-    )
+    return _sample(case, [diagnosis.name for diagnosis in case.truth.diagnoses], department=case.department)
+
+
+def _sample(case: Case, target: Sequence[str], choices: list[str] | None = None, **about: str) -> Sample:
+    metadata = {"language": case.presentation.language, **about, "source": case.source}
+    asked = describe(case.presentation)
+    return Sample(id=case.id, input=asked, choices=choices, target=list(target), metadata=metadata)

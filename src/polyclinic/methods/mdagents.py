@@ -110,14 +110,11 @@ class _Clinicians(Sections):
             # 3.1 Everybody gives an opinion; from the second time on with what was said to them, and the feedback.
             trip += 1
             stage, asked = ("opinion" if number == 1 else "opinion again"), f"opinion {number}, expert"
-            opinions = await together(
-                *(
-                    self.ask(
-                        stage, f"{asked} {n + 1}", told, feedback, heard[n], you[n], trip=trip, answer=self.decision
-                    )
-                    for n in everybody
-                )
+            asking = (
+                self.ask(stage, f"{asked} {n + 1}", told, feedback, heard[n], you[n], trip=trip, answer=self.decision)
+                for n in everybody
             )
+            opinions = await together(*asking)
             agreed = len({keys_of(opinion) for opinion in usable(opinions)}) == 1
             told = self._opinions(fields, opinions)
             # 3.2 The rounds end where all agree; an opinion that cannot be used agrees with nobody.
@@ -128,12 +125,11 @@ class _Clinicians(Sections):
             for turn in range(1, turns + 1):
                 trip += 1
                 asked, wanted = f"remark {number}.{turn}, expert", _remark(count)
-                remarks = await together(
-                    *(
-                        self.ask("remark", f"{asked} {n + 1}", told, heard[n], you[n], trip=trip, answer=wanted)
-                        for n in everybody
-                    )
+                asking = (
+                    self.ask("remark", f"{asked} {n + 1}", told, heard[n], you[n], trip=trip, answer=wanted)
+                    for n in everybody
                 )
+                remarks = await together(*asking)
                 spoken = self._delivered(fields, remarks)
                 if not any(spoken):
                     break
@@ -191,12 +187,11 @@ class _Clinicians(Sections):
             for n, (field, task) in enumerate(zip(team.members, tasks, strict=True), start=1)
         ]
         asked = f"investigate, {name} team, member"
-        found = await together(
-            *(
-                self.ask("investigate", f"{asked} {n}", before, is_team, task, trip=trip + 2)
-                for n, task in enumerate(work, start=1)
-            )
+        investigating = (
+            self.ask("investigate", f"{asked} {n}", before, is_team, task, trip=trip + 2)
+            for n, task in enumerate(work, start=1)
         )
+        found = await together(*investigating)
         usable(found)
         findings = [
             self._prompts("finding", number=n, field=field, text=text.strip())

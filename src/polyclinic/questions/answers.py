@@ -29,11 +29,8 @@ import msgspec
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
-from polyclinic.questions.formats import FINAL_LINE, AnswerFormat, show_form, write_answer
 from polyclinic.questions.json_answers import json_answers
 from polyclinic.questions.mentions import Mention, Mentions, plain
-
-__all__ = ["FINAL_LINE", "AnswerFormat", "read_answer", "show_form", "write_answer"]
 
 LONGEST_STATEMENT = 2_000
 """Characters in which an answer is looked for behind the words that announce it."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import UserError
 from polyclinic.language.language import CHINESE
-from polyclinic.questions.answers import write_answer
 from polyclinic.questions.examples import Example, kind_of, shipped_examples
+from polyclinic.questions.formats import write_answer
 from polyclinic.questions.shown import show
 
 _RUN = re.compile(rf"(?P<han>[{CHINESE}]+)|[^\W{CHINESE}]+")

@@ -22,9 +22,9 @@ from polyclinic.errors import BadInput, BudgetSpent, Unreachable, UserError
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.schema import form_of
 from polyclinic.models.scripted import Scripted
-from polyclinic.questions.answers import write_answer
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import kind_of
+from polyclinic.questions.formats import write_answer
 from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance

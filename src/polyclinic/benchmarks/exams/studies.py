@@ -24,10 +24,6 @@ from polyclinic.seeds import derive
 
 Varied = Literal["question_experts", "option_experts"]
 
-QUESTION_EXPERTS = tuple(range(1, 8))
-OPTION_EXPERTS = tuple(range(5))
-"""What Figure 3 goes through."""
-
 _MOST_EXPERTS = 100
 _RANGE = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 _FILE_SUFFIX = ".jsonl"
@@ -69,9 +65,9 @@ async def sweep(
     questions: Sequence[ExamQuestion],
     models: Episode,
     *,
-    question_experts: Sequence[int] = QUESTION_EXPERTS,
-    option_experts: Sequence[int] = OPTION_EXPERTS,
-    at: tuple[int, int] = (5, 2),
+    question_experts: Sequence[int],
+    option_experts: Sequence[int],
+    at: tuple[int, int],
     settings: dict[str, Any] | None = None,
     learning: Learning | None = None,
     advance: Callable[[], None] = lambda: None,

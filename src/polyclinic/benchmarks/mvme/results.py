@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.benchmarks.benchmark import Play
-from polyclinic.benchmarks.mvme.rounds import Rounds, rounds_of
 from polyclinic.cases.case import Case
 from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.frames import Tabular
@@ -21,7 +20,7 @@ from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names
 from polyclinic.players.minds import Minds
-from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
 
@@ -61,6 +60,27 @@ class DepartmentResult(msgspec.Struct, frozen=True, kw_only=True):
     icd_f1: Estimate | None
 
 
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """How many discussions came to a consensus within so many rounds, and percent of all with its 95 % interval."""
+
+    n: int
+    percent: float | None
+    low: float | None
+    high: float | None
+
+
+class Rounds(msgspec.Struct, frozen=True, kw_only=True):
+    """Discussions that came to a report, by the number of rounds within which they had come to a consensus.
+
+    `kept` counts doctors' answers that could not be used, so that their last report stood.
+    """
+
+    discussions: int
+    within: dict[int, Reached]
+    without: int
+    kept: int
+
+
 class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How one entrant did.
 
@@ -69,7 +89,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         icd: by language, the codes named (Table 3); nothing for a language without a table.
         qa: questions and answers a visit; of a team, of all its doctors together.
         tests: requests that reached the examiner a visit, likewise.
-        rounds: of a team: rounds to consensus (Figure 4).
+        rounds: of a team: rounds to consensus (§6.2, Figure 4).
         departments: by the cases' department, where they name any.
         reasons: why the diagnoses that are graded 1 went wrong (Table 5).
         no_report: visits in which the doctor's answer could not be used: graded 1, and counted.
@@ -144,6 +164,24 @@ def entrant_result(
 def _cause(visit: Visit | TeamVisit) -> str:
     failure = visit.trace.last(Failed)
     return f"{failure.who}: {failure.error}" if failure is not None else str(visit.end)
+
+
+def rounds_of(visits: Sequence[TeamVisit]) -> Rounds:
+    """Counts the rounds of the visits that came to a report."""
+    held = [visit for visit in visits if visit.report is not None]
+    after = Counter(visit.consensus for visit in held if visit.consensus is not None)
+    within, reached = {}, 0
+    for number in range(1, max((visit.rounds for visit in held), default=0) + 1):
+        # A doctor who was left alone held no round, and disputes with nobody.
+        reached = sum(n for round_number, n in after.items() if round_number <= number)
+        percent, low, high = share(reached, len(held))
+        within[number] = Reached(n=reached, percent=percent, low=low, high=high)
+    return Rounds(
+        discussions=len(held),
+        within=within,
+        without=sum(visit.consensus is None for visit in held),
+        kept=sum(visit.kept for visit in visits),
+    )
 
 
 def linked_by(

@@ -62,10 +62,6 @@ class Shuffled(msgspec.Struct, frozen=True, kw_only=True):
     question: ExamQuestion
     original: dict[str, str]
 
-    def back(self, answers: Iterable[str]) -> frozenset[str]:
-        """Returns what answers to the shuffled question mean in the original one."""
-        return frozenset(self.original[answer] for answer in answers)
-
 
 def read_exam(
     path: str | Path,
