@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -58,87 +59,93 @@ class RulesPatient:
 
     def __init__(self, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
         self._lexicons, self._names, self._rng = lexicons, names, rng
-        self._role: Patient | None = None
-        self._story: Story | None = None
-        self._findings: RecordNames | None = None
-        self._wondering: list[str] = []
-        self._replies = 0
+        self._played: _PlayedPatient | None = None
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
         """Opens, or replies to what the doctor last said."""
-        if self._role is not role:
-            self._role, self._story, self._findings = role, None, None
-            self._wondering = list(role.persona.questions) if role.persona is not None else []
-            self._replies = 0
-        language = role.presentation.language
-        if ask.purpose is Purpose.OPEN and role.persona is not None and role.persona.statement:
-            return PatientTurn(say=role.persona.statement, state=State.OPENING)
+        if self._played is None or self._played.role is not role:
+            self._played = _PlayedPatient(role, self._lexicons[role.presentation.language], self._names, self._rng)
         if ask.purpose is Purpose.OPEN:
-            said = opening(role.presentation.complaint, language, voice_of(role))
-            return PatientTurn(say=said, state=State.OPENING)
+            return self._played.open()
         if ask.purpose is not Purpose.REPLY:
             raise ScriptError(f"the rules patient opens and replies; it was asked to {ask.purpose}")
-        if self._story is None:
-            self._story = Story(role, self._lexicons[language])
+        return self._played.reply()
+
+
+class _PlayedPatient:
+    """One patient, as the rules play it."""
+
+    def __init__(self, role: Patient, lexicon: Lexicon, names: Names, rng: random.Random) -> None:
+        self.role, self._lexicon, self._names = role, lexicon, names
+        self._language, self._voice = role.presentation.language, voice_of(role)
+        self._say = Sayer(self._language, rng, self._voice)
+        self._manner = _manner_of(role)
+        self._wondering = list(role.persona.questions) if role.persona is not None else []
+        self._replies = 0
+
+    @cached_property
+    def _story(self) -> Story:
+        return Story(self.role, self._lexicon)
+
+    @cached_property
+    def _findings(self) -> RecordNames:
+        return self._names.of(self.role.findings)
+
+    def open(self) -> PatientTurn:
+        statement = self.role.persona.statement if self.role.persona is not None else ""
+        said = statement or opening(self.role.presentation.complaint, self._language, self._voice)
+        return PatientTurn(say=said, state=State.OPENING)
+
+    def reply(self) -> PatientTurn:
+        """Returns the reply, with a question of the patient's own where it is told what to do or what it has.
+
+        An anxious patient asks oftener.
+        """
         self._replies += 1
-        return self._wonder(self._reply(role, self._story), role)
-
-    def _wonder(self, turn: PatientTurn, role: Patient) -> PatientTurn:
-        """Adds a question of the patient's own where it is told what to do or what it has; to the anxious, oftener."""
+        turn = self._reply()
         told = turn.state in (State.INEFFECTIVE_ADVICE, State.CONCLUSION) and turn.to == "doctor"
-        anxious = role.persona is not None and role.persona.manner == "anxious"
-        if not self._wondering or turn.to != "doctor" or not (told or (anxious and self._replies % 2 == 0)):
+        anxious = self._manner == "anxious" and self._replies % 2 == 0
+        if not self._wondering or turn.to != "doctor" or not (told or anxious):
             return turn
-        blank = MARKS[role.presentation.language].blank
-        return msgspec.structs.replace(turn, say=f"{turn.say}{blank}{self._wondering.pop(0)}")
+        return msgspec.structs.replace(turn, say=f"{turn.say}{MARKS[self._language].blank}{self._wondering.pop(0)}")
 
-    def _reply(self, role: Patient, story: Story) -> PatientTurn:
-        language = role.presentation.language
-        heard = hear(role.heard(), language)
-        say = self._sayer(role)
+    def _reply(self) -> PatientTurn:
+        heard = hear(self.role.heard(), self._language)
         match heard.kind:
             case "demand":
-                key = "demand" if role.setting == "online" else "demand in ward"
-                return PatientTurn(say=say(key), state=State.DEMAND)
+                key = "demand" if self.role.setting == "online" else "demand in ward"
+                return PatientTurn(say=self._say(key), state=State.DEMAND)
             case "other topic":
-                return PatientTurn(say=say("other"), state=State.OTHER_TOPIC)
+                return PatientTurn(say=self._say("other"), state=State.OTHER_TOPIC)
             case "conclusion":
-                return PatientTurn(say=say("thanks"), state=State.CONCLUSION)
+                return PatientTurn(say=self._say("thanks"), state=State.CONCLUSION)
             case "advice":
-                return self._advised(heard, role, story)
+                return self._advised(heard)
             case "inquiry":
-                return self._asked(heard, role, story)
-
-    def _sayer(self, role: Patient) -> Sayer:
-        return Sayer(role.presentation.language, self._rng, voice_of(role))
+                return self._asked(heard)
 
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
 
-    def _advised(self, heard: Heard, role: Patient, story: Story) -> PatientTurn:
-        language = role.presentation.language
-        say = self._sayer(role)
-        if is_vague(heard, language) and not self._names.find(heard.focus):
-            return PatientTurn(say=say("which advice"), state=State.AMBIGUOUS_ADVICE)
+    def _advised(self, heard: Heard) -> PatientTurn:
+        if is_vague(heard, self._language) and not self._names.find(heard.focus):
+            return PatientTurn(say=self._say("which advice"), state=State.AMBIGUOUS_ADVICE)
         if heard.treatment:
-            return PatientTurn(say=say("treatment"), state=State.INEFFECTIVE_ADVICE)
-        if role.setting == "ward":
-            return PatientTurn(say=request(heard.focus, language), to="examiner", state=State.EFFECTIVE_ADVICE)
+            return PatientTurn(say=self._say("treatment"), state=State.INEFFECTIVE_ADVICE)
+        if self.role.setting == "ward":
+            return PatientTurn(say=request(heard.focus, self._language), to="examiner", state=State.EFFECTIVE_ADVICE)
         # The reasons given for an examination name things too; only the examination itself counts.
-        results = self._results(ordered(heard.focus, language), role, story)
+        results = self._results(ordered(heard.focus, self._language))
         if results:
-            return PatientTurn(say=say("results", results), state=State.EFFECTIVE_ADVICE)
-        return PatientTurn(say=say("not yet examined"), state=State.INEFFECTIVE_ADVICE)
+            return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_ADVICE)
+        return PatientTurn(say=self._say("not yet examined"), state=State.INEFFECTIVE_ADVICE)
 
-    def _results(self, named: str, role: Patient, story: Story) -> str:
+    def _results(self, named: str) -> str:
         """Returns the results that an online patient holds of what is named, or ""."""
-        language = role.presentation.language
-        semicolon = MARKS[language].semicolon
-        if self._findings is None:
-            self._findings = self._names.of(role.findings)
-        findings = self._findings.look_up(named)[0] if role.findings else []
+        semicolon = MARKS[self._language].semicolon
+        findings = self._findings.look_up(named)[0] if self.role.findings else []
         if findings:
-            return semicolon.join(read_out(findings, language))
-        known = [f for f in story.facts if not f.denied and not is_planned(f.text, language)]
+            return semicolon.join(read_out(findings, self._language))
+        known = [f for f in self._story.facts if not f.denied and not is_planned(f.text, self._language)]
         direct = frozenset(key for found in self._names.find(named) for key in found.keys)
         # First what names the examination itself; else what names something that it looks at.
         held = [f for f in known if direct & self._keys(f)]
@@ -147,17 +154,17 @@ class RulesPatient:
             held = [f for f in known if within & self._keys(f)]
         if not held:
             reported = [f for f in known if f.of_examination]
-            for examination in examinations(named, language) or [named]:
-                held += story.best(frozenset(terms(examination, language)), reported, enough=0.6)
-        sentences = [self._result(f, story) for f in held]
+            for examination in examinations(named, self._language) or [named]:
+                held += self._story.best(frozenset(terms(examination, self._language)), reported, enough=0.6)
+        sentences = [self._result(f) for f in held]
         return semicolon.join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
 
-    def _result(self, fact: Fact, story: Story) -> str:
+    def _result(self, fact: Fact) -> str:
         """Returns a result with what goes on with it in its sentence."""
         if len(fact.whole) <= SENTENCE:
-            return first_person(fact.whole, story.language)
-        clauses = [f.text for f in story.facts if f.sentence == fact.sentence and f.number >= fact.number]
-        return MARKS[story.language].comma.join(clauses[:AT_MOST])
+            return first_person(fact.whole, self._language)
+        clauses = [f.text for f in self._story.facts if f.sentence == fact.sentence and f.number >= fact.number]
+        return MARKS[self._language].comma.join(clauses[:AT_MOST])
 
     def _keys(self, fact: Fact) -> frozenset[str]:
         if fact.named is None:
@@ -166,81 +173,74 @@ class RulesPatient:
 
     # Inquiry.
 
-    def _asked(self, heard: Heard, role: Patient, story: Story) -> PatientTurn:
-        language = role.presentation.language
-        say = self._sayer(role)
-        asking = core(heard.focus, language)
-        about_results = asks_result(asking, language)
+    def _asked(self, heard: Heard) -> PatientTurn:
+        asking = core(heard.focus, self._language)
+        about_results = asks_result(asking, self._language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
         )
-        if named and (about_results or role.setting == "ward"):
-            if role.setting == "ward":
-                return PatientTurn(say=request(heard.focus, language), to="examiner", state=State.EFFECTIVE_INQUIRY)
-            results = self._results(heard.focus, role, story)
+        if named and (about_results or self.role.setting == "ward"):
+            if self.role.setting == "ward":
+                asks = request(heard.focus, self._language)
+                return PatientTurn(say=asks, to="examiner", state=State.EFFECTIVE_INQUIRY)
+            results = self._results(heard.focus)
             if results:
-                return PatientTurn(say=say("results", results), state=State.EFFECTIVE_INQUIRY)
-            return PatientTurn(say=say("not examined"), state=State.INEFFECTIVE_INQUIRY)
+                return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
+            return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
         # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
-        known = self._lexicons[language].knows_questions(asking)
-        topics = () if known else topics_of(asking, language)
+        known = self._lexicon.knows_questions(asking)
+        topics = () if known else topics_of(asking, self._language)
         topic = topics[0] if topics else None
-        asked = parts(asking, self._lexicons[language])
+        asked = parts(asking, self._lexicon)
         if topic is None and not asked:
-            return PatientTurn(say=say("which question"), state=State.AMBIGUOUS_INQUIRY)
-        voice = voice_of(role)
+            return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
         if topic is not None:
             if topic.name in ("age", "sex"):
-                is_so = who(topic.name, role.presentation)
+                is_so = who(topic.name, self.role.presentation)
                 state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
-                return PatientTurn(say=is_so or say("unknown"), state=state)
-            held = [fact for one in topics for fact in one.answers(story, asked, asking)]
+                return PatientTurn(say=is_so or self._say("unknown"), state=state)
+            held = [fact for one in topics for fact in one.answers(self._story, asked, asking)]
             if held:
-                return PatientTurn(say=self._tell(held, [], language, voice), state=State.EFFECTIVE_INQUIRY)
+                return PatientTurn(say=self._tell(held, []), state=State.EFFECTIVE_INQUIRY)
             if topic.only or not asked:
-                return PatientTurn(say=say(topic.unknown), state=State.INEFFECTIVE_INQUIRY)
-        return self._by_parts(asked, role, story)
+                return PatientTurn(say=self._say(topic.unknown), state=State.INEFFECTIVE_INQUIRY)
+        return self._by_parts(asked)
 
-    def _by_parts(self, asked: tuple[Part, ...], role: Patient, story: Story) -> PatientTurn:
-        language, voice, say = story.language, voice_of(role), self._sayer(role)
+    def _by_parts(self, asked: tuple[Part, ...]) -> PatientTurn:
         held: list[Fact] = []
         absent: list[str] = []
         effective = False
         for part in asked:
-            facts = self._held(part, story)
+            facts = self._held(part)
             affirmed = [f for f in facts if not f.denied]
-            if facts:
-                effective = True
+            effective = effective or bool(facts)
             if affirmed:
                 held += affirmed[:1]
             elif part.name or facts:
                 absent.append(part.name or facts[0].text)
-        answer = self._tell(held, absent, language, voice) if held or absent else say("nothing like that")
+        answer = self._tell(held, absent) if held or absent else self._say("nothing like that")
         if not effective and absent:
-            answer = say("denial", answer if answer.startswith("I ") else answer[0].lower() + answer[1:])
+            answer = self._say("denial", answer if answer.startswith("I ") else answer[0].lower() + answer[1:])
         return PatientTurn(say=answer, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
 
-    def _held(self, part: Part, story: Story) -> list[Fact]:
-        if part.symptom is not None:
-            facts = story.with_symptom(part.symptom)
-            if facts:
-                return facts
-        return story.best(part.terms)
+    def _held(self, part: Part) -> list[Fact]:
+        facts = [] if part.symptom is None else self._story.with_symptom(part.symptom)
+        return facts or self._story.best(part.terms)
 
-    def _tell(self, facts: list[Fact], absent: list[str], language: Language, voice: Voice) -> str:
-        withholding = self._role is not None and manner_of(self._role) == "withholding"
-        chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[: 1 if withholding else AT_MOST]
+    def _tell(self, facts: list[Fact], absent: list[str]) -> str:
+        at_most = 1 if self._manner == "withholding" else AT_MOST
+        chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[:at_most]
         denied = [f.text for f in chosen if f.denied]
-        there = [first_person(f.text, language, voice) for f in chosen if not f.denied]
-        return answer(there, denied + absent, language, voice)
+        there = [first_person(f.text, self._language, self._voice) for f in chosen if not f.denied]
+        return answer(there, denied + absent, self._language, self._voice)
 
 
 def voice_of(role: Patient) -> Voice:
     """Returns who speaks: the patient, or a parent for a child that is small or comes with one."""
     age = role.presentation.age
-    return "parent" if (age is not None and age < SPEAKS_FROM) or manner_of(role) == "parent" else "self"
+    return "parent" if (age is not None and age < SPEAKS_FROM) or _manner_of(role) == "parent" else "self"
 
 
-def manner_of(role: Patient) -> Manner:
+def _manner_of(role: Patient) -> Manner:
     """Returns how the patient deals with the doctor."""
     return "plain" if role.persona is None else role.persona.manner
