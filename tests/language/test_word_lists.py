@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from polyclinic.cases.loaders import agentclinic, ai_hospital, chinese_findings, tor
 from polyclinic.generation import draw
 from polyclinic.knowledge import duration
 from polyclinic.language import clauses, content_words, overlap
@@ -19,6 +20,7 @@ SECTIONS = [
     questions._forms,
     speech._speech,
     story._cuts,
+    tor._words,
     topics._section,
     sayings.doctor_sayings,
     sayings.director_sayings,
@@ -26,6 +28,9 @@ SECTIONS = [
     sayings.pharmacist_sayings,
 ]
 OF_ONE_LANGUAGE = [
+    (agentclinic._keys, "en"),
+    (ai_hospital._history_keys, "zh"),
+    (chinese_findings._systems, "zh"),
     (content_words._english, "en"),
     (content_words._chinese, "zh"),
     (overlap._words, "en"),

@@ -12,7 +12,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
-from polyclinic.cases.loaders.wording import as_object, as_text, lower_first, readable, split_value
+from polyclinic.cases.loaders.wording import WORDS, as_object, as_text, lower_first, readable, split_value
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -20,29 +20,15 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.language.language import language_of
 
-# Keys that only gather tests: what stands in them is the examination.
-_GATHERINGS = frozenset({
-    "imaging", "imaging studies", "imaging results", "imaging and other tests", "other tests", "additional tests",
-    "special test", "special tests", "assessment tools", "tests",
-})  # fmt: skip
-# Keys that gather tests and single values alike: only what has values of its own in them is an examination.
-_LABORATORIES = frozenset({
-    "blood tests", "blood test", "blood work", "laboratory tests", "laboratory studies", "lab results", "lab work",
-    "laboratory results", "basic laboratory tests", "urine tests", "screening tests", "x rays", "radiographs",
-})  # fmt: skip
-# Keys that say nothing beyond the name of the examination.
-_RESULT = frozenset({"finding", "findings", "result", "results", "level", "value"})
-_HISTORY = {
-    "History": "present",
-    "Past_Medical_History": "past",
-    "Current_Medications": "medications",
-    "Medications": "medications",
-    "Drug_History": "medications",
-    "Allergies": "allergies",
-    "Social_History": "personal",
-    "Family_History": "family",
-    "Review_of_Systems": "review",
-}
+
+class _AgentClinicKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    gatherings: frozenset[str]
+    laboratories: frozenset[str]
+    results: frozenset[str]
+    history: dict[str, str]
+
+
+_keys = WORDS.section("agentclinic", _AgentClinicKeys)
 
 
 def load(record: dict[str, Any], order: int) -> Case:
@@ -83,7 +69,7 @@ def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:
         text = as_text(value)
         if not text or key in {"Demographics", "Symptoms"}:
             continue
-        section = _HISTORY.get(key)
+        section = _keys("en").history.get(key)
         sections.setdefault(section or "other", []).append(text if section else f"{readable(key)}: {text}")
     secondary = symptoms.get("Secondary_Symptoms") or []
     single = [as_text(s) for s in (secondary if isinstance(secondary, list) else [secondary])]
@@ -98,16 +84,17 @@ def _physical(value: Any) -> Iterator[Finding]:
 
 
 def _tests(value: Any) -> Iterator[Finding]:
+    keys = _keys("en")
     for path, text in _leaves(value):
         whole = path or ["Tests"]
         top = whole[0].lower()
-        gathered = (top in _GATHERINGS and len(whole) > 1) or (top in _LABORATORIES and len(whole) > 2)
+        gathered = (top in keys.gatherings and len(whole) > 1) or (top in keys.laboratories and len(whole) > 2)
         examination, *rest = whole[1:] if gathered else whole
         yield _finding(examination, _item(rest), text)
 
 
 def _item(path: list[str]) -> str:
-    names = [name for name in path if name.lower() not in _RESULT]
+    names = [name for name in path if name.lower() not in _keys("en").results]
     return ", ".join(names[:1] + [lower_first(name) for name in names[1:]])
 
 

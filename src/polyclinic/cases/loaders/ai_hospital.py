@@ -15,7 +15,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import auxiliary_findings, physical_findings
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
-from polyclinic.cases.loaders.wording import as_object, as_text
+from polyclinic.cases.loaders.wording import WORDS, as_object, as_text
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -23,17 +23,7 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.language.language import language_of
 
-_HISTORY = {
-    "现病史": "present",
-    "既往史": "past",
-    "用药史": "medications",
-    "过敏史": "allergies",
-    "个人史": "personal",
-    "月经史": "personal",
-    "婚育史": "personal",
-    "月经婚育史": "personal",
-    "家族史": "family",
-}
+_history_keys = WORDS.section("ai_hospital", dict[str, str])
 _PROFILE = re.compile(r"<([^<>\n]{1,20})>([^<]*)")
 _LABEL = re.compile(r"^\s*(性别|年龄|姓名)\s*[:：]\s*")
 
@@ -107,9 +97,10 @@ def _presentation(complaint: str, sections: dict[str, str]) -> Presentation:
 
 def _history(sections: dict[str, str]) -> History:
     texts: dict[str, list[str]] = {}
+    known = _history_keys("zh")
     for name, text in sections.items():
-        if text and name in _HISTORY:
-            texts.setdefault(_HISTORY[name], []).append(text)
+        if text and name in known:
+            texts.setdefault(known[name], []).append(text)
         elif text and name.endswith("史"):
             texts.setdefault("other", []).append(f"{name}：{text}")
     return msgspec.convert({name: "\n".join(parts) for name, parts in texts.items()}, History)

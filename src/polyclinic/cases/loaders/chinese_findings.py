@@ -6,29 +6,14 @@ import re
 from collections.abc import Iterator
 
 from polyclinic.cases.loaders.diagnoses import split_outside
+from polyclinic.cases.loaders.wording import WORDS
 from polyclinic.cases.record import Finding
+from polyclinic.language.word_lists import Pattern
 
 PHYSICAL = "体格检查"
 _OTHER = "辅助检查"
 _GENERAL = "一般情况"
-# The first that matches decides: "四肢肌力" is the nervous system's, "下肢水肿" the limbs'.
-_SYSTEMS = tuple(
-    (name, re.compile(words))
-    for name, words in (
-        ("生命体征", r"体温|脉搏|血压|生命体征|^\s*[TPR][:：]?\s*\d\d|^\s*BP"),
-        ("神经系统", r"肌力|肌张力|病理[征反]|巴氏|巴[宾彬]斯基|脑膜刺激|克氏征|布氏征|(生理|病理|腱|膝|神经)反射|共济"
-                     r"|[颅脑]神经|神经系统|鼻唇沟|口角|伸舌|[触痛感]觉|呛咳|言语|记忆力|偏瘫"),
-        ("皮肤", r"皮肤|皮疹|黄染|瘀点|瘀斑|蜘蛛痣|淋巴结|出血点"),
-        ("头颈部", r"头颅|头部|五官|眼|睑|瞳孔|对光|耳|鼻|咽|喉|扁桃体|口唇|口腔|颈|甲状腺|气管|结膜|巩膜|视力"),
-        ("心肺", r"心肺"),
-        ("心脏", r"心率|心律|心音|心脏|心界|心浊音|心前区|律齐|P2|瓣膜|(?<!血管)杂音"),
-        ("胸肺", r"胸|肺|啰音|罗音|语颤|呼吸|乳房"),
-        ("腹部", r"腹|肝|脾|[Mm]urphy|墨菲|移动性浊音|肠鸣|反跳痛"),
-        ("脊柱四肢", r"四肢|下肢|上肢|肢体|脊柱|腰椎|关节|水肿|浮肿|杵状"),
-        ("泌尿生殖", r"生殖|肛门|外阴|直肠|肾区"),
-        (_GENERAL, r"神志|精神|发育|营养|体位|查体|面容|表情|一般情况|反应"),
-    )
-)  # fmt: skip
+_systems = WORDS.section("systems", dict[str, Pattern])
 _BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,2}[.、](?!\d))\s*")
 _LABELLED = re.compile(r"((?:[^:：，,。；;()（）]|\([^)]*\)|（[^）]*）){1,24}?)\s*[:：]\s*(.*)", re.DOTALL)
 # Headings that gather examinations and are none themselves.
@@ -87,7 +72,7 @@ def _by_system(text: str) -> Iterator[tuple[str, str]]:
     """Yields runs of clauses that concern one system; a clause that names none goes with the one before it."""
     system, begin, end = "", 0, 0
     for clause in re.finditer(r"[^，,。；;]+", text):
-        found = next((name for name, words in _SYSTEMS if words.search(clause[0])), system or _GENERAL)
+        found = next((name for name, words in _systems("zh").items() if words.search(clause[0])), system or _GENERAL)
         if system and found != system:
             yield system, text[begin:end].strip()
             begin = clause.start()

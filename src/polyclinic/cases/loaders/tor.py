@@ -17,7 +17,7 @@ from polyclinic.cases.loaders.chinese_findings import physical_findings
 from polyclinic.cases.loaders.choices import read_keys, read_options
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
-from polyclinic.cases.loaders.wording import as_text
+from polyclinic.cases.loaders.wording import WORDS, as_text
 from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
@@ -25,24 +25,16 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.language.language import Language, language_of
 
-_HISTORY = {
-    "present-illness": "present",
-    "past-history": "past",
-    "past-illness": "past",
-    "personal-history": "personal",
-    "family-history": "family",
-}
-_IMAGING = {
-    "ultrasonic-imaging-examination": ("ultrasound", "超声检查"),
-    "x-ray-imaging-examination": ("X-ray", "X线检查"),
-    "ct-imaging-examination": ("CT", "CT检查"),
-    "magnetic-resonance-imaging-examination": ("magnetic resonance imaging", "磁共振检查"),
-    "pathological-examination": ("pathology", "病理检查"),
-}
-_STEM = {
-    "en": "Which of these diagnoses does the patient have? Several can be right.",
-    "zh": "该患者有下列哪些诊断？可多选。",
-}
+
+class _TorWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    stem: str
+    laboratory: str
+    imaging: dict[str, str]
+    history: dict[str, str] = {}
+
+
+_words = WORDS.section("tor", _TorWords)
+
 _PART = re.compile(r"(?:^|(?<=[.;。；]\s)|(?<=[.;。；]))([A-Z][A-Za-z ]{2,24}):\s*(?=\S)")
 _VITAL_SIGNS = re.compile(r"^\s*(?:T|P|R|BP|HR|Temperature)\s*[:：]\s*\d")
 
@@ -60,7 +52,7 @@ def load(record: dict[str, Any], order: int) -> Case:
         diagnoses = tuple(Diagnosis(question.options[key]) for key in answers if key in question.options)
     if not diagnoses:
         raise BadInput("a case needs its diagnoses", field="$.Diagnosis")
-    told = {name: as_text(fields[key]) for key, name in _HISTORY.items() if as_text(fields.get(key))}
+    told = {name: as_text(fields[key]) for key, name in _words("en").history.items() if as_text(fields.get(key))}
     history = msgspec.convert(told, History)
     language = language_of([complaint, history.present])
     presentation = Presentation(
@@ -82,7 +74,7 @@ def _question(fields: dict[str, Any], order: int, language: Language) -> tuple[Q
     if not fields.get("options"):
         return None, ()
     options = read_options(fields["options"], "$.Options")
-    question = Question(id=str(order), stem=_STEM[language], options=options, language=language)
+    question = Question(id=str(order), stem=_words(language).stem, options=options, language=language)
     return question, read_keys(fields.get("label"), options)
 
 
@@ -93,13 +85,12 @@ def _diagnoses(value: Any) -> tuple[Diagnosis, ...]:
 
 
 def _findings(fields: dict[str, Any], language: Language) -> Iterator[Finding]:
-    chinese = language == "zh"
-    physical = as_text(fields.get("physical-examination"))
-    yield from physical_findings(physical) if chinese else _physical(physical)
-    yield from _laboratory(fields.get("laboratory-examination"), "实验室检查" if chinese else "laboratory examination")
-    for key, names in _IMAGING.items():
+    words, physical = _words(language), as_text(fields.get("physical-examination"))
+    yield from physical_findings(physical) if language == "zh" else _physical(physical)
+    yield from _laboratory(fields.get("laboratory-examination"), words.laboratory)
+    for key, name in words.imaging.items():
         if text := as_text(fields.get(key)):
-            yield Finding(examination=names[chinese], value=text)
+            yield Finding(examination=name, value=text)
 
 
 def _physical(text: str) -> Iterator[Finding]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from polyclinic.errors import BadInput
+from polyclinic.language.word_lists import WordLists
+
+WORDS = WordLists(Path(__file__).with_name("words"))
+"""The words of this room."""
 
 # Names of people keep their capital inside a name ("left Achilles tendon").
 _PEOPLE = frozenset(
