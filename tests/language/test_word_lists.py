@@ -5,7 +5,7 @@ import pytest
 
 from polyclinic.cases.loaders import agentclinic, ai_hospital, chinese_findings, tor
 from polyclinic.generation import draw
-from polyclinic.knowledge import duration
+from polyclinic.knowledge import duration, examination_words, name_table
 from polyclinic.language import clauses, content_words, overlap
 from polyclinic.language.language import LANGUAGES
 from polyclinic.language.word_lists import Pattern, Rule, WordLists, rewritten
@@ -14,6 +14,8 @@ from polyclinic.players.rules import hearing, orders, questions, sayings, speech
 SECTIONS = [
     clauses.clause_words,
     duration._durations,
+    examination_words._words,
+    name_table._words,
     draw._sentences,
     hearing._cues,
     orders._orders,

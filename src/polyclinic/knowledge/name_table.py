@@ -7,25 +7,25 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from polyclinic.knowledge.examination_words import is_elsewhere
+import msgspec
+
+from polyclinic.knowledge.examination_words import WORDS, is_elsewhere
 from polyclinic.language.language import CHINESE
 
 _TOKEN = re.compile(rf"[{CHINESE}]|[^\W_{CHINESE}]+|[%#]")
 _BRACKETS = re.compile(r"[(（\[]([^()（）\[\]]*)[)）\]]")
 _SUFFIX_ZH = re.compile(r"(?:检查|检测|测定|试验|化验|扫描)$")
 _SUFFIX_EN = re.compile(r"\s(?:tests?|levels?|assays?|measurements?)$", re.IGNORECASE)
-_SAME = {
-    "exam": "examination", "labs": "laboratory", "lab": "laboratory", "radiograph": "xray", "haemoglobin": "hemoglobin",
-    "leucocyte": "leukocyte", "oesophagus": "esophagus", "tumour": "tumor", "count": "count",
-}  # fmt: skip
-_GENERIC_EN = (
-    "finding result inspection palpation percussion auscultation appearance observation other comment note general"
-    " test level value examination laboratory imaging study report interpretation impression description status type"
-    " color and of the in for assessment evaluation conclusion summary detail normal physical blood data scan"
-    " investigation"
-)
-_GENERIC_ZH = "检查结果描述其他它所见意诊断提示印象论外观一般情况项目辅助报告化验实室影像学"
-_GENERIC = frozenset((*_GENERIC_EN.split(), *_GENERIC_ZH))
+
+
+class _NameWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    generic: frozenset[str]
+    same: dict[str, str] = {}
+
+
+_words = WORDS.section("names", _NameWords)
+_SAME = _words("en").same
+_GENERIC = _words("en").generic | _words("zh").generic
 
 
 class Named(NamedTuple):
