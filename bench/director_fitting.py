@@ -20,7 +20,7 @@ from polyclinic.judges.director_by_rules import RulesJudge, Scale, Shares
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, grade_named
 from polyclinic.metrics.recorded_reports import RecordedReport
-from polyclinic.statistics.correlation import spearman
+from polyclinic.statistics.agreement import spearman
 
 STEPS = 10
 """The grid's steps from no weight to all of it."""

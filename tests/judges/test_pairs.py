@@ -16,8 +16,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BudgetSpent, Refused, TimedOut
 from polyclinic.events import TRACE_FORMAT, End, Ended, Examined, Opened, Role, Said, Trace
-from polyclinic.judges.pair_judgements import CRITERIA
-from polyclinic.judges.pairs import JUDGING, Pair, Side, judge_pairs, said_in
+from polyclinic.judges.pairs import CRITERIA, JUDGING, Pair, Side, judge_pairs, said_in
 from polyclinic.models.model import Reply
 from polyclinic.models.scripted import Scripted
 from polyclinic.prompts import read_prompts

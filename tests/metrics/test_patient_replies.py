@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from polyclinic.events import State
 from polyclinic.language.language import LANGUAGES
-from polyclinic.metrics import keywords
-from polyclinic.metrics.keywords import says
 from polyclinic.metrics.patient_replies import (
     PATIENT_METRICS,
     PATIENT_SECOND,
     PatientReply,
+    read_keywords,
+    says,
     score_reply,
     summarise_replies,
 )
@@ -121,5 +121,5 @@ def test_agreement_is_bounded_and_alike_both_ways(pairs):
 
 
 def test_the_kinds_of_words_are_the_same_in_every_language():
-    kinds = [sorted(keywords.read_keywords(language)) for language in LANGUAGES]
+    kinds = [sorted(read_keywords(language)) for language in LANGUAGES]
     assert kinds[0] == kinds[1] == ["compliance", "denial", "focus", "guidance"]

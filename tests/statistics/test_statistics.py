@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.correlation import spearman
+from polyclinic.statistics.agreement import spearman
 from polyclinic.statistics.uncertainty import (
     estimate,
     holm,

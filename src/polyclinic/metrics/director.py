@@ -16,8 +16,7 @@ from polyclinic.errors import BadInput
 from polyclinic.language.language import length
 from polyclinic.metrics.grades import LETTERS, NO_GRADE, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
-from polyclinic.statistics.agreement import Agreement, agreement, weighted_kappa
-from polyclinic.statistics.correlation import spearman
+from polyclinic.statistics.agreement import Agreement, agreement, spearman, weighted_kappa
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 
 Protocol = Literal["readable", "paper"]

@@ -6,16 +6,19 @@ column. docs/metrics.md writes them out.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from polyclinic.events import State
 from polyclinic.language.language import Language
 from polyclinic.language.words import rouge_1
-from polyclinic.metrics.keywords import says
 from polyclinic.statistics.agreement import Agreement, agreement
 from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.yaml_files import read_yaml
 
 PATIENT_METRICS = ("ACCURACY", "PASSIVE", "CAUTIOUS", "HONEST", "FOCUS", "GUIDANCE")
 """The six, in percent; higher is better."""
@@ -64,6 +67,21 @@ class PatientSummary(msgspec.Struct, frozen=True, kw_only=True):
     by_turn: dict[int, dict[str, Estimate]]
     states: Agreement
     without_answer: int
+
+
+@functools.cache
+def read_keywords(language: Language) -> dict[str, re.Pattern[str]]:
+    """Reads the words of a language, by what they tell; the published lists are Chinese, these our own, and small."""
+    words = read_yaml(Path(__file__).with_name(f"keywords.{language}.yaml"), dict[str, list[str]])
+    any_of = {kind: "|".join(map(re.escape, several)) for kind, several in words.items()}
+    if language == "zh":
+        return {kind: re.compile(pattern) for kind, pattern in any_of.items()}
+    return {kind: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for kind, pattern in any_of.items()}
+
+
+def says(kind: str, text: str, language: Language) -> bool:
+    """Returns whether a reply holds a word of a kind: `denial`, `compliance`, `focus` or `guidance`."""
+    return read_keywords(language)[kind].search(text.replace("’", "'")) is not None
 
 
 def score_reply(reply: PatientReply) -> dict[str, float]:

@@ -1,13 +1,15 @@
-"""How far two agree on labels: confusion, share, Cohen's kappa (Cohen 1960), and the weighted one (Cohen 1968)."""
+"""How far two agree: confusion, share, Cohen's kappa (1960), the weighted one (1968), Spearman's rank correlation."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
-from polyclinic.statistics.uncertainty import share
+from polyclinic.statistics.uncertainty import Numbers, share
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,3 +72,35 @@ def weighted_kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     apart = sum((i - j) ** 2 * count for i, row in enumerate(confusion) for j, count in enumerate(row))
     by_chance = sum((i - j) ** 2 * a * b for i, a in enumerate(rows) for j, b in enumerate(columns))
     return 1 - n * apart / by_chance if by_chance else None
+
+
+def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
+    """Returns Spearman's rank correlation of all columns (aie-saps §2.4), ties sharing their mean rank.
+
+    Each column is an indicator, with one value a thing that is compared; None where it has none, and then that thing is
+    left out for the pairs of that indicator. The matrix is symmetric, and None where fewer than two things are shared
+    or an indicator does not vary.
+    """
+    table = np.array([[math.nan if v is None else v for v in column] for column in columns], dtype=np.float64)
+    matrix: list[list[float | None]] = [[None] * len(columns) for _ in columns]
+    for row in range(len(columns)):
+        for column in range(row + 1):
+            both = ~np.isnan(table[row]) & ~np.isnan(table[column])
+            value = _correlation(_ranks(table[row][both]), _ranks(table[column][both]))
+            matrix[row][column] = matrix[column][row] = value
+    return matrix
+
+
+def _ranks(values: Numbers) -> Numbers:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks: Numbers = (ends - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def _correlation(first: Numbers, second: Numbers) -> float | None:
+    if not len(first):
+        return None
+    a, b = first - first.mean(), second - second.mean()
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return min(1.0, max(-1.0, float(a @ b) / scale)) if scale > 0 else None

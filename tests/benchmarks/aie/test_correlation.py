@@ -6,7 +6,7 @@ import pytest
 from polyclinic.benchmarks.aie.correlation import FEWEST, MCQE, correlate
 from polyclinic.benchmarks.aie.results import DoctorResult
 from polyclinic.errors import BadInput
-from polyclinic.judges.pair_judgements import CRITERIA, Preference, judgements_of
+from polyclinic.judges.pairs import CRITERIA, Preference, judgements_of
 from polyclinic.metrics.conversation import METRICS, Score, summarise
 from polyclinic.statistics.uncertainty import estimate
 

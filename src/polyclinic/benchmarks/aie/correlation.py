@@ -17,10 +17,10 @@ import msgspec
 
 from polyclinic.benchmarks.aie.results import MCQE, DoctorResult
 from polyclinic.errors import BadInput
-from polyclinic.judges.pair_judgements import CRITERIA, Judgements
+from polyclinic.judges.pairs import CRITERIA, Judgements
 from polyclinic.metrics.comparison import by_case
 from polyclinic.metrics.conversation import METRICS
-from polyclinic.statistics.correlation import spearman
+from polyclinic.statistics.agreement import spearman
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""

@@ -24,8 +24,7 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, Event
 from polyclinic.frames import Tabular
-from polyclinic.judges.pair_judgements import Judgements
-from polyclinic.judges.pairs import judge_pairs
+from polyclinic.judges.pairs import Judgements, judge_pairs
 from polyclinic.metrics.comparison import MetricDifference, compare
 from polyclinic.metrics.conversation import Score, unusable
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer

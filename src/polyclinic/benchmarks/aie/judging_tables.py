@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.benchmarks.aie.correlation import Correlations, Matrix
-from polyclinic.judges.pair_judgements import CriterionResult, Judgements
+from polyclinic.judges.pairs import CriterionResult, Judgements
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import number, table
 
