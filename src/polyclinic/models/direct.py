@@ -112,8 +112,7 @@ class Direct(Door):
 
         Raises:
             EndpointError: no answer came.
-            WrongKey: the endpoint wants another key; every later call fails at once.
-            UnknownModel: the endpoint has no such model, or no such address.
+            WrongKey: like `UnknownModel`, known from then on; every later call fails at once.
         """
         patience = Patience(attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng)
         while True:

@@ -72,10 +72,8 @@ class Inspect(Door):
             # Not every provider passes a schema on, and Inspect does not tell which: the words are for those.
             wish = f"Answer with nothing but JSON that follows this schema: {form.text}"
             messages.append(_message("user", wish))
-            schema = ResponseSchema(
-                name="answer", json_schema=JSONSchema.model_validate(form.schema), strict=form.strict
-            )
-            given["response_schema"] = schema
+            json_schema = JSONSchema.model_validate(form.schema)
+            given["response_schema"] = ResponseSchema(name="answer", json_schema=json_schema, strict=form.strict)
         config = GenerateConfig(**given, timeout=max(1, round(self._timeout)))
         failure: Exception | None = None
         async with self.limit:

@@ -58,14 +58,12 @@ class DirectAPI(ModelAPI):
         config: GenerateConfig | None = None,
         *,
         api_key_env: str = "OPENAI_API_KEY",
-        timeout: float = 300.0,
-        attempts: int = 6,
-        **model_args: Any,
+        **options: Any,
     ) -> None:
         if api_key is not None:
             raise ValueError(f"direct reads its key from the environment variable {api_key_env} only")
-        if model_args:
-            raise ValueError(f"direct takes api_key_env, timeout and attempts, not {', '.join(model_args)}")
+        if strange := [name for name in options if name not in ("timeout", "attempts")]:
+            raise ValueError(f"direct takes api_key_env, timeout and attempts, not {', '.join(strange)}")
         super().__init__(model_name, base_url, None, [api_key_env], config or GenerateConfig())
         self._open = functools.partial(
             Direct,
@@ -73,8 +71,7 @@ class DirectAPI(ModelAPI):
             base_url=base_url,
             api_key_env=api_key_env,
             concurrency=(config.max_connections if config is not None else None) or CONNECTIONS,
-            timeout=timeout,
-            attempts=attempts,
+            **options,
         )
         # One for each event loop: Inspect may run several evaluations, each in a loop of its own.
         self._doors: dict[asyncio.AbstractEventLoop, Direct] = {}

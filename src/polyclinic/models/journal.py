@@ -128,11 +128,7 @@ class Journal:
         return _STORED.decode(row[0])
 
     async def store(self, key: Key, purpose: str, reply: StoredReply) -> None:
-        """Stores an answer; returns when it is in the file.
-
-        Raises:
-            BadInput: the file cannot be written, or another process writes to it.
-        """
+        """Stores an answer; returns when it is in the file, or raises `BadInput` where it cannot be written."""
         if self._writer is None:
             raise RuntimeError("the journal is not open; use it with 'async with'")
         loop = asyncio.get_running_loop()

@@ -53,11 +53,7 @@ class Ledger:
             raise BudgetSpent(f"{usage.cost or 0.0:.4f} is spent, and --max-cost allows {self.max_cost:g}")
 
     def add(self, role: str, purpose: str, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
-        """Writes down one question.
-
-        Raises:
-            UserError: there is a limit on the cost, and the answer has none.
-        """
+        """Writes down one question; `UserError` where there is a limit on the cost, and the answer has none."""
         question = Line(1, int(failed), attempts, usage or Usage())
         for sums in (self.lines.setdefault((role, purpose), Line()), self.total):
             sums.add(question)
@@ -73,11 +69,7 @@ class Metered(Wrapper):
         self._ledger, self._role = ledger, role
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the model behind, and writes down what that cost; see `Model.ask`.
-
-        Raises:
-            BudgetSpent: a limit is reached; nothing was asked.
-        """
+        """Asks the model behind, and writes down what that cost; nothing is asked where a limit is reached."""
         self._ledger.check()
         purpose = options.get("purpose", "")
         try:

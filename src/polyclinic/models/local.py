@@ -117,8 +117,7 @@ class Local(Door):
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks the model in a thread of its own; see `Door.complete`. `reasoning` is not taken.
 
-        Raises:
-            Rejected: the question is longer than the context, or holds a picture.
+        A question that is longer than the context, or holds a picture, is `Rejected`.
         """
         body: dict[str, Any] = {"seed": self._seed, "max_tokens": LONGEST, **sent(options)}
         body.pop("reasoning_effort", None)
@@ -161,8 +160,7 @@ def _bounded(node: Any, longest: int = MOST_TEXT) -> Any:
         return node
     kind, bounds = node.get("type"), {}
     if kind == "string" and "pattern" not in node:
-        bounds = {"maxLength": min(longest, node.get("maxLength", longest))}
-        bounds["maxLength"] = max(bounds["maxLength"], node.get("minLength", 0))
+        bounds = {"maxLength": max(min(longest, node.get("maxLength", longest)), node.get("minLength", 0))}
     elif kind == "array":
         longest = MOST_ITEM
         most = MOST_ITEMS if node.get("items", {}).get("type") != "object" else MOST_OBJECTS

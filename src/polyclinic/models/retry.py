@@ -6,6 +6,7 @@ import email.utils
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -33,37 +34,36 @@ class Fault(msgspec.Struct, frozen=True):
         return self.error(told, attempts=attempts) if issubclass(self.error, EndpointError) else self.error(told)
 
 
+@dataclass(kw_only=True)
 class Patience:
     """The budget of one ask: attempts and time. Pauses double, and are drawn from between nothing and all of that.
 
-    Args:
+    Attributes:
         attempts: requests at most.
         seconds: from the first request to the last.
         pause: seconds before the second request, at most.
         rng: draws the pauses, so that clients that failed together do not come back together.
+        made: requests so far.
     """
 
-    def __init__(
-        self,
-        *,
-        attempts: int,
-        seconds: float,
-        pause: float,
-        rng: random.Random,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._attempts, self._pause, self._rng, self._clock = attempts, pause, rng, clock
-        self._until = clock() + seconds
-        self.made = 0
+    attempts: int
+    seconds: float
+    pause: float
+    rng: random.Random
+    clock: Callable[[], float] = time.monotonic
+    made: int = 0
+
+    def __post_init__(self) -> None:
+        self._until = self.clock() + self.seconds
 
     def wait(self, fault: Fault) -> float | None:
         """Returns the seconds to wait before the next request; None where there is to be none."""
-        if not fault.again or self.made >= self._attempts:
+        if not fault.again or self.made >= self.attempts:
             return None
-        pause = self._rng.uniform(0.0, min(MOST_PAUSE, self._pause * 2.0 ** (self.made - 1)))
+        pause = self.rng.uniform(0.0, min(MOST_PAUSE, self.pause * 2.0 ** (self.made - 1)))
         if fault.after is not None:
             pause += fault.after
-        return pause if self._clock() + pause < self._until else None
+        return pause if self.clock() + pause < self._until else None
 
 
 def retry_after(header: str | None, now: Callable[[], float] = time.time) -> float | None:

@@ -91,18 +91,11 @@ async def open_session(
     seed: int = 0,
     share: Share = WHOLE,
 ) -> AsyncIterator[Session]:
-    """Opens language models, and what is kept of their answers, as long as they are needed.
+    """Opens language models, each once, and what is kept of their answers, as long as they are needed.
 
-    Args:
-        names: of the models; each is opened once.
-        options: how they are asked.
-        journal: the file that keeps every answer. Each of several processes has a file of its own beside it.
-        run: names the run in the journal: answers are taken from the same run only.
-        seed: of the pauses between requests, and of what a local model draws.
-        share: which part of the limits is this process's.
-
-    Raises:
-        UserError: a name or a file cannot be used.
+    The journal is the file that keeps every answer, for runs of the same name; each of several processes has a file of
+    its own beside it, and the `share` of the limits that is its own. The seed is that of the pauses between requests,
+    and of what a local model draws. A name or a file that cannot be used is a `UserError`.
     """
     ledger = Ledger(
         max_cost=None if options.max_cost is None else options.max_cost / share.of,

@@ -7,6 +7,7 @@ themselves on standard output.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import sys
 from collections.abc import Awaitable, Callable
@@ -35,18 +36,12 @@ class HumanNurse:
         self, read: Callable[[], Awaitable[str]] | None = None, show: Callable[[str], None] | None = None
     ) -> None:
         self._read, self._show = read or _Terminal().read, show or _show
-        self._free: asyncio.Lock | None = None
+        self._free = asyncio.Lock()
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Asks the person, until the answer is one.
-
-        Raises:
-            ScriptError: it is asked for something else, or nobody answers any more.
-        """
+        """Asks the person, until the answer is one; `ScriptError` where nobody answers any more."""
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the nurse triages; it was asked to {ask.purpose}")
-        if self._free is None:
-            self._free = asyncio.Lock()
         async with self._free:
             return await self._triage(list(ask.among), role)
 
@@ -81,23 +76,19 @@ class _Terminal:
     """Standard input, read without holding up what else goes on."""
 
     def __init__(self) -> None:
-        self._reader: asyncio.StreamReader | None = None
+        self._pipe: asyncio.StreamReader | None = None
         self._is_open = False
 
     async def read(self) -> str:
         """Returns the next line; "" at the end."""
         if not self._is_open:
-            self._reader, self._is_open = await _pipe(), True
-        if self._reader is None:
+            self._is_open = True
+            pipe = asyncio.StreamReader()
+            # A file answers at once, and cannot be waited for.
+            with contextlib.suppress(ValueError):
+                loop = asyncio.get_running_loop()
+                await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(pipe), sys.stdin)
+                self._pipe = pipe
+        if self._pipe is None:
             return sys.stdin.readline()
-        return (await self._reader.readline()).decode(errors="replace")
-
-
-async def _pipe() -> asyncio.StreamReader | None:
-    """Returns a reader of standard input; None for a file, which answers at once and cannot be waited for."""
-    reader = asyncio.StreamReader()
-    try:
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    except ValueError:
-        return None
-    return reader
+        return (await self._pipe.readline()).decode(errors="replace")

@@ -70,7 +70,6 @@ def model_of(name: str) -> str | None:
 
 
 HUMAN = "human"
-"""Who plays where a person does, at the terminal."""
 
 
 class Seat(NamedTuple):
@@ -142,10 +141,8 @@ class Minds:
         }
         self.names = {role: _name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
-        self._reader: Reader
-        self.examination_names: Names
-        self._reader, self.examination_names = _tables(knowledge)
-        self._readers: dict[str, Reader] = {}
+        self._knowledge, self._reader = knowledge, _reader_of(knowledge)
+        self.examination_names: Names = _names_of(knowledge)
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
         # It remembers nothing of a patient, so one is enough for all; who needs none does not wait for its tables.
         self.rules_nurse: Callable[[], RulesNurse] = functools.cache(lambda: RulesNurse(self._reader))
@@ -178,11 +175,7 @@ class Minds:
     def reader(self, department: str = "") -> Reader:
         """Returns the reader of the whole knowledge, or of one department's where it has diseases; made once."""
         # A department without a disease of its own sees what the others send.
-        if department not in self._departments:
-            return self._reader
-        if department not in self._readers:
-            self._readers[department] = _reader_of(self._reader.knowledge.select(department))
-        return self._readers[department]
+        return _reader_of(self._knowledge, department) if department in self._departments else self._reader
 
     def on(self, ledger: Ledger) -> Minds:
         """Returns the same minds, who write down what they cost in this ledger as well."""
@@ -240,17 +233,14 @@ _RULES: dict[Role, _Maker] = {
 def _name_of(player: object) -> str:
     if isinstance(player, str):
         return player
-    return str(getattr(player, "name", "")) or getattr(player, "__name__", "own") if _is_own(player) else "scripted"
-
-
-def _is_own(player: object) -> bool:
-    return hasattr(player, "answer")
+    own = str(getattr(player, "name", "")) or getattr(player, "__name__", "own")
+    return own if hasattr(player, "answer") else "scripted"
 
 
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
     if not isinstance(player, str):
-        return _own(player, _name_of(player)) if _is_own(player) else lambda *_: ScriptedMind(player)
+        return _own(player, _name_of(player)) if hasattr(player, "answer") else lambda *_: ScriptedMind(player)
     kind, _, rest = player.partition(":")
     saps = _SAPS.get(kind) if role is Role.PATIENT else None
     if model_of(player) in models and (saps is not None or kind not in _SAPS):
@@ -284,23 +274,18 @@ def _own(thing: object, name: str) -> _Maker:
 
 
 def check_mind(role: Role, name: str) -> None:
-    """Checks that a mind that needs no model can play a role.
-
-    Raises:
-        UnknownMind: it cannot.
-        BadInput: its file cannot be read.
-    """
+    """Checks that a mind that needs no model can play a role, and that its file can be read."""
     _maker(role, name, {})
 
 
-def _reader_of(knowledge: Knowledge) -> Reader:
-    return Reader(knowledge, something_else=SOMETHING_ELSE / (SOMETHING_ELSE + len(knowledge.diseases)))
+# What all minds of one knowledge look up takes a moment to make, and never changes.
+_names_of = functools.lru_cache(maxsize=4)(Names)
 
 
-@functools.lru_cache(maxsize=4)
-def _tables(knowledge: Knowledge) -> tuple[Reader, Names]:
-    """Returns what all minds of one knowledge look up; it takes a moment to make, and never changes."""
-    return _reader_of(knowledge), Names(knowledge)
+@functools.lru_cache(maxsize=64)
+def _reader_of(knowledge: Knowledge, wanted: str = "all") -> Reader:
+    known = knowledge.select(wanted)
+    return Reader(known, something_else=SOMETHING_ELSE / (SOMETHING_ELSE + len(known.diseases)))
 
 
 def _read_script(path: Path) -> Script:

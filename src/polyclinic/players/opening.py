@@ -58,9 +58,6 @@ async def open_minds(
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
     name in the journal, unless given, is made of seed, patient and examiner.
-
-    Raises:
-        UserError: a name or a file cannot be used.
     """
     named = [model_of(mind) for mind in (*doctors, *cast.names, *others)]
     run = f"seed={seed} patient={cast.patient} examiner={cast.examiner}" if run is None else run

@@ -37,11 +37,7 @@ class OwnMind:
         self._answer: Answer | None = None
 
     async def answer(self, ask: Ask[Any], role: Any) -> object:
-        """Answers with what the user's mind says, put in full.
-
-        Raises:
-            BrokenMind: it raised an exception that is none of ours.
-        """
+        """Answers with what the user's mind says, put in full; an exception of its own becomes `BrokenMind`."""
         try:
             if self._answer is None:
                 self._answer = self._make(self._seed)

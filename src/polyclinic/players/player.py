@@ -1,8 +1,7 @@
 """A player is a role with a mind.
 
-A role (`doctor.py`, `patient.py`, `nurse.py`, ...) says what is known to whoever plays it and what may be asked of it;
-a mind (`mind_*.py`) answers. The loop sees neither: it calls `observe` with what the player may see and `act` with an
-`Ask` that says which kind of answer is wanted, and checks it.
+A role says what is known to whoever plays it and what may be asked of it; a mind answers. The loop sees neither: it
+calls `observe` with what the player may see and `act` with an `Ask` that says which kind of answer is wanted.
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         symptoms: what the patient has and does not have, short items.
-        examinations: examinations with their results, short items.
-        ask_patient: questions to the patient, each of which stands alone.
+        examinations: with their results, short items.
+        ask_patient: questions, each of which stands alone.
         ask_examiner: examinations to be read out again, by name.
     """
 
@@ -146,13 +145,9 @@ class BrokenMind(PlayFailure):
 
 
 class Ask(msgspec.Struct, Generic[T], frozen=True):
-    """What is wanted of a player.
+    """What is wanted of a player: for which purpose, of which type, and to which question, if to one.
 
-    Attributes:
-        purpose: what for.
-        answer: of which type.
-        question: to which question, if to one.
-        among: the only names that the answer may name: departments, or prescribed drugs.
+    The answer may name only what it is `among`: departments, or prescribed drugs.
     """
 
     purpose: Purpose

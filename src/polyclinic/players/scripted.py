@@ -29,11 +29,7 @@ class ScriptedMind:
         self._asked: Counter[str] = Counter()
 
     async def answer(self, ask: Ask[Any], role: object) -> object:
-        """Answers the next thing of the script.
-
-        Raises:
-            ScriptError: the script is spent, or holds nothing for this purpose.
-        """
+        """Answers the next thing of the script; `ScriptError` where it is spent, or holds nothing for this purpose."""
         if self._function is not None:
             return turn_of(ask, self._function(ask, role))
         key = "" if "" in self._answers else str(ask.purpose)

@@ -41,12 +41,7 @@ class ModelMind:
         self._model, self._temperature = model, temperature
 
     async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner | Director | Nurse | Pharmacist) -> object:
-        """Asks the model for an answer of the type that is wanted.
-
-        Raises:
-            ModelError: the answer cannot be used.
-            EndpointError: no answer came.
-        """
+        """Asks the model for an answer of the type that is wanted; fails as `Model.ask`."""
         language = role.language if isinstance(role, Examiner) else role.presentation.language
         if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and role.persona and role.persona.statement:
             # The statement opens the visit for every model alike, and so is the example of how this patient speaks.

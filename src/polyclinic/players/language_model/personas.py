@@ -45,15 +45,9 @@ class PersonaTemplates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     added: dict[Manner, tuple[str, ...]]
 
 
-class WrittenPersona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A persona as a model answers it."""
-
-    statement: str
-    life: str
-    events: str
-    character: str
-    speech: str
-    questions: tuple[str, ...]
+_FIELDS = [(field.name, field.type) for field in msgspec.structs.fields(Persona) if field.name != "manner"]
+WrittenPersona = msgspec.defstruct("WrittenPersona", _FIELDS, frozen=True, forbid_unknown_fields=True)
+"""A persona as a model answers it."""
 
 
 @functools.cache

@@ -92,11 +92,7 @@ class Saps:
         self._model, self._tracker, self._temperature = model, tracker, temperature
 
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
-        """Opens, or replies to what the doctor last said; a failure is the model's that is needed, as in `Model.ask`.
-
-        Raises:
-            ScriptError: it is asked for something that a patient does not do.
-        """
+        """Opens, or replies to what the doctor last said; fails as `Model.ask`. Any other ask is a `ScriptError`."""
         language = role.presentation.language
         prompts = read_prompts(PROMPTS)[language]
         # 1. Initialization: the complaint in the first person, the same for every doctor and model.

@@ -7,6 +7,7 @@ that the request does not hold, in these words or in others that mean the same, 
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
@@ -44,18 +45,15 @@ class Examiner(PlayedRole):
         self.language: Language = record.presentation.language
         self.missing = missing
         self.max_examinations = max_examinations
-        self._done: dict[str, None] = {}
+        self._done: set[str] = set()
         self.unasked: list[str] = []
         self._base = names
         self._findings = record.findings
-        self._names: RecordNames | None = None
 
-    @property
+    @functools.cached_property
     def names(self) -> RecordNames:
         """The names of what is recorded and of what could be; holds no results."""
-        if self._names is None:
-            self._names = self._base.of(self._findings)
-        return self._names
+        return self._base.of(self._findings)
 
     def request(self) -> str:
         """Returns the last request; "" where there was none."""
@@ -92,7 +90,7 @@ class Examiner(PlayedRole):
             return True
         if len(self._done) >= self.max_examinations:
             return False
-        self._done[examination] = None
+        self._done.add(examination)
         return True
 
     def _text(self, findings: tuple[Finding, ...], missing: tuple[str, ...], *, beyond: bool) -> str:
