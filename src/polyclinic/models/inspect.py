@@ -26,10 +26,6 @@ class Inspect(Door):
         timeout: seconds that one answer may take, Inspect's own retries included.
         price: what tokens cost; what Inspect knows of the cost, unless given.
         arguments: what else the provider takes; the rest is as in `open_model`.
-
-    Raises:
-        MissingExtra: Inspect is not installed.
-        UserError: Inspect cannot open the model, and says why.
     """
 
     def __init__(

@@ -67,14 +67,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Journal:
-    """A file of answers. Use it with `async with`; `wrap` a model for each episode.
+    """A file of answers, made where there is none. Use it with `async with`; `wrap` a model for each episode.
 
-    Args:
-        path: the file; made where there is none.
-        run: names the run, so that one file can hold several. Answers are taken from the same run only.
-
-    Raises:
-        BadInput: the file is something else, or cannot be read or written.
+    It can hold several runs, each with a name; answers are taken from the same run only. A file that is something else,
+    or cannot be read or written, is `BadInput`.
     """
 
     def __init__(self, path: Path | str, *, run: str = "") -> None:

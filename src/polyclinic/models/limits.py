@@ -14,11 +14,9 @@ class Limit:
     An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
     lost than the limit.
 
-    Adaptive, it doubles with each round of answers that went well until the endpoint says for the first time that there
-    are too many; from then on it grows by one a round, and halves when there are too many, once for each round.
-
-    Args:
-        most: how many at a time; where adaptive, at most so many, and `start` at first.
+    Adaptive, it begins with `start` and doubles, up to `most`, with each round of answers that went well until the
+    endpoint says for the first time that there are too many; from then on it grows by one a round, and halves when
+    there are too many, once for each round.
     """
 
     def __init__(self, most: int = 256, *, adaptive: bool = False, start: int = 16) -> None:

@@ -52,10 +52,6 @@ class Local(Door):
         context: tokens of a question and its answer together.
         repairs: see `DoorOptions`.
         seed: gives the draws, for questions that bring no seed of their own.
-
-    Raises:
-        MissingExtra: the runtime, or the weights of the small model, are not installed.
-        BadInput: the file cannot be read, or is no GGUF file.
     """
 
     def __init__(

@@ -32,11 +32,7 @@ class Image(msgspec.Struct, frozen=True, tag="image"):
 
     @classmethod
     def read(cls, path: str | Path) -> Image:
-        """Reads a picture from a file.
-
-        Raises:
-            BadInput: the file cannot be read, or its name does not end like a picture's.
-        """
+        """Reads a picture from a file; `BadInput` where it cannot be read, or does not end like a picture's."""
         path = Path(path)
         check_file(path)
         kind = mimetypes.guess_type(path.name)[0] or ""
@@ -140,7 +136,6 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """Names the model in results, journals and error texts."""
-        ...
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks, and reads the answer.
@@ -159,7 +154,6 @@ class Model(Protocol):
             WrongKey: the endpoint wants another key.
             BudgetSpent: the run has cost what it may cost.
         """
-        ...
 
 
 class Wrapper:

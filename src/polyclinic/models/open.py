@@ -74,6 +74,7 @@ def open_model(
         UnknownModel: there is no such door.
         MissingExtra: the door needs a part that is not installed.
         BadInput: the address or the file cannot be used.
+        UserError: Inspect cannot open the model, and says why.
     """
     door, _, rest = name.partition("/")
     limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency

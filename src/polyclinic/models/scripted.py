@@ -21,16 +21,13 @@ _NOTHING = object()
 
 
 class Scripted(Door):
-    """A model that says what its script says.
+    """A model that says what its script says; `ScriptError` where that holds nothing.
 
     Args:
         script: a list (said in order), a mapping from the text of the last message, or a function of the messages as
             (role, what was said). Text is said as it is, an exception is raised, anything else is said as JSON.
         name: its name in results.
         repairs: as in `DoorOptions`; each takes another entry of a list.
-
-    Raises:
-        ScriptError: when asked for what the script does not hold.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", repairs: int = 0) -> None:

@@ -237,11 +237,9 @@ class Player(Protocol):
     @property
     def name(self) -> str:
         """The mind that plays, such as `rules` or `direct/qwen3-8b`."""
-        ...
 
     def observe(self, event: Event) -> None:
         """Takes note of something that happened and that this player may know."""
-        ...
 
     async def act(self, ask: Ask[T]) -> T:
         """Answers.
@@ -249,7 +247,6 @@ class Player(Protocol):
         Raises:
             PlayFailure: no usable answer came.
         """
-        ...
 
 
 Role_contra = TypeVar("Role_contra", contravariant=True)
@@ -261,11 +258,9 @@ class Mind(Protocol[Role_contra]):
     @property
     def name(self) -> str:
         """How the command line calls it."""
-        ...
 
     async def answer(self, ask: Ask[Any], role: Role_contra) -> object:
         """Answers; the role checks the answer's type."""
-        ...
 
 
 @dataclass(eq=False)
