@@ -215,21 +215,8 @@ class Revealed(_Event, frozen=True, kw_only=True):
     answers: tuple[str, ...] = ()
 
 
-Event = (
-    Opened
-    | Said
-    | Examined
-    | Reported
-    | Chosen
-    | Convened
-    | Shared
-    | Established
-    | Revised
-    | Disputed
-    | Failed
-    | Ended
-    | Revealed
-)
+Discussed = Convened | Shared | Established | Revised | Disputed
+Event = Opened | Said | Examined | Reported | Chosen | Discussed | Failed | Ended | Revealed
 
 E = TypeVar("E", bound=Event)
 

@@ -1,6 +1,6 @@
 """Reading and writing the user's files.
 
-Every way a file can be wrong has one clear line, and nothing is half-written.
+Every way a file can be wrong is a `BadInput` with one clear line, and nothing is half-written.
 """
 
 from __future__ import annotations
@@ -27,11 +27,7 @@ MAX_FILE_BYTES = 2 * 2**30
 
 
 def check_file(path: Path) -> None:
-    """Checks that the path is a file that can be read.
-
-    Raises:
-        BadInput: it is missing, a directory, empty, too large, or may not be read.
-    """
+    """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
     try:
         if path.is_dir():
             raise BadInput("this is a directory; name a file in it", path=path)
@@ -110,11 +106,7 @@ def too_large() -> str:
 
 
 def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
-    """Decodes UTF-8.
-
-    Raises:
-        BadInput: it is not UTF-8; says at which byte.
-    """
+    """Decodes UTF-8, or says at which byte it is none."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -123,11 +115,7 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
 
 
 def check_writable(path: Path, *, unlike: Path | None = None) -> None:
-    """Checks, before a long run, that its result can be written in the end, and not over its input (`unlike`).
-
-    Raises:
-        BadInput: it cannot, or it is the input.
-    """
+    """Checks, before a long run, that its result can be written in the end, and not over its input (`unlike`)."""
     if path.is_dir():
         raise BadInput("this is a directory; name a file in it", path=path)
     if not path.parent.is_dir():
@@ -139,11 +127,7 @@ def check_writable(path: Path, *, unlike: Path | None = None) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder for results, before a long run; one that is there is taken.
-
-    Raises:
-        BadInput: it is a file, the folder above it is missing, or it may not be written to.
-    """
+    """Makes a folder for results, before a long run, or takes one that is there and can be written to."""
     if path.exists() and not path.is_dir():
         raise BadInput("this is a file; name a folder", path=path)
     if not path.parent.is_dir():
@@ -158,11 +142,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yields a path beside that of a file; what is written there takes the file's place in the end, or nothing does.
-
-    Raises:
-        BadInput: the folder is missing or may not be written to, or the path is a directory.
-    """
+    """Yields a path beside that of a file; what is written there takes the file's place in the end, or nothing does."""
     check_writable(path)
     temporary = None
     try:

@@ -39,11 +39,7 @@ class Prompts:
         }
 
     def __call__(self, section: str, **blanks: object) -> str:
-        """Returns a prompt with its blanks filled in.
-
-        Raises:
-            BrokenPrompt: no such section, or other blanks than it has.
-        """
+        """Returns a prompt with its blanks filled in: with all that it has, and no others."""
         if section not in self._texts:
             raise BrokenPrompt(f"{self._path.name}: no section {section!r}; there are: {', '.join(self._texts)}")
         if set(blanks) != self.blanks[section]:
@@ -56,11 +52,7 @@ class Prompts:
 
 @functools.cache
 def read_prompts(path: Path) -> dict[str, Prompts]:
-    """Returns the prompts of a file by language; of `name.md`, and of the Chinese `name.zh.md` beside it.
-
-    Raises:
-        BrokenPrompt: the languages do not have the same sections with the same blanks.
-    """
+    """Returns the prompts of a file by language; of `name.md`, and of the Chinese `name.zh.md` beside it."""
     english, chinese = Prompts(path), Prompts(path.with_suffix(".zh.md"))
     if english.blanks != chinese.blanks:
         differing = {

@@ -11,11 +11,8 @@ import msgspec
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, decode, split_place
 
-MOST_NODES = 100_000
-"""No file of ours or of a user's is larger; aliases of aliases would grow without end."""
-
-DEEPEST = 32
-"""Levels of lists and mappings in one another; also what ends a text that holds itself."""
+MOST_NODES = 100_000  # No file of ours or of a user's is larger; aliases of aliases would grow without end.
+DEEPEST = 32  # levels of lists and mappings in one another; also what ends a text that holds itself
 
 _NUMBERS_AND_SUCH = ("int", "float", "bool", "null")
 

@@ -151,8 +151,7 @@ class Reader:
         joint = self._by_disease(self.shares * posterior)
         with np.errstate(divide="ignore", invalid="ignore"):
             given = np.where(by_disease > 0, joint / by_disease, 0.0)
-        information: Vector = _binary_entropy(joint.sum(axis=1)) - _binary_entropy(given) @ by_disease
-        return information
+        return _binary_entropy(joint.sum(axis=1)) - _binary_entropy(given) @ by_disease
 
     def _by_disease(self, of_hypotheses: Vector) -> Vector:
         """Returns sums over the severities of each disease, "something else" last: (..., hypothesis) to (..., disease).
@@ -281,8 +280,7 @@ def normalise(log_posterior: Vector) -> Vector:
 def _lognormal(x: float, median: Vector, spread: Vector) -> Vector:
     sigma = np.log(spread)
     z = (math.log(max(x, 1e-9)) - np.log(median)) / sigma
-    density: Vector = -0.5 * z * z - np.log(sigma)
-    return density
+    return -0.5 * z * z - np.log(sigma)
 
 
 def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
@@ -292,5 +290,4 @@ def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
 
 def _binary_entropy(p: Vector) -> Vector:
     q = np.clip(p, 1e-9, 1 - 1e-9)
-    result: Vector = -(q * np.log(q) + (1 - q) * np.log(1 - q))
-    return result
+    return -(q * np.log(q) + (1 - q) * np.log(1 - q))

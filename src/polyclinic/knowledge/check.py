@@ -13,17 +13,7 @@ from typing import Literal
 import msgspec
 
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import (
-    AGE_BANDS,
-    SEVERITIES,
-    Course,
-    Disease,
-    Distribution,
-    Entry,
-    Item,
-    Name,
-    Symptom,
-)
+from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Entry, Item, Name, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
@@ -337,7 +327,7 @@ def _epidemiology(where: str, disease: Disease) -> Iterator[Flaw]:
 
 def _courses(where: str, disease: Disease) -> Iterator[Flaw]:
     treated = disease.course.treated
-    others: dict[str, Course] = {"wrongly": disease.course.wrongly, "untreated": disease.course.untreated}
+    others = {"wrongly": disease.course.wrongly, "untreated": disease.course.untreated}
     for name, course in {"treated": treated, **others}.items():
         if not 1 <= course.days[0] <= course.days[1]:
             yield Flaw(f"{where}.{name}.days", f"{course.days[0]} to {course.days[1]}; needs 1 <= least <= most")

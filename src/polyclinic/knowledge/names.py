@@ -19,11 +19,8 @@ from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
 
-LIKENESS = 88.0
-"""The least likeness, of 100, at which a name that is not spelled rightly counts as named."""
-
-SHORTEST_LIKENESS = 5
-"""The shortest name, in its compared form, that is looked for by likeness; shorter ones are too much alike."""
+LIKENESS = 88.0  # of 100: the least at which a name that is not spelled rightly counts as named
+SHORTEST_LIKENESS = 5  # letters, in its compared form, of a name that is looked for by likeness; shorter ones are alike
 
 _REQUEST_PARTS = re.compile(r"[,;.:，。；：、\n]|\band\b|\bwith\b|和|以及|及")
 _WHOLE_BODY = frozenset(("physical examination", "physical", "体 格 检 查", "查 体", "体 检", "全 身 检 查"))

@@ -21,17 +21,6 @@ from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.files import json_lines, record_as, write_text
 
-__all__ = [
-    "LAYOUTS",
-    "Loader",
-    "check_layout",
-    "find_case",
-    "load_element",
-    "read_cases",
-    "recognise",
-    "write_cases",
-]
-
 Loader = Callable[[dict[str, Any], int], Case]
 """Makes a case of one record; gets the record and which of its file it is, from 1.
 
@@ -72,11 +61,7 @@ def read_cases(path: str | Path, *, layout: str | None = None) -> Iterator[Case]
 
 
 def check_layout(layout: str | None) -> None:
-    """Checks the name of a layout; None means that the file decides.
-
-    Raises:
-        BadInput: there is no such layout; lists those there are.
-    """
+    """Refuses what is the name of no layout, and lists those there are; None means that the file decides."""
     if layout is not None:
         _find_loader(layout)
 
@@ -110,11 +95,7 @@ def _read(path: Path, layout: str | None) -> Iterator[Case]:
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:
-    """Returns the layout of an element that has been decoded.
-
-    Raises:
-        BadInput: it is in none; names its place.
-    """
+    """Returns the layout of an element that has been decoded, and refuses what is in none."""
     name = _looks_like(record)
     if name is None:
         keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"

@@ -22,12 +22,9 @@ _SEX = re.compile(
 
 
 def age_in_years(text: str) -> float | None:
-    """Reads an age from a line on the patient or from the beginning of a vignette.
+    """Returns the age in years that a line on the patient or the beginning of a vignette gives, to three decimals.
 
     Understands "35-year-old", "5岁3个月", "3-week-old", "Newborn", "Y70", and a bare number.
-
-    Returns:
-        Years, to three decimals; None where the text gives no age.
     """
     line = text.strip()
     years = None

@@ -45,11 +45,7 @@ def as_text(value: Any) -> str:
 
 
 def as_object(value: Any, field: str) -> dict[str, Any]:
-    """Returns the value if it is a JSON object.
-
-    Raises:
-        BadInput: it is something else; names the field.
-    """
+    """Returns the value if it is a JSON object, and refuses, with the field, what is something else."""
     if not isinstance(value, dict):
         came = "nothing" if value is None else type(value).__name__
         raise BadInput(f"an object {{...}} is needed here; there is {came}", field=field)
@@ -74,11 +70,7 @@ def _is_common(word: str) -> bool:
 
 
 def split_value(text: str) -> tuple[str | float, str]:
-    """Splits "9.1 g/dL" into 9.1 and "g/dL"; whatever would not read out the same again stays whole.
-
-    Returns:
-        The value and its unit; the text itself and "" where it is not a bare number with a known unit.
-    """
+    """Splits "9.1 g/dL" into 9.1 and "g/dL"; whatever would not read out the same again stays whole, with unit ""."""
     match = _NUMBER_AND_UNIT.fullmatch(text)
     if match and _UNIT.fullmatch(match[2]) and f"{float(match[1]):g}" == match[1]:
         return float(match[1]), match[2]

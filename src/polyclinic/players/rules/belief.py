@@ -36,13 +36,11 @@ class Belief:
         self._present: dict[str, bool] = {}
         self._other_words: list[str] = []
         person = role.presentation
-        symptoms = reader.knowledge.symptoms.values()
+        symptoms = reader.knowledge.symptoms
         # What this patient cannot have is not asked for, and not heard: its absence would say nothing.
-        self._settled: npt.NDArray[np.bool_] = np.array(
-            [not s.possible(person.age, person.sex) for s in symptoms], dtype=bool
-        )
-        self._impossible = {s.id for s, settled in zip(symptoms, self._settled, strict=True) if settled}
-        self._row = {symptom: row for row, symptom in enumerate(reader.knowledge.symptoms)}
+        self._impossible = {id for id, s in symptoms.items() if not s.possible(person.age, person.sex)}
+        self._settled = np.array([symptom in self._impossible for symptom in symptoms], dtype=np.bool_)
+        self._row = {symptom: row for row, symptom in enumerate(symptoms)}
         self._evidence: list[tuple[str, Vector]] = []
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()

@@ -22,35 +22,16 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import doctor_sayings
 
-CONFIDENT = 0.98
-"""Concludes when one disease is this probable."""
-
-SURE_OF_SEVERITY = 0.8
-"""Plans no treatment on a severity that is less probable than this without a physical examination."""
-
-LEAST_INFORMATION = 0.01
-"""Concludes when no question or examination is expected to say more than this, in nats."""
-
-QUESTIONS_A_TURN = 2
-"""As many symptoms are asked for in one breath; more is an interrogation, and patients answer it badly."""
-
-HISTORY_FIRST = 3
-"""A doctor talks before ordering: so many questions come first, as long as they are worth asking."""
-
-COMMITS = 0.4
-"""Names no diagnosis where the likeliest disease is less probable than this."""
-
-LOST = 0.5
-"""Takes a general history where something else than what it knows is at least so probable."""
-
-LEAST_PROBABILITY = 0.02
-"""Diagnoses less probable than this do not stand in the report."""
-
-_NOTHING_LEFT = 1e-6
-"""Below this probability of all known diseases together there is nothing to separate."""
-
-_LOOKS_BEFORE_OUTSIDE = 2
-"""A complaint in unknown words is looked into so often before it is taken for something else."""
+CONFIDENT = 0.98  # Concludes when one disease is this probable.
+COMMITS = 0.4  # Names no diagnosis where the likeliest disease is less probable than this.
+LOST = 0.5  # Takes a general history where something else than what it knows is at least so probable.
+SURE_OF_SEVERITY = 0.8  # Plans no treatment on one less probable than this without a physical examination.
+LEAST_INFORMATION = 0.01  # Concludes when no question or examination is expected to say more than this, in nats.
+LEAST_PROBABILITY = 0.02  # Diagnoses less probable than this do not stand in the report.
+QUESTIONS_A_TURN = 2  # Symptoms asked for in one breath; more is an interrogation, and patients answer it badly.
+HISTORY_FIRST = 3  # A doctor talks before ordering: so many questions come first, as long as they are worth asking.
+_NOTHING_LEFT = 1e-6  # Below this probability of all known diseases together there is nothing to separate.
+_LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked into before it is taken for something else.
 
 
 class RulesDoctor:

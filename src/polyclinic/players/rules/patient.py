@@ -39,17 +39,10 @@ from polyclinic.players.rules.topics import topics_of
 from polyclinic.players.rules.wording import first_person, opening
 from polyclinic.players.rules.words import Voice
 
-AT_MOST = 3
-"""Clauses in one answer."""
-
-RESULTS_AT_MOST = 8
-"""Sentences in one answer about results."""
-
-SENTENCE = 160
-"""Characters up to which a sentence with a result is told as a whole."""
-
-SPEAKS_FROM = 6
-"""Years of age from which on a patient speaks for itself; before, a parent does."""
+AT_MOST = 3  # clauses in one answer
+RESULTS_AT_MOST = 8  # sentences in one answer about results
+SENTENCE = 160  # characters up to which a sentence with a result is told as a whole
+SPEAKS_FROM = 6  # years of age from which on a patient speaks for itself; before, a parent does
 
 
 class RulesPatient:
