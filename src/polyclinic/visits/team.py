@@ -110,7 +110,7 @@ async def confer(
     The first of the `doctors` brings the director who chairs, and the patient and examiner who are asked again; who
     reads the record `in_one_step` cannot ask again. `order`, `max_rounds` and `disputes` are as in
     `dispute_resolution`, everything else as in `see`; `watch` also hears whose visit an event belongs to, the number of
-    a doctor or 0 for the discussion.
+    a doctor, or 0 for the discussion.
 
     A player's failure is in the visit and is not raised. A doctor whose own visit failed takes no part; where that is
     all of them, the visit has failed.

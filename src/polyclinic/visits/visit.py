@@ -92,10 +92,16 @@ async def see(
 ) -> Visit:
     """Lets a doctor see the patient of a case.
 
-    `max_turns` counts the doctor's turns; `in_one_step` the doctor reads the whole record and reports, without a
-    dialogue. With `put_question` the doctor answers the case's question in place of the report. `missing` is what the
-    examiner says of an examination of which the record says nothing; the papers say `normal`. `watch` is called with
-    each event as it happens. A player's failure is the visit's end, and is not raised.
+    A player's failure is the visit's end, and is not raised.
+
+    Args:
+        case: who is ill.
+        minds: who plays.
+        max_turns: the doctor's turns.
+        in_one_step: the doctor reads the whole record and reports, without a dialogue.
+        put_question: the doctor answers the case's question in place of the report.
+        missing: what the examiner says of an examination of which the record says nothing; the papers say `normal`.
+        watch: called with each event as it happens.
 
     Raises:
         BadInput: the question is to be put, and the case has none.
