@@ -1,6 +1,6 @@
 """What two texts share, without any splitter: pairs of Chinese characters, and words of everything else.
 
-The words of `metrics.words` need the extra `evals`; a judge that works everywhere cannot.
+The words of `language.words` need the extra `evals`; a judge that works everywhere cannot.
 """
 
 from __future__ import annotations

@@ -48,15 +48,15 @@ class TeamVisit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         truth: what is so; it ends the trace.
     """
 
-    trace: Trace
-    report: Report | None
+    case: str
     end: End
     rounds: int
     consensus: int | None
     kept: int
-    case: str
+    report: Report | None
     consultations: tuple[Visit, ...]
     truth: Truth
+    trace: Trace
 
     @classmethod
     def of(cls, consultations: Sequence[Visit], trace: Trace, truth: Truth) -> Self:

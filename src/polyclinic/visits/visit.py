@@ -36,13 +36,13 @@ class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         truth: what is so; it ends the trace.
     """
 
-    trace: Trace
-    report: Report | None
-    answer: str | None = None
+    case: str
     end: End
     turns: int
-    case: str
+    report: Report | None
+    answer: str | None = None
     truth: Truth
+    trace: Trace
 
     @classmethod
     def of(cls, trace: Trace, truth: Truth) -> Self:
