@@ -38,9 +38,9 @@ def solving(
     player: Callable[[InspectModel], Who],
     play: Callable[[Item, Who, TaskState], Awaitable[Told]],
 ) -> Solver:
-    """Returns what puts each sample's item, by the sample's id, to the model under test; one may serve several models.
+    """Returns what puts each sample's item, found by the sample's id, to the model under test.
 
-    A model's player is made once. `play` also writes messages and store of the sample.
+    One solver may serve several models; the player of each is made once. `play` writes the sample's messages and store.
     """
     made: dict[int, tuple[InspectModel, Who]] = {}
 

@@ -71,7 +71,7 @@ async def medagents(
     temperature: float | None = 1.0,
     top_p: float | None = 1.0,
 ) -> Outcome:
-    """Answers a question as a consultation of experts does: m on the question in the paper, n on the options.
+    """Answers a question as a consultation of experts does: m on the question in the paper, n on the options, or none.
 
     "combined" asks for a vote and its modification at once, "separate" asks those who said no in a call of its own, as
     the paper. The decision is made from the analyses, the first report ("summary") or that after the rounds of voting

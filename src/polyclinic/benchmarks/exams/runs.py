@@ -27,7 +27,7 @@ Match = Literal["calls", "tokens", "none"]
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
-    """What methods are shown, and how they draw; see `methods.table.answering`."""
+    """What methods are shown, and how they draw; see `methods.table.answering`. The bootstrap has the same seed."""
 
     examples: tuple[Example, ...] = ()
     training: tuple[Example, ...] = ()

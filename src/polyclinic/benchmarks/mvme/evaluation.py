@@ -83,7 +83,7 @@ def mvme(
     protocol: Protocol = "readable",
     seed: int = 0,
 ) -> Benchmark[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
-    """Returns the evaluation; its players are the entrants, and what the cases know is the reference.
+    """Returns the evaluation; its players are the entrants, the reference the cases' diagnoses, rationale, treatment.
 
     Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
     knowledge. `linkers` link names to ICD-10; a team is shown the points of dispute where `disputes` says so; `missing`
