@@ -24,7 +24,7 @@ import msgspec
 from aiohttp import web
 
 from polyclinic.seeds import derive
-from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, draw, failure, misbehave, reply
+from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, failure, misbehave, reply
 from polyclinic.testing.instances import instance
 
 Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
@@ -171,7 +171,8 @@ class Endpoint:
             return None
         digest = hashlib.blake2b(raw, digest_size=16).digest()
         self._seen[digest] += 1
-        return draw(derive(self._seed, "fault", digest.hex(), self._seen[digest]), self._faults, self._kinds)
+        rng = derive(self._seed, "fault", digest.hex(), self._seen[digest])
+        return rng.choice(self._kinds) if rng.random() < self._faults else None
 
     def _value(self, body: dict[str, Any], raw: bytes) -> Any:
         if callable(self._answers):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
-import random
 import time
 from typing import Any
 
@@ -136,8 +135,3 @@ async def half(request: web.Request, body: bytes) -> None:
     response = web.StreamResponse(headers={"Content-Length": str(len(body)), "Content-Type": "application/json"})
     await response.prepare(request)
     await response.write(body[: len(body) // 2])
-
-
-def draw(rng: random.Random, share: float, kinds: tuple[str, ...]) -> str | None:
-    """Returns the fault that the generator draws, None for none."""
-    return rng.choice(kinds) if rng.random() < share else None

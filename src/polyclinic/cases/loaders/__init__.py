@@ -86,12 +86,10 @@ def _find_loader(layout: str) -> Callable[..., object]:
 
 
 def _read(path: Path, layout: str | None) -> Iterator[Case]:
-    recognised: str | None = None
     for element in read_elements(path):
         record = element.fields()
-        if layout is None and recognised is None:
-            recognised = recognise(element, record)
-        yield load_element(element, layout or recognised or "", record)
+        layout = layout or recognise(element, record)
+        yield load_element(element, layout, record)
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ patient waits for its turn.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class RulesNurse:
         named = MARKS[language].item.join(names[s].name.get(language) for s in present)
         reason = (say.known if present else say.unknown).format(symptoms=named, percent=percent)
         if flag is not None:
-            symptom, acuity = flag[0], _sooner(flag[1], acuity)
+            symptom, acuity = flag[0], min(flag[1], acuity, key=get_args(Urgency).index)
             reason += say.flag.format(flag=names[symptom].name.get(language))
         return Triage(department, acuity, reason)
 
@@ -118,8 +118,3 @@ def by_department(reader: Reader, posterior: Vector) -> dict[str, float]:
     for disease, share in zip(reader.diseases, of_diseases.tolist(), strict=True):
         shares[disease.department] = shares.get(disease.department, 0.0) + share
     return shares
-
-
-def _sooner(one: Urgency, other: Urgency) -> Urgency:
-    order: tuple[Urgency, ...] = ("emergency", "urgent", "routine")
-    return min(one, other, key=order.index)
