@@ -54,7 +54,7 @@ async def ask_once(
     return calls.outcome(question.id, said.keys, rationale=said.text)
 
 
-class Sections:
+class Asker:
     """Asks about a question with the sections of prompts; `trip` is the round trip that the next calls belong to."""
 
     def __init__(self, prompts: Path, question: Question, calls: Calls) -> None:

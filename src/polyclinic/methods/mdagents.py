@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.asking import Sections
+from polyclinic.answering.asking import Asker
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
@@ -92,7 +92,7 @@ async def mdagents(
         return calls.failed(question.id, failure)
 
 
-class _Clinicians(Sections):
+class _Clinicians(Asker):
     """Asks on behalf of those recruited."""
 
     def __init__(self, question: Question, calls: Calls) -> None:

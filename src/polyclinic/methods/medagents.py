@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyclinic.answering.asking import Sections
+from polyclinic.answering.asking import Asker
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
@@ -110,7 +110,7 @@ async def medagents(
         return panel.calls.failed(question.id, failure)
 
 
-class _Panel(Sections):
+class _Panel(Asker):
     """Asks on behalf of those who sit around the table."""
 
     async def gather(self, on_question: int, on_options: int) -> tuple[list[Expert], list[Expert]]:

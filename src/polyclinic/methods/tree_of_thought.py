@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from polyclinic.answering.asking import Sections
+from polyclinic.answering.asking import Asker
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
 from polyclinic.answering.outcome import Outcome
@@ -85,7 +85,7 @@ async def tree_of_thought(
         return search.calls.failed(question.id, failure)
 
 
-class _Search(Sections):
+class _Search(Asker):
     """Asks about lines of thought on a question."""
 
     def thoughts(self, line: Line) -> str:

@@ -1,0 +1,45 @@
+"""The house is as it says: nothing in circles, no file that outgrew its name, one meaning a class name."""
+
+import ast
+from collections import defaultdict
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+FILES = sorted(SOURCE.rglob("*.py"))
+MOST_LINES = 400
+
+
+def test_no_file_is_long():
+    long = {
+        str(file.relative_to(SOURCE)): lines
+        for file in FILES
+        if (lines := len(file.read_text().splitlines())) > MOST_LINES
+    }
+    assert not long
+
+
+def test_nothing_is_imported_in_circles():
+    """Imports inside functions and those for types alone count as well."""
+    graph = grimp.build_graph("polyclinic", cache_dir=None)
+    TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules}).prepare()
+
+
+def test_a_class_name_means_one_thing():
+    where = defaultdict(list)
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                where[node.name.lstrip("_")].append(str(file.relative_to(SOURCE)))
+    assert not {name: files for name, files in where.items() if len(files) > 1}
+
+
+@pytest.mark.parametrize(
+    "room", sorted(path.name for path in (SOURCE / "polyclinic").iterdir() if (path / "__init__.py").exists())
+)
+def test_every_room_says_what_it_holds(room):
+    said = ast.get_docstring(ast.parse((SOURCE / "polyclinic" / room / "__init__.py").read_text("utf-8")))
+    assert said and said.endswith(".")
