@@ -20,7 +20,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.open import open_model
 from polyclinic.players.minds import Minds
 from polyclinic.testing.endpoint import serve
-from polyclinic.visits.visit import confer
+from polyclinic.visits.team import confer
 
 DOCTORS, ROUNDS, TURNS, LATENCY, TIMES, BAR = 3, 4, 4, 0.05, 7, 1.2
 NAME = "direct/test"
