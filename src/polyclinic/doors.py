@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, UserError, in_one_line
 from polyclinic.files import check_file
 
 Group = Literal["methods", "minds", "metrics", "layouts"]
@@ -52,7 +52,7 @@ def find(name: str, group: Group) -> object | None:
         return None
     try:
         loaded: object = found[0].load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {_in_short(error)}") from error
     return loaded
 
@@ -98,11 +98,11 @@ def _run(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise BadInput(f"cannot be run: {_in_short(error)}", path=path) from error
     return module
 
 
-def _in_short(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def _in_short(error: BaseException) -> str:
+    return in_one_line(f"{type(error).__name__}: {error}")

@@ -44,6 +44,11 @@ class PolyclinicError(Exception):
     """Base of every error that polyclinic raises on purpose."""
 
 
+def in_one_line(text: str) -> str:
+    """Returns a text of somebody else's as one line that any file can hold."""
+    return " ".join(text.encode(errors="backslashreplace").decode().split())
+
+
 class UserError(PolyclinicError):
     """The user's input is wrong. The text says what came, what was allowed, and what to do."""
 

@@ -7,13 +7,25 @@ import pytest
 
 from polyclinic import doors
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import UnknownMind
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import BadInput, UnknownMind
 from polyclinic.events import End, Failed, Role, Trace
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds, check_mind, model_of
-from polyclinic.players.own_mind import in_full
-from polyclinic.players.player import CONCLUDE, DISPUTE, READ_REQUEST, REPORT, SPEAK, Choice, WrongAnswer, choose_from
+from polyclinic.players.own_mind import OwnMind, in_full
+from polyclinic.players.player import (
+    CONCLUDE,
+    DISPUTE,
+    READ_REQUEST,
+    REPORT,
+    SPEAK,
+    Choice,
+    DoctorTurn,
+    PatientTurn,
+    WrongAnswer,
+    choose_from,
+)
 from polyclinic.visits.visit import see
 
 KNOWLEDGE = read_knowledge()
@@ -148,7 +160,7 @@ async def test_a_seed_is_the_runs_and_the_visits_own(strangers):
 
 async def test_an_instance_is_shared(strangers):
     mine = minds(doctor=f"{strangers}:shared")
-    said = [(await mine.doctor(part).answer(SPEAK, None))["say"].split(",")[0] for part in ("one", "two")]
+    said = [(await mine.doctor(part).answer(SPEAK, None)).say.split(",")[0] for part in ("one", "two")]
     assert said == ["question 1", "question 2"]
 
 
@@ -156,7 +168,8 @@ async def test_what_a_mind_raises_fails_its_visit_by_name(strangers):
     visit = await see(case(), minds(doctor=f"{strangers}:failing"))
     failed = visit.trace.last(Failed)
     assert (visit.end, failed.who, failed.error) == (End.FAILED, Role.DOCTOR, "BrokenMind")
-    assert failed.problem == f"{strangers}:failing: KeyError: 'nothing'"
+    line = STRANGERS.splitlines().index('    return {}["nothing"]') + 1
+    assert failed.problem == f"my.py:{line}: KeyError: 'nothing'"
     assert failed.answered, "who breaks down on hard cases must not gain by it"
 
 
@@ -176,6 +189,85 @@ def test_what_does_not_fit_is_told_in_one_line(strangers, name, problem, complai
     assert problem in str(raised.value)
     assert "\n" not in str(raised.value)
     assert problem in complaint("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:{name}")
+
+
+async def test_what_makes_no_mind_is_told(strangers):
+    strangers.write_text("def zero():\n    return 'Hello.'\n")
+    with pytest.raises(UnknownMind, match=r"my\.py:zero takes no \(ask, role\), and what it makes is no mind but str"):
+        await see(case(), minds(doctor=f"{strangers}:zero"))
+
+
+def report(**parts):
+    return Report(**{**dict.fromkeys(Report.__struct_fields__, ()), **parts})
+
+
+def failing(problem):
+    raise problem
+
+
+def saying(answer):
+    return lambda ask, role: answer() if callable(answer) else answer
+
+
+@pytest.mark.parametrize(
+    ("role", "answer", "problem"),
+    [
+        ("doctor", DoctorTurn(42), "asked to speak, got DoctorTurn ($.say: Expected `str`, got `int`); allowed: text"),
+        ("doctor", None, "asked to speak, got None; allowed: text, or a DoctorTurn"),
+        ("doctor", object(), "asked to speak, got object; allowed: text, or a DoctorTurn"),
+        ("doctor", "a\ud800b", "asked to speak, got DoctorTurn with half a character"),
+        ("doctor", " ", "asked to speak, nothing was said"),
+        ("patient", "", "asked to open, nothing was said"),
+        ("patient", PatientTurn("x", state="banana"), "Invalid enum value 'banana'"),
+        ("patient", PatientTurn("x", to="nurse"), "Invalid enum value 'nurse'"),
+    ],
+)
+@pytest.mark.parametrize("scripted", [False, True])
+async def test_a_wrong_turn_fails_the_visit_by_name(role, answer, problem, scripted):
+    if scripted and "nothing" in problem:
+        return
+    mind = [answer] if scripted else OwnMind(lambda _: saying(answer), name="own", seed=1)
+    visit = await see(case(), Minds(**{role: mind}, knowledge=KNOWLEDGE, seed=1))
+    failed = visit.trace.last(Failed)
+    assert (visit.end, failed.who, failed.error) == (End.FAILED, Role(role), "WrongAnswer")
+    assert problem in failed.problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (report(diagnoses=("Influenza A",)), "$.diagnoses[0]: Expected `object`, got `str`"),
+        (report(symptoms=None), "$.symptoms: Expected `array`, got `null`"),
+        (report(diagnoses=(Diagnosis(name=3),)), "$.diagnoses[0].name: Expected `str`, got `int`"),
+        ([Diagnosis("flu", probability=float("nan"))], "probability"),
+        (["flu", ""], "nothing was said"),
+        (3, "asked to report, got int; allowed: names of diagnoses in a list"),
+    ],
+)
+async def test_a_wrong_report_fails_the_visit_by_name(answer, problem, tmp_path):
+    def doctor(ask, role):
+        return answer if ask == REPORT else DoctorTurn("Bye.", conclude=True)
+
+    visit = await see(case(), Minds(doctor=OwnMind(lambda _: doctor, name="own", seed=1), knowledge=KNOWLEDGE, seed=1))
+    failed = visit.trace.last(Failed)
+    assert (visit.report, failed.error) == (None, "WrongAnswer")
+    assert problem in failed.problem
+    visit.trace.write(tmp_path / "trace.jsonl")
+    assert Trace.read(tmp_path / "trace.jsonl") == [visit.trace]
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), BadInput("a file is not there"), ValueError("a\ud800\nb")])
+async def test_nothing_that_a_mind_raises_ends_the_run(raised, tmp_path):
+    mind = OwnMind(lambda _: saying(lambda: failing(raised)), name="own", seed=1)
+    visit = await see(case(), Minds(doctor=mind, knowledge=KNOWLEDGE, seed=1))
+    assert visit.trace.last(Failed).problem.startswith(f"test_minds_doors.py:{failing.__code__.co_firstlineno + 1}: ")
+    visit.trace.write(tmp_path / "trace.jsonl")
+
+
+def test_a_file_that_ends_the_program_is_refused(strangers, complaint):
+    strangers.write_text("import sys\n\nsys.exit()\n")
+    said = complaint("consult", "--case", "shipped#p1-00001", "--doctor", f"{strangers}:doctor")
+    assert "my.py: cannot be run: SystemExit" in said
 
 
 def test_a_file_is_no_model():
@@ -237,6 +329,8 @@ def test_short_answers_are_put_in_full():
     assert CONCLUDE.check(in_full(CONCLUDE, "flu")).diagnoses[0].name == "flu"
     assert REPORT.check(in_full(REPORT, [{"name": "flu", "icd10": "J10"}])).diagnoses[0].icd10 == "J10"
     ask = choose_from(Question(id="q", stem="Which?", options={"A": "flu", "B": "cold"}, language="en"))
-    assert ask.check(in_full(ask, "B")) == Choice("B")
+    assert [in_full(ask, said) for said in ("B", "b", " Cold", "C")] == [*[Choice("B")] * 3, Choice("C")]
+    for few in ({"diagnoses": ["flu"]}, {"diagnoses": [{"name": "flu"}], "symptoms": ()}, ["flu"]):
+        assert REPORT.check(in_full(REPORT, few)) == report(diagnoses=(Diagnosis("flu"),))
     with pytest.raises(WrongAnswer):
         REPORT.check(in_full(REPORT, 3))

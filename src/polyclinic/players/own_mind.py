@@ -1,4 +1,4 @@
-"""Minds that users bring, from a file (`my.py:doctor`) or an installed package, and answers put shortly.
+"""Minds that users bring, from a file (`my.py:doctor`), a package or as an object, and answers put shortly.
 
     def doctor(ask, role):
         if ask.purpose == "report":
@@ -12,15 +12,26 @@ visit, with `seed` where it takes one. An instance is shared by all visits.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from polyclinic import doors
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.errors import PolyclinicError, UnknownMind
-from polyclinic.players.player import Ask, BrokenMind, Choice, Disputes, DoctorTurn, PatientTurn, Request
+from polyclinic.errors import BadInput, PolyclinicError, UnknownMind, in_one_line
+from polyclinic.players.player import (
+    Ask,
+    BrokenMind,
+    Choice,
+    Disputes,
+    DoctorTurn,
+    PatientTurn,
+    Request,
+    WrongAnswer,
+)
 
 Answer = Callable[[Ask[Any], Any], object]
 """An answer to (ask, role), which may be awaited first."""
@@ -42,11 +53,37 @@ class OwnMind:
             if self._answer is None:
                 self._answer = self._make(self._seed)
             said = self._answer(ask, role)
-            return in_full(ask, await said if inspect.isawaitable(said) else said)
+            answer = ask.check(in_full(ask, await said if inspect.isawaitable(said) else said))
+        except BadInput as error:
+            raise self._broken(error) from error
         except PolyclinicError:
+            # What a model that it asks fails with, or what ends a run.
             raise
-        except Exception as error:
-            raise BrokenMind(" ".join(f"{self.name}: {type(error).__name__}: {error}".split())) from error
+        except (Exception, SystemExit) as error:
+            raise self._broken(error) from error
+        if not all(text.strip() for text in _told(answer)):
+            raise WrongAnswer(f"asked to {ask.purpose}, nothing was said: a text is empty")
+        return answer
+
+    def _broken(self, error: BaseException) -> BrokenMind:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+        # The last line of the mind's own file: what it calls there may lie anywhere.
+        theirs = [frame for frame in frames if frame.filename == frames[0].filename]
+        where = f"{Path(theirs[-1].filename).name}:{theirs[-1].lineno}" if theirs else self.name
+        return BrokenMind(in_one_line(f"{where}: {type(error).__name__}: {error}"))
+
+
+def _told(answer: object) -> tuple[str, ...]:
+    match answer:
+        case DoctorTurn() | PatientTurn():
+            return (answer.say,)
+        case Report():
+            return tuple(diagnosis.name for diagnosis in answer.diagnoses)
+        case Request():
+            return answer.items
+        case Disputes():
+            return answer.points
+    return ()
 
 
 def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
@@ -64,7 +101,7 @@ def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
     elif inspect.isclass(thing):
         raise UnknownMind(f"{name} has no method 'answer'; {_WANTED}")
     elif not callable(thing):
-        raise UnknownMind(f"{name} is {type(thing).__name__}; {_WANTED}")
+        raise UnknownMind(f"{name} is {_a(thing)}; {_WANTED}")
     elif "seed" not in doors.parameters(thing) and (_takes(thing, "ask", "role") or not _takes(thing)):
         _check(thing, name)
         return lambda _: thing
@@ -74,9 +111,20 @@ def maker_of(thing: object, name: str) -> Callable[[int], Answer]:
 
     def make(seed: int) -> Answer:
         made = thing(**dict.fromkeys(options, seed))
+        if not callable(made) and not hasattr(made, "answer"):
+            raise UnknownMind(f"{name} takes no (ask, role), and what it makes is no mind but {_a(made)}; {_WANTED}")
         return maker_of(made, name)(seed)
 
     return make
+
+
+def is_shared(thing: object) -> bool:
+    """Whether a mind is an object that all visits share, so that what it keeps depends on their order."""
+    return hasattr(thing, "answer") and not inspect.isclass(thing)
+
+
+def _a(thing: object) -> str:
+    return "None" if thing is None else type(thing).__name__
 
 
 def _takes(function: object, *arguments: object, **options: object) -> bool:
@@ -102,17 +150,31 @@ def _check(answer: object, name: str, bound: tuple[str, ...] = ()) -> None:
 def in_full(ask: Ask[Any], answer: object) -> object:
     """Returns an answer of the type that was asked for, where it was put shortly; any other as it is.
 
-    A text stands for a turn that says it, for the key of an option, or for the name of a diagnosis; a list of names and
-    diagnoses for a report of nothing else; a list of texts for what is requested, and for points of dispute.
+    A text stands for a turn that says it, for an option by its key or its text, or for the name of a diagnosis; a list
+    of names and diagnoses for a report of nothing else, and a dict for a report of what it holds; a list of texts for
+    what is requested, and for points of dispute.
     """
-    if isinstance(answer, str) and ask.answer is Choice:
-        return Choice(answer)
+    if isinstance(answer, str) and ask.question is not None:
+        return Choice(_option(ask.question.options, answer))
     several = [answer] if isinstance(answer, str | Diagnosis) else answer
     if ask.answer in (Request, Disputes) and isinstance(several, list | tuple):
         return ask.answer(tuple(several))
     if ask.answer is Report and isinstance(several, list | tuple):
-        return {**dict.fromkeys(Report.__struct_fields__, ()), "diagnoses": [_diagnosis(one) for one in several]}
+        return in_full(ask, {"diagnoses": several})
+    if ask.answer is Report and isinstance(answer, Mapping):
+        named = answer.get("diagnoses", ())
+        listed = [_diagnosis(one) for one in named] if isinstance(named, list | tuple) else named
+        return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": listed}
     return turn_of(ask, answer)
+
+
+def _option(options: Mapping[str, str], said: str) -> str:
+    """Returns the key of the one option that was meant, by its key or its text; what was said where it is none."""
+    meant = said.strip().casefold()
+    by_key = [key for key in options if key.casefold() == meant]
+    by_text = [key for key, text in options.items() if text.strip().casefold() == meant]
+    found = by_key or by_text
+    return found[0] if said not in options and len(found) == 1 else said
 
 
 def turn_of(ask: Ask[Any], answer: object) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -18,6 +18,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.events import Event, Failed, Role, Said, State
+from polyclinic.files import split_place
 from polyclinic.knowledge.entries import SEVERITIES, Disease
 from polyclinic.language.language import Language
 
@@ -118,7 +119,24 @@ class Dispensing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Purpose(StrEnum):
-    """What a player can be asked for."""
+    """What a player can be asked for.
+
+    Attributes:
+        OPEN: `open`, the patient: what it says first.
+        REPLY: `reply`, the patient: what it says to the doctor's turn, in a discussion to a question of the director.
+        SPEAK: `speak`, the doctor: its next turn.
+        READ_REQUEST: `read request`, the examiner: which examinations a request names.
+        EXAMINE: `examine`, the examiner's role alone: what the record holds of them; no mind is asked.
+        REPORT: `report`, the doctor: its report.
+        CHOOSE: `choose`, the doctor: an option of `ask.question`.
+        MERGE: `merge`, the director: the facts that the doctors brought.
+        DISPUTE: `dispute`, the director: the points of dispute; none ends the discussion.
+        REVISE: `revise`, a doctor of a team: its report after what the others said.
+        CONCLUDE: `conclude`, the director: the team's report.
+        TRIAGE: `triage`, the nurse: a department out of `ask.among`.
+        PLAN: `plan`, the hospital's doctor: the plan that fits, an option of `ask.question`.
+        DISPENSE: `dispense`, the pharmacist: which drugs out of `ask.among` it withholds.
+    """
 
     OPEN = "open"
     REPLY = "reply"
@@ -141,7 +159,7 @@ class WrongAnswer(PlayFailure):
 
 
 class BrokenMind(PlayFailure):
-    """A mind that the user brought raised an exception."""
+    """A mind that the user brought raised an exception; says in which line of its file."""
 
 
 class Ask(msgspec.Struct, Generic[T], frozen=True):
@@ -161,12 +179,7 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         Raises:
             WrongAnswer: it cannot be read as that type, is no option of the question, or names what cannot be named.
         """
-        checked = answer
-        if not isinstance(answer, self.answer):
-            try:
-                checked = msgspec.convert(answer, self.answer)
-            except msgspec.ValidationError as error:
-                raise WrongAnswer(f"asked to {self.purpose}, got {type(answer).__name__}: {error}") from None
+        checked = self._read(answer)
         allowed = self.among if self.question is None else tuple(self.question.options)
         named = _named(checked)
         for name in named:
@@ -174,7 +187,39 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
                 raise WrongAnswer(f"asked to {self.purpose}, got {name!r}; the options are {', '.join(allowed)}")
         if len(set(named)) < len(named):
             raise WrongAnswer(f"asked to {self.purpose}, got one name twice: {', '.join(named)}")
-        return cast(T, checked)
+        return checked
+
+    def _read(self, answer: object) -> T:
+        got = f"asked to {self.purpose}, got {'None' if answer is None else type(answer).__name__}"
+        allowed = f"; allowed: {_ALLOWED.get(self.answer, self.answer.__name__)}"
+        try:
+            # Our own types take anything when they are made, and a trace must be readable.
+            checked: T = msgspec.convert(msgspec.to_builtins(answer), self.answer)
+            written = msgspec.json.decode(msgspec.json.encode(checked), type=self.answer)
+        except msgspec.ValidationError as error:
+            problem, place = split_place(str(error))
+            told = f" ({place}: {problem})" if place else "" if problem.startswith("Expected") else f" ({problem})"
+            raise WrongAnswer(f"{got}{told}{allowed}") from None
+        except UnicodeEncodeError:
+            raise WrongAnswer(f"{got} with half a character (a lone surrogate) in it, which no file can hold") from None
+        except (TypeError, ValueError, RecursionError):
+            raise WrongAnswer(f"{got}{allowed}") from None
+        if written != checked:
+            raise WrongAnswer(f"{got} with a number in it that no file can hold, such as NaN")
+        return answer if isinstance(answer, self.answer) and answer == checked else checked
+
+
+_ALLOWED: dict[type, str] = {
+    DoctorTurn: "text, or a DoctorTurn",
+    PatientTurn: "text, or a PatientTurn",
+    Request: "names of examinations in a list, or a Request",
+    Report: "names of diagnoses in a list, the likeliest first, or a Report",
+    Choice: "the key or the text of an option, or a Choice",
+    Facts: "Facts, or a dict with 'symptoms' and 'examinations', each a list of texts",
+    Disputes: f"at most {MOST_POINTS} texts in a list, none where the doctors agree, or Disputes",
+    Triage: f"a Triage, or a dict with 'department', 'acuity' ({', '.join(get_args(Urgency))}) and 'reason'",
+    Dispensing: "a Dispensing, or a dict with 'withheld', a list of dicts with 'drug' and 'reason'",
+}
 
 
 def _named(answer: object) -> tuple[str, ...]:
