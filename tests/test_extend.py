@@ -59,6 +59,39 @@ def test_a_script_of_somebody_elses(run, serving, folder):
     check(said, *names)
 
 
+LOUD = """
+print("IMPORTED")
+
+
+async def method(question, model):
+    print("METHOD")
+    return "A"
+
+
+def doctor(ask, role):
+    print("DOCTOR")
+    if ask.question is not None:
+        return next(iter(ask.question.options))
+    return ["COVID-19"] if ask.purpose == "report" else {"say": "Goodbye.", "conclude": True}
+"""
+
+
+def test_what_somebody_elses_code_prints_is_no_part_of_the_document(run, process, serving, folder):
+    (folder / "loud.py").write_text(LOUD)
+    (folder / "metric.py").write_text("def shouted(dialogue):\n    print('METRIC')\n    return 1.0\n")
+    with serving() as endpoint:
+        commands = four_commands(endpoint.url, "loud.py:method", "loud.py:doctor")
+        commands["aie"] = (*commands["aie"], "--metric", "metric.py:shouted")
+        for name, words in commands.items():
+            done = (process if name == "run" else run)(*words, "--json", cwd=folder)
+            assert json.loads(done.stdout)
+            shouted = {"METHOD"} if name == "medqa" else {"DOCTOR", "METRIC"} if name == "aie" else {"DOCTOR"}
+            assert shouted <= set(done.stderr.split())
+            assert ("METHOD" if name == "medqa" else "DOCTOR") in run(*words, cwd=folder).stdout
+    in_workers = (*commands["run"], "--workers", "2", "--json")
+    assert json.loads(process(*in_workers, cwd=folder).stdout)
+
+
 @pytest.mark.slow
 def test_an_installed_package_of_somebody_elses(process, serving, folder):
     site = folder / "site"

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from cyclopts import CycloptsError
 
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
-from polyclinic.terminal.screen import Screen
+from polyclinic.terminal.screen import Screen, documents_alone
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if _is_group(words):
             APP.help_print(words, console=Screen(stderr=True))
             sys.exit(2)
-        code = APP(words, exit_on_error=False, print_error=False, console=Screen())
+        help_on = Screen(file=sys.stdout)
+        with documents_alone() if "--json" in words else nullcontext():
+            code = APP(words, exit_on_error=False, print_error=False, console=help_on)
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from typing import TextIO
 
 from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
 
 
 def plain(text: str) -> str:
@@ -40,11 +42,23 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)  # noqa: T201
 
 
+@contextmanager
+def documents_alone() -> Iterator[None]:
+    """While it lasts, stdout is for `print_json` alone: what else is printed, as by a user's mind, goes to stderr."""
+    before = _DOCUMENTS.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _DOCUMENTS.reset(before)
+
+
 def print_json(document: object) -> None:
     """Prints one JSON document on stdout."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    out = _DOCUMENTS.get() or sys.stdout
+    out.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
 
 
 @contextmanager
