@@ -128,6 +128,17 @@ def test_with_faults_every_visit_is_accounted_for(run, serving):
         assert document["calls"] > 0
 
 
+def test_it_says_why_the_first_visit_failed(run, tmp_path):
+    (tmp_path / "bad.py").write_text("def doctor(ask, role):\n    return 5\n")
+    words = ("run", "--residents", "60", "--days", "1", "--doctor", "bad.py:doctor")
+    done = run(*words, "--out", "kept", cwd=tmp_path, code=1)
+    assert "visits failed (the first: resident " in done.stderr
+    assert "WrongAnswer" in done.stderr
+    assert "first_failure" not in (tmp_path / "kept" / "summary.json").read_text()
+    assert "WrongAnswer" in run(*words, "--max-failures", "100", cwd=tmp_path).stderr
+    assert run(*words, "--max-failures", "100", "--json", cwd=tmp_path).stderr == ""
+
+
 def test_visits_end_the_run(run):
     document = json.loads(run("run", "--residents", "300", "--visits", "12", "--json").stdout)
     assert document["visits"] == 12

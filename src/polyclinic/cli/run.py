@@ -28,7 +28,7 @@ from polyclinic.language.language import Language
 from polyclinic.models.session import read_price
 from polyclinic.players.minds import HUMAN
 from polyclinic.statistics.uncertainty import estimate
-from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.screen import console, note, plain, print_json
 
 _STAFF = "rules, scripted:FILE, or a model."
 
@@ -99,12 +99,12 @@ def run(
         if town != TOWN or out is not None or replicas > 1:
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
-            documents = [store.summary or _go_on(store, workers, quiet=json)]
+            held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
         described = read_hospital(town.hospital, read_knowledge())
         if out is not None and replicas > 1:
             make_folder(out)
-        documents = []
+        held = []
         for seed in range(town.seed or 0, (town.seed or 0) + replicas):
             configuration = Configuration(
                 hospital=described,
@@ -131,12 +131,13 @@ def run(
             folder = out if out is None or replicas == 1 else out / f"seed-{seed}"
             kept = msgspec.to_builtins(configuration, str_keys=True)
             with nullcontext() if folder is None else Store.create(folder, kept) as store:
-                documents.append(_hold(configuration, store, workers, quiet=json))
+                held.append(_hold(configuration, store, workers, quiet=json))
+    documents = [document for document, _ in held]
     _show(documents, json=json)
     folder = resume or out
     if folder is not None and not json:
         note(f"Kept in {folder}. Pictures: polyclinic report {folder}")
-    _check_failures(documents, max_failures)
+    _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
 def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
@@ -149,7 +150,7 @@ def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
         show_replicas(console(), document)
 
 
-def _go_on(store: Store, workers: int, *, quiet: bool) -> dict[str, Any]:
+def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], str]:
     """Takes up a run that has not ended."""
     try:
         configuration = msgspec.convert(store.configuration, Configuration, strict=False)
@@ -158,8 +159,13 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> dict[str, Any]:
     return _hold(configuration, store, workers, quiet=quiet)
 
 
-def _hold(configuration: Configuration, store: Store | None, workers: int, *, quiet: bool) -> dict[str, Any]:
-    """Runs, and returns what is printed and stored of it; says how to go on where it stops before its end."""
+def _hold(
+    configuration: Configuration, store: Store | None, workers: int, *, quiet: bool
+) -> tuple[dict[str, Any], str]:
+    """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
+
+    Where it stops before its end, it says how to go on.
+    """
     again = "" if store is None else f"polyclinic run --resume {store.folder}"
     try:
         with watching(configuration, quiet=quiet or configuration.setup.nurse == HUMAN) as looks_on:
@@ -176,7 +182,7 @@ def _hold(configuration: Configuration, store: Store | None, workers: int, *, qu
             note(f"When that is mended, go on with: {again}")
         raise
     document = document_of(configuration, came)
-    return document if store is None else store.finish(document)
+    return document if store is None else store.finish(document), came.run.first_failure
 
 
 def replicated(documents: list[dict[str, Any]]) -> dict[str, Any]:
@@ -188,7 +194,10 @@ def replicated(documents: list[dict[str, Any]]) -> dict[str, Any]:
     return {"replicas": len(documents), "seeds": [d["seed"] for d in documents], "means": means, "runs": documents}
 
 
-def _check_failures(documents: list[dict[str, Any]], max_failures: float) -> None:
+def _check_failures(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:
     visits, failed = (sum(d[name] for d in documents) for name in ("visits", "failed"))
+    why = f" (the first: {first})" if first else ""
     if failed * 100 > max_failures * visits:
-        raise PlayFailure(f"{failed} of {visits} visits failed; --max-failures allows {max_failures:g} %")
+        raise PlayFailure(f"{failed} of {visits} visits failed{why}; --max-failures allows {max_failures:g} %")
+    if failed and not quiet:
+        note(plain(f"{failed} of {visits} visits failed{why}"))

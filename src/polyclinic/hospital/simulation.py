@@ -49,6 +49,7 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str  # of the log
     still_ill: int  # residents who are ill at the end
     summary: RunSummary  # what the log says
+    first_failure: str = ""  # whose visit failed first, and why
 
 
 async def simulate(
@@ -111,6 +112,7 @@ async def simulate(
             log_hash=log.account.log_hash,
             still_ill=life.ill,
             summary=log.account.summary(),
+            first_failure=log.account.first_failure,
         )
 
 

@@ -88,6 +88,7 @@ class Account:
         self._unseen: set[str] = set()  # registered for a department, and not called by it yet
         self._left: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
+        self.first_failure = ""  # whose visit failed first, and why
         self._follow_up_failures: Counter[str] = Counter()
         self._right: dict[str, Counter[bool]] = defaultdict(Counter)
         self._waits: dict[str, Counter[int]] = defaultdict(Counter)
@@ -179,6 +180,7 @@ class Account:
         if isinstance(what, VisitFailed):
             day["failed"] += 1
             self._failed[what.error] += 1
+            self.first_failure = self.first_failure or f"resident {who}: {what.error}: {what.problem}"
         else:
             day["left"] += 1
             self._left[what.reason] += 1
