@@ -26,8 +26,8 @@ Group = Literal["methods", "minds", "metrics", "layouts"]
 
 
 def names_file(name: str) -> bool:
-    """Whether a name says where something stands in a Python file: `path/to/file.py:name`."""
-    return name.rpartition(":")[0].endswith(".py")
+    """Whether a name says where something stands in a Python file: `path/to/file.py:name`, perhaps not in full."""
+    return name.endswith(".py") or ".py:" in name
 
 
 def find(name: str, group: Group) -> object | None:
@@ -39,11 +39,17 @@ def find(name: str, group: Group) -> object | None:
 
     Raises:
         BadInput: the file cannot be read or run, or holds no such name.
-        UserError: the installed package's entry point cannot be loaded, or two packages have one of that name.
+        UserError: the name is not written as one; the installed package's entry point cannot be loaded, or two
+            packages have one of that name.
     """
+    if name != name.strip():
+        raise UserError(f"{name!r} begins or ends with a blank; leave it out")
     if names_file(name):
         path, _, attribute = name.rpartition(":")
-        return _in_file(Path(path), attribute)
+        if not path.endswith(".py"):
+            wrong = "names a file, and nothing in it" if name.endswith(".py") else "has more than one colon behind .py"
+            raise UserError(f"{name!r} {wrong}; needed: FILE.py:NAME")
+        return _in_file(Path(path).expanduser(), attribute)
     found = _installed(group).get(name, ())
     if len(found) > 1:
         packages = ", ".join(entry.dist.name if entry.dist else entry.value for entry in found)
@@ -94,6 +100,9 @@ def _run(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BadInput("is no Python file", path=path)
+    # At the end, where a file of the folder cannot stand in for a library; and for good, as functions import too.
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     # Dataclasses and msgspec look their module up by name.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:

@@ -310,7 +310,12 @@ GOOD = '{"id":"1","record":{"presentation":{"complaint":"x"}},"truth":{"diagnose
         ('{\n "id": "1"\n}\n{\n "id": "2"\n}', [", line 4: not JSON", "one a line, or in an array"]),
         (
             '{"a":1,"b":2}',
-            [", line 1: the layout is not recognised by the keys that came: 'a', 'b';", "--layout", "aie"],
+            [
+                ", line 1: the layout is not recognised by the keys that came: 'a', 'b';",
+                "--layout",
+                "aie",
+                "FILE.py:NAME",
+            ],
         ),
         ("{}", ["keys that came: none"]),
         ("[]", [": the array is empty"]),

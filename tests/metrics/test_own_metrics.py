@@ -40,6 +40,10 @@ def endless(dialogue):
     return float("nan")
 
 
+def huge(dialogue):
+    return 10**400
+
+
 def talks(dialogue):
     return "very well"
 
@@ -110,6 +114,14 @@ async def test_what_it_raises_is_left_out_under_its_name_and_never_a_number(own)
         ("a", "the metric returned nan"),
         ("b", "the metric returned nan"),
     }
+
+
+async def test_a_number_beyond_all_bounds_is_left_out(own):
+    scored = await measure(dialogue("a"), choose_metrics([own("huge")]))
+    assert own("huge") not in scored.values
+    assert [one.problem for one in scored.left_out if one.metrics == (own("huge"),)] == [
+        "OverflowError: int too large to convert to float"
+    ]
 
 
 async def test_none_is_not_measured_and_no_fault(own):

@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from polyclinic import doors
+from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput, UnknownMind
@@ -270,7 +271,38 @@ def test_a_file_that_ends_the_program_is_refused(strangers, complaint):
     assert "my.py: cannot be run: SystemExit" in said
 
 
+def test_which_part_of_a_name_is_wrong_is_said(strangers, complaint):
+    file = str(strangers)
+    for name, problem in {
+        file: "names a file, and nothing in it; needed: FILE.py:NAME",
+        f"{file}::talks": "has more than one colon behind .py",
+        f" {file}:talks": "begins or ends with a blank",
+        " rules": "begins or ends with a blank",
+    }.items():
+        assert problem in complaint("consult", "--case", "shipped#p1-00001", "--doctor", name)
+
+
+def test_a_file_may_import_what_stands_beside_it_and_stand_at_home(run, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "beside_it.py").write_text("LATE = 1\n\ndef doctor(ask, role):\n    return ['COVID-19']\n")
+    (mine / "usesother.py").write_text(
+        "from beside_it import doctor as theirs\n\n"
+        "def doctor(ask, role):\n    from beside_it import LATE\n    return theirs(ask, role)\n"
+    )
+    run("cases", "generate", "--n", "2", "--out=~/mine/cases.jsonl", cwd=tmp_path)
+    words = ("--case", "~/mine/cases.jsonl", "--one-step", "--doctor", "~/mine/usesother.py:doctor")
+    assert run("consult", *words, cwd=tmp_path).stderr == ""
+    (mine / "script.json").write_text('{"report": []}')
+    assert "ScriptError" in run("consult", *words[:-1], "scripted:~/mine/script.json", cwd=tmp_path, code=1).stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path))
+        assert len(list(read_cases("~/mine/cases.jsonl"))) == 2
+        check_mind(Role.DOCTOR, "~/mine/usesother.py:doctor")
+
+
 def test_a_file_is_no_model():
+    assert model_of("path/to/my.py::doctor") is None
     assert model_of("path/to/my.py:doctor") is None
     assert model_of("./my.py:doctor") is None
 

@@ -13,5 +13,5 @@ SHIPPED = {
 
 def shipped_path(name: str | Path) -> Path:
     """Returns the file of shipped cases that a name means, or the name as a path."""
-    path = Path(name)
+    path = Path(name).expanduser()
     return path if path.exists() else SHIPPED.get(str(name), path)

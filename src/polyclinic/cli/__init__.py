@@ -7,9 +7,11 @@ Results go to stdout (with `--json` as one document), everything else to stderr.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 
 from cyclopts import CycloptsError
 
@@ -18,13 +20,17 @@ from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
 from polyclinic.terminal.screen import Screen, documents_alone
 
+_HOME = re.compile(r"(?<![^=:,])~(?=/)")
+"""What the shell leaves as it is behind `--out=`, `scripted:` and a comma."""
+
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    came = sys.argv[1:] if arguments is None else arguments
+    words = [_HOME.sub(lambda _: str(Path("~").expanduser()), word) for word in came]
     code: object = 0
     try:
         if _is_group(words):

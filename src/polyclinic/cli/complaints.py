@@ -43,6 +43,10 @@ def _problem(error: CycloptsError) -> str:
         case ConsumeMultipleError():
             return f"{name} needs a value"
         case MissingArgumentError():
+            strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
+            if strange is not None and error.app is not None and not tokens and not error.keyword:
+                names = [name for one in error.app.assemble_argument_collection() for name in one.names]
+                return f"no option {strange.partition('=')[0]}{_meant(strange, names)}"
             return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"

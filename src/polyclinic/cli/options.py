@@ -94,7 +94,7 @@ Patient = Annotated[
         "its questions asked at once.",
     ),
 ]
-Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, or a model.")]
+Examiner = Annotated[str, MIND, Parameter(help="Who reads requests for examinations: rules, a model, or FILE.py:NAME.")]
 Metrics = Annotated[
     list[str] | None,
     Several,
@@ -115,7 +115,7 @@ class TeamOptions:
     doctors: Annotated[list[str] | None, MINDS] = None
     """Several doctors, in place of --doctor: each sees the patient alone, then they discuss: --doctors A B, or A,B."""
     director: Annotated[str, MIND] = "rules"
-    """Who chairs the discussion: a mind like the doctors'."""
+    """Who chairs the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
     no_dispute_resolution: bool = False
     """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
     order: Order = Order.PARALLEL

@@ -30,7 +30,7 @@ from polyclinic.players.minds import HUMAN
 from polyclinic.statistics.uncertainty import estimate
 from polyclinic.terminal.screen import console, note, plain, print_json
 
-_STAFF = "rules, scripted:FILE, or a model."
+_STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
 _DAYS = 7
 

@@ -74,6 +74,7 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
         try:
             value = metric(dialogue)
             value = await value if inspect.isawaitable(value) else value
+            finite = isinstance(value, Real) and math.isfinite(value)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}".removesuffix(": ")
             left_out.append(LeftOut(dialogue.id, " ".join(problem.split()), (name,)))
@@ -85,7 +86,7 @@ async def measure(dialogue: Dialogue, wanted: Wanted = TEN) -> Score:
                 f"the metric {name!r} returned {value!r:.60} on case {dialogue.id}; it returns a number, or None where "
                 "there is nothing to measure"
             )
-        if math.isfinite(value):
+        if finite:
             values[name] = float(value)
         else:
             left_out.append(LeftOut(dialogue.id, f"the metric returned {value}", (name,)))

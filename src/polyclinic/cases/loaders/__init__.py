@@ -99,7 +99,7 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
         keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
         more = ", ..." if len(record) > _SHOWN else ""
         problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
-        raise element.bad(problem + ", ".join(LAYOUTS))
+        raise element.bad(problem + ", ".join((*LAYOUTS, *doors.offered("layouts"), "FILE.py:NAME")))
     return name
 
 
