@@ -477,8 +477,49 @@ def one_parameter(record):
 def nothing(record, order):
     return None
 
+def untyped(record, order):
+    return Case(**{"id": 3, "record": rows(record, order).record, "truth": Truth(diagnoses=[Diagnosis(name="flu")])})
+
+def wrong(record, order):
+    return Case(id="1", record=rows(record, order).record, truth=Truth(diagnoses=["flu"]))
+
+def torn(record, order):
+    return Case(id="1\\ud800", record=rows(record, order).record, truth=Truth(diagnoses=()))
+
+def ending(record, order):
+    raise SystemExit
+
 number = 3
 """
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("untyped", r", \$\.id: layout .*untyped: Expected `str`, got `int`"),
+        ("wrong", r", \$\.truth\.diagnoses\[0\]: layout .*wrong: Expected `object`, got `str`"),
+        ("torn", "torn raised UnicodeEncodeError"),
+        ("ending", "ending raised SystemExit"),
+    ],
+)
+def test_what_a_layout_makes_is_read_whole(complaint, tmp_path, name, problem):
+    door, file = tmp_path / "door.py", tmp_path / "cases.jsonl"
+    door.write_text(DOOR)
+    file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
+    assert re.search(f"line 1.*{problem}", complaint("cases", "list", file, "--layout", f"{door}:{name}"))
+
+
+def test_a_layout_is_a_function_too(tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text('{"why": "A cough"}\n')
+
+    def rows(record, order):
+        presentation = Presentation(complaint=record["why"])
+        return Case(id=str(order), record=Record(presentation=presentation), truth=Truth(diagnoses=[]))
+
+    assert find_case(file, "1", layout=rows).truth.diagnoses == ()
+    with pytest.raises(BadInput, match="layout <lambda> does not take a record"):
+        read_cases(file, layout=lambda record: record)
 
 
 def test_a_layout_of_somebody_elses(run, complaint, tmp_path):

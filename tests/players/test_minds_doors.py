@@ -1,5 +1,7 @@
 """Minds that a stranger wrote play every role, by the name of their file, wherever a mind is named."""
 
+import asyncio
+import functools
 import json
 from importlib.metadata import EntryPoint
 
@@ -9,11 +11,12 @@ from polyclinic import doors
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.errors import BadInput, UnknownMind
+from polyclinic.errors import BadInput, UnknownMind, UserError
 from polyclinic.events import End, Failed, Role, Trace
 from polyclinic.generation.draw import generate
+from polyclinic.hospital.care.setup import Setup
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.players.minds import Minds, check_mind, model_of
+from polyclinic.players.minds import Minds, _PlayedPart, check_mind, model_of
 from polyclinic.players.own_mind import OwnMind, in_full
 from polyclinic.players.player import (
     CONCLUDE,
@@ -21,12 +24,14 @@ from polyclinic.players.player import (
     READ_REQUEST,
     REPORT,
     SPEAK,
+    BrokenMind,
     Choice,
     DoctorTurn,
     PatientTurn,
     WrongAnswer,
     choose_from,
 )
+from polyclinic.visits.one_call import consult
 from polyclinic.visits.visit import see
 
 KNOWLEDGE = read_knowledge()
@@ -327,6 +332,56 @@ async def test_an_object_may_be_given_instead_of_a_name():
     visit = await see(case(), Minds(doctor=Hasty(), knowledge=KNOWLEDGE, seed=1))
     assert visit.trace[0].minds[Role.DOCTOR] == "hasty"
     assert visit.report.diagnoses[0].name == "flu"
+
+
+def hasty(ask, role):
+    return ["flu"] if ask.purpose == "report" else DoctorTurn("Bye.", conclude=True)
+
+
+async def hasty_too(ask, role):
+    return hasty(ask, role)
+
+
+class Hasty:
+    def answer(self, ask, role):
+        return hasty(ask, role)
+
+
+@pytest.mark.parametrize("doctor", [hasty, hasty_too, Hasty, Hasty(), functools.partial(hasty)])
+def test_the_same_objects_go_where_a_name_goes(doctor):
+    visit = asyncio.run(see(case(), Minds(doctor=doctor, knowledge=KNOWLEDGE, seed=1)))
+    assert (visit.end, visit.report.diagnoses[0].name) == (End.CONCLUDED, "flu")
+    assert consult(case(), doctor=doctor, seed=1).trace == visit.trace
+    assert visit.trace[0].minds[Role.DOCTOR] == getattr(doctor, "__name__", "own")
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_a_function_plays_every_role_and_its_exceptions_are_failures(role):
+    asked = []
+
+    def mine(ask, role):
+        asked.append(ask.purpose)
+        return {}["nothing"]
+
+    mind = Minds(**{role: mine}, knowledge=KNOWLEDGE, seed=1)._make(_PlayedPart(role, "p", "p"))
+    with pytest.raises(BrokenMind, match=r"test_minds_doors.py:\d+: KeyError: 'nothing'"):
+        await mind.answer(SPEAK, None)
+    assert asked == ["speak"]
+
+
+@pytest.mark.parametrize(("role", "given"), [("doctor", 3), ("nurse", None)])
+def test_what_is_no_mind_is_refused_in_one_line(role, given):
+    with pytest.raises(
+        UnknownMind, match=f"the {role}'s mind is {'int' if given else 'None'}; a mind is a function of"
+    ):
+        Minds(**{role: given}, knowledge=KNOWLEDGE, seed=1)
+
+
+def test_a_run_takes_neither_objects_nor_what_is_shared(strangers, complaint):
+    with pytest.raises(UserError, match=r"doctor=.*: a run keeps who plays by name"):
+        Setup(seed=1, doctor=Hasty)
+    said = complaint("run", "--residents", 60, "--days", 1, "--doctor", f"{strangers}:shared")
+    assert "my.py:shared is one object for all visits" in said
 
 
 def test_on_the_command_line(strangers, run, tmp_path):

@@ -10,13 +10,15 @@
 | `human`               | nurse                | a person at the terminal                                       |
 | `FILE.py:NAME`        | everybody            | a mind of one's own, see `own_mind`                            |
 | an entry point's name | everybody            | the same, from an installed package (group `polyclinic.minds`) |
+
+From Python, a script or a mind of one's own is given itself: see `Playing`.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +37,7 @@ from polyclinic.models.model import Model
 from polyclinic.players.human_nurse import HumanNurse
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
-from polyclinic.players.own_mind import OwnMind, maker_of
+from polyclinic.players.own_mind import Answer, OwnMind, maker_of
 from polyclinic.players.player import Mind
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
@@ -61,8 +63,14 @@ SOMETHING_ELSE = 2
 knows eight, 4 % where it knows fifty. Who knows more meets less that is unknown."""
 
 
-def model_of(name: str) -> str | None:
+Playing = str | Script | Mind[Any] | type[Any]
+"""Who plays a role: a mind by name, a script (see `ScriptedMind`), or a mind of one's own (see `own_mind`)."""
+
+
+def model_of(name: Playing) -> str | None:
     """Returns the name of the language model that a mind needs, or None: `saps:direct/x` needs `direct/x`."""
+    if not isinstance(name, str):
+        return None
     kind, _, model = name.partition(":")
     named = model if kind in _SAPS else name
     is_local = named.partition("/")[0] == "local"
@@ -99,8 +107,8 @@ class Minds:
     """Makes a mind for each role of each visit; what is heavy (tables, scripts, models) is made once.
 
     Args:
-        doctor: the doctor's mind, by name; or a script for it (see `ScriptedMind`), or a class or object (`own_mind`).
-            So are the five others, but the examiner takes no script.
+        doctor: the doctor's mind, by name as on the command line; or a function of (ask, role), a class or an object
+            with a method `answer`; or a script for it, a list or a dict. So are the five others.
         knowledge: what the built-in minds know.
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
         models: the language models that the minds need (`model_of`), by name, opened.
@@ -114,12 +122,12 @@ class Minds:
     def __init__(
         self,
         *,
-        doctor: str | Script | Mind[Doctor] = "rules",
-        patient: str | Script | Mind[Patient] = "rules",
-        examiner: str | Mind[Examiner] = "rules",
-        director: str | Script | Mind[Director] = "rules",
-        nurse: str | Script | Mind[Nurse] = "rules",
-        pharmacist: str | Script | Mind[Pharmacist] = "rules",
+        doctor: Playing = "rules",
+        patient: Playing = "rules",
+        examiner: Playing = "rules",
+        director: Playing = "rules",
+        nurse: Playing = "rules",
+        pharmacist: Playing = "rules",
         knowledge: Knowledge,
         seed: int,
         models: Mapping[str, Model] | None = None,
@@ -139,7 +147,7 @@ class Minds:
             Role.NURSE: nurse,
             Role.PHARMACIST: pharmacist,
         }
-        self.names = {role: _name_of(player) for role, player in players.items()}
+        self.names = {role: name_of(player) for role, player in players.items()}
         self._makers = {role: _maker(role, player, self._models) for role, player in players.items()}
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
         self.examination_names: Names = _names_of(knowledge)
@@ -230,17 +238,26 @@ _RULES: dict[Role, _Maker] = {
 }
 
 
-def _name_of(player: object) -> str:
+def name_of(player: Playing) -> str:
+    """Returns what a trace calls a mind."""
     if isinstance(player, str):
         return player
-    own = str(getattr(player, "name", "")) or getattr(player, "__name__", "own")
-    return own if hasattr(player, "answer") else "scripted"
+    if _is_script(player):
+        return "scripted"
+    own = getattr(player, "name", "")
+    return own if own and isinstance(own, str) else getattr(player, "__name__", "own")
+
+
+def _is_script(player: object) -> bool:
+    return isinstance(player, Iterable) and not callable(player) and not hasattr(player, "answer")
 
 
 def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     """Returns what makes the minds of a role; a model's name is unknown where the model was not opened."""
     if not isinstance(player, str):
-        return _own(player, _name_of(player)) if hasattr(player, "answer") else lambda *_: ScriptedMind(player)
+        if _is_script(player):
+            return lambda *_: ScriptedMind(player)
+        return _own(maker_of(player, f"the {role}'s mind"), name_of(player))
     kind, _, rest = player.partition(":")
     saps = _SAPS.get(kind) if role is Role.PATIENT else None
     if model_of(player) in models and (saps is not None or kind not in _SAPS):
@@ -258,7 +275,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         script = _read_script(Path(rest))
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
-        return _own(thing, player)
+        return _own(maker_of(thing, player), player)
     names = {"rules": True, "scripted:FILE": role is not Role.EXAMINER, HUMAN: role is Role.NURSE}
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
@@ -268,8 +285,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     )
 
 
-def _own(thing: object, name: str) -> _Maker:
-    make = maker_of(thing, name)
+def _own(make: Callable[[int], Answer], name: str) -> _Maker:
     return lambda minds, part: OwnMind(make, name=name, seed=_draws(minds, part).getrandbits(32))
 
 

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
-from polyclinic.players.minds import Minds, model_of
+from polyclinic.players.minds import Minds, Playing, model_of, name_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Who plays beside the doctor, each by the name of a mind."""
+    """Who plays beside the doctor, each by the name of a mind or as a mind of one's own."""
 
-    patient: str = "rules"
-    examiner: str = "rules"
-    director: str = "rules"
-    nurse: str = "rules"
-    pharmacist: str = "rules"
+    patient: Playing = "rules"
+    examiner: Playing = "rules"
+    director: Playing = "rules"
+    nurse: Playing = "rules"
+    pharmacist: Playing = "rules"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the minds."""
-        return tuple(asdict(self).values())
+    def minds(self) -> tuple[Playing, ...]:
+        """The minds."""
+        return tuple(vars(self).values())
 
 
 class OpenMinds(NamedTuple):
-    """For each doctor who plays its visits, and the models behind all of them."""
+    """For each doctor, by name, who plays its visits, and the models behind all of them."""
 
     minds: dict[str, Minds]
     session: Session
@@ -43,7 +43,7 @@ class OpenMinds(NamedTuple):
 
 @asynccontextmanager
 async def open_minds(
-    doctors: Sequence[str],
+    doctors: Sequence[Playing],
     cast: Cast,
     options: ModelOptions,
     *,
@@ -59,14 +59,14 @@ async def open_minds(
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
     name in the journal, unless given, is made of seed, patient and examiner.
     """
-    named = [model_of(mind) for mind in (*doctors, *cast.names, *others)]
-    run = f"seed={seed} patient={cast.patient} examiner={cast.examiner}" if run is None else run
+    named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
+    run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
     names = [name for name in named if name is not None]
     async with open_session(names, options, journal=journal, run=run, seed=seed, share=share) as session:
         minds = {
-            doctor: Minds(
+            name_of(doctor): Minds(
                 doctor=doctor,
-                **asdict(cast),
+                **vars(cast),
                 knowledge=knowledge,
                 seed=seed,
                 models=session.models,

@@ -9,6 +9,7 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import ModelOptions
+from polyclinic.players.minds import Playing, name_of
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see
@@ -17,9 +18,9 @@ from polyclinic.visits.visit import Visit, see
 def consult(
     case: Case,
     *,
-    doctor: str = "rules",
-    patient: str = "rules",
-    examiner: str = "rules",
+    doctor: Playing = "rules",
+    patient: Playing = "rules",
+    examiner: Playing = "rules",
     seed: int = 0,
     max_turns: int = MAX_TURNS,
     in_one_step: bool = False,
@@ -28,7 +29,8 @@ def consult(
 ) -> Visit:
     """Lets a doctor see the patient of a case as `see` does, and waits for the end.
 
-    Minds are named as on the command line. The journal is a file that keeps every answer of a model.
+    Minds are named as on the command line, or are your own functions, classes or objects, as `Minds` takes them. The
+    journal is a file that keeps every answer of a model.
 
     Raises:
         UserError: a name or a file cannot be used; or an event loop runs already, as in a notebook.
@@ -44,7 +46,7 @@ def consult(
             journal=journal,
         )
         async with playing as opened:
-            return await see(case, opened.minds[doctor], max_turns=max_turns, in_one_step=in_one_step)
+            return await see(case, opened.minds[name_of(doctor)], max_turns=max_turns, in_one_step=in_one_step)
 
     try:
         asyncio.get_running_loop()

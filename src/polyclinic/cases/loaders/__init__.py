@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rapidfuzz import fuzz, process
 
 from polyclinic import doors
@@ -18,7 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, in_one_line
 from polyclinic.files import json_lines, record_as, write_text
 
 Loader = Callable[[dict[str, Any], int], Case]
@@ -47,10 +48,10 @@ _SHOWN = 8
 _NEAR = 60  # percent of the letters
 
 
-def read_cases(path: str | Path, *, layout: str | None = None) -> Iterator[Case]:
+def read_cases(path: str | Path, *, layout: str | Loader | None = None) -> Iterator[Case]:
     """Yields the cases of a file of JSON lines, one JSON array, or one JSON object.
 
-    The layout is a name in `LAYOUTS`, or of somebody else's; by default the first record tells.
+    The layout is a name in `LAYOUTS`, or of somebody else's, or a function; by default the first record tells.
 
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
@@ -60,32 +61,37 @@ def read_cases(path: str | Path, *, layout: str | None = None) -> Iterator[Case]
     return _read(path, layout)
 
 
-def check_layout(layout: str | None) -> None:
+def check_layout(layout: str | Loader | None) -> None:
     """Refuses what is the name of no layout, and lists those there are; None means that the file decides."""
     if layout is not None:
         _find_loader(layout)
 
 
-def _find_loader(layout: str) -> Callable[..., object]:
-    if layout in LAYOUTS:
+def _find_loader(layout: str | Loader) -> Callable[..., object]:
+    if isinstance(layout, str) and layout in LAYOUTS:
         return LAYOUTS[layout]
-    found = doors.find(layout, "layouts")
+    found = doors.find(layout, "layouts") if isinstance(layout, str) else layout
     if found is None:
         there = [*LAYOUTS, *doors.offered("layouts")]
-        near = process.extractOne(layout, there, scorer=fuzz.ratio, score_cutoff=_NEAR)
+        near = process.extractOne(str(layout), there, scorer=fuzz.ratio, score_cutoff=_NEAR)
         meant = f"did you mean {near[0]}? " if near else ""
         raise BadInput(f"no layout is called {layout!r}; {meant}there are {', '.join(there)}, and FILE.py:NAME")
     needed = "a layout is a function (record: dict, order: int) -> Case"
+    name = _name_of(layout)
     if not callable(found):
-        raise BadInput(f"layout {layout} is a {type(found).__name__}; {needed}")
+        raise BadInput(f"layout {name} is a {type(found).__name__}; {needed}")
     try:
         inspect.signature(found).bind({}, 1)
     except TypeError as error:
-        raise BadInput(f"layout {layout} does not take a record and its order ({error}); {needed}") from None
+        raise BadInput(f"layout {name} does not take a record and its order ({error}); {needed}") from None
     return found
 
 
-def _read(path: Path, layout: str | None) -> Iterator[Case]:
+def _name_of(layout: object) -> str:
+    return layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
+
+
+def _read(path: Path, layout: str | Loader | None) -> Iterator[Case]:
     for element in read_elements(path):
         record = element.fields()
         layout = layout or recognise(element, record)
@@ -103,26 +109,30 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
     return name
 
 
-def load_element(element: Element, layout: str, record: dict[str, Any]) -> Case:
+def load_element(element: Element, layout: str | Loader, record: dict[str, Any]) -> Case:
     """Makes the case of one element of a file that has been decoded.
 
     Raises:
         BadInput: it is no case in that layout; names the place and the field, and the layout that it looks like.
     """
+    name = _name_of(layout)
     try:
         case = _find_loader(layout)(record, element.order)
+        if layout not in LAYOUTS and isinstance(case, Case):
+            case = record_as(msgspec.to_builtins(case), Case)
+            msgspec.json.encode(case)
     except BadInput as error:
-        problem = error.problem
+        problem = error.problem if layout in LAYOUTS else f"layout {name}: {error.problem}"
         looks_like = _looks_like(record)
         if looks_like not in {None, layout}:
-            problem += f"; this is read as layout {layout}, and looks like layout {looks_like} (--layout {looks_like})"
+            problem += f"; this is read as layout {name}, and looks like layout {looks_like} (--layout {looks_like})"
         raise element.bad(problem, error.field) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if layout in LAYOUTS:
             raise
-        raise element.bad(f"layout {layout} raised {type(error).__name__}: {error}") from error
+        raise element.bad(in_one_line(f"layout {name} raised {type(error).__name__}: {error}")) from error
     if not isinstance(case, Case):
-        raise element.bad(f"layout {layout} made a {type(case).__name__} of it, and no Case")
+        raise element.bad(f"layout {name} made a {type(case).__name__} of it, and no Case")
     if not case.id.strip():
         raise element.bad("a case needs an id", "$.id")
     if not case.presentation.complaint.strip():
@@ -143,7 +153,7 @@ def write_cases(path: str | Path, cases: Iterable[Case]) -> None:
     write_text(Path(path), json_lines(cases))
 
 
-def find_case(path: str | Path, id: str, *, layout: str | None = None) -> Case:
+def find_case(path: str | Path, id: str, *, layout: str | Loader | None = None) -> Case:
     """Returns the first case with this id.
 
     Raises:

@@ -21,10 +21,11 @@ from pathlib import Path
 
 import msgspec
 
+from polyclinic import doors
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import PlayFailure
+from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
@@ -39,6 +40,7 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import WHOLE, Share
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import open_minds
+from polyclinic.players.own_mind import is_shared
 from polyclinic.players.player import choose_plan, dispense, send_to
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
@@ -269,6 +271,9 @@ async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clini
     Raises:
         UserError: a name, a file or a department cannot be used.
     """
+    for name in (setup.doctor, *vars(setup.cast).values()):
+        if is_shared(doors.find(name, "minds")):
+            raise UnknownMind(f"{name} is one object for all visits; a run takes a function, or a class")
     knowledge = read_knowledge(Path(setup.knowledge) if setup.knowledge else DATA).select(setup.diseases)
     async with open_minds(
         [setup.doctor],

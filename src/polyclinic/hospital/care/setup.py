@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from polyclinic.errors import UserError
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
@@ -40,6 +41,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None = None  # in the currency of the prices
     price: Price | None = None  # what tokens cost
 
+    def __post_init__(self) -> None:
+        for role, name in (("doctor", self.doctor), *vars(self.cast).items()):
+            if not isinstance(name, str):
+                raise UserError(f"{role}={name!r}: a run keeps who plays by name, such as 'rules' or 'FILE.py:NAME'")
+
     @property
     def cast(self) -> Cast:
         """Who plays beside the doctor."""
@@ -48,7 +54,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asks_models(self) -> bool:
         """Whether a language model plays."""
-        return any(model_of(mind) is not None for mind in (self.doctor, *self.cast.names))
+        return any(model_of(mind) is not None for mind in (self.doctor, *self.cast.minds))
 
     @property
     def options(self) -> ModelOptions:
