@@ -16,6 +16,7 @@ ROOMS = (
     "polyclinic.players",
     "polyclinic.models",
     "polyclinic.questions",
+    "polyclinic.answering",
     "polyclinic.methods",
     "polyclinic.benchmarks.exams",
     "polyclinic.benchmarks.patient_simulator",

@@ -16,6 +16,7 @@
     ├── BrokenPrompt         prompts: a prompt file lacks a section or a blank; our mistake
     └── PlayFailure          a player gave no usable answer; the episode ends as failed, the run goes on
         ├── ScriptError      a script does not hold what was asked of it
+        ├── BrokenMethod     methods: a method of the user's made a mistake
         ├── BrokenMind       players: a mind of the user's raised an exception
         ├── WrongAnswer      players: a mind answered with something else than it was asked for
         ├── LeakingPersona   cli: a persona that was made names the diagnosis, or a result

@@ -264,6 +264,34 @@ def test_a_method_of_ones_own(run, complaint, medqa, tmp_path, serving):
     assert "did you mean zero_shot?" in complaint(*nowhere, "--method", "zero-shot")
 
 
+def test_a_method_s_mistakes_are_counted_and_the_run_goes_on(run, medqa, tmp_path, serving):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from polyclinic.questions import show\n"
+        "async def some(question, model):\n"
+        "    if 'number 3' in question.stem:\n"
+        "        exit(4)\n"
+        "    return await model.ask(show(question))\n"
+        "async def forgets(question, model):\n"
+        "    await model.ask(show(question))\n"
+    )
+    with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
+        command = exam(medqa, endpoint.url, "--method", f"{mine}:some", "zero_shot", "--out", tmp_path / "out")
+        done = run(*command)
+        document = json.loads(run(*command, "--json").stdout)
+        failed = run(*command, "--method", f"{mine}:forgets", code=1)
+    some, zero_shot = document["methods"]
+    assert (some["accuracy"]["mean"], some["ends"], some["unreadable"]) == (90, {"answered": 9, "broken": 1}, 0)
+    assert (zero_shot["accuracy"]["mean"], zero_shot["ends"]) == (100, {"answered": 10})
+    assert "broke on 1 of 10 questions, counted as wrong; the first, " in done.stderr
+    assert "SystemExit: 4 (mine.py:4)" in done.stderr
+    assert "the method itself made a mistake" in done.stdout
+    assert len(list((tmp_path / "out").glob("*.jsonl"))) == 3
+    assert "forgets broke on 10 of 10 questions" in failed.stderr and "is a return missing?" in failed.stderr
+    assert f"BrokenMethod: {mine}:forgets: no question" in failed.stderr
+    assert "zero_shot" in failed.stdout
+
+
 def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     command = exam(medqa, "http://127.0.0.1:9/v1")
     assert "no method 'oracle'; methods: zero_shot, few_shot" in complaint(*command, "--method", "oracle")

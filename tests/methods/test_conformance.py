@@ -12,6 +12,7 @@ from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.benchmarks.exams.evaluation import answer_all
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable
+from polyclinic.methods.own import of_user
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door
@@ -225,6 +226,20 @@ async def test_the_same_seed_gives_the_same_outcome_in_whatever_order_answers_co
         for patience in ("", "first", "last")
     ]
     assert first == second == third
+
+
+@variants
+async def test_inside_a_method_of_the_user_s_it_costs_as_much(name, settings):
+    question = QUESTIONS["english"]
+    ours = await outcome_of(name, settings, question, Willing(question))
+
+    async def mine(question, model):
+        return await outcome_of(name, settings, question, model)
+
+    outcome = await of_user(mine, "mine")(question, Willing(question))
+    check(outcome, question)
+    assert (outcome.answers, outcome.calls, outcome.round_trips) == (ours.answers, ours.calls, ours.round_trips)
+    assert outcome.usage == ours.usage
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -1,11 +1,15 @@
 """Methods of the user's: any function of a question and a model, by file or from a package."""
 
+import gc
+import re
+
+import msgspec
 import pytest
 
 from polyclinic import doors
-from polyclinic.answering.outcome import OutcomeEnd
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import Unreachable, UserError
+from polyclinic.errors import BudgetSpent, Unreachable, UserError
 from polyclinic.methods.table import answering, choose, find_method, settable
 from polyclinic.models.scripted import Scripted
 
@@ -84,9 +88,7 @@ async def test_what_a_method_may_return(tmp_path, returned, question, keys):
     assert (await outcome_of(name, "Answer: A", question=question)).answers == set(keys)
 
 
-@pytest.mark.parametrize(
-    "returned", ['"E"', '"I do not know"', '{"E"}', '{"A", "B"}', "set()", "None", "3", "object()"]
-)
+@pytest.mark.parametrize("returned", ['"E"', '"I do not know"', '{"E"}', '{"A", "B"}', "set()"])
 async def test_what_is_no_option_is_no_answer(tmp_path, returned):
     name = method(tmp_path, f"def method(question, model):\n    return {returned}\n")
     outcome = await outcome_of(name)
@@ -109,10 +111,138 @@ async def test_an_endpoint_that_fails_is_no_fault_of_the_method(tmp_path):
     assert (outcome.end, outcome.problem) == (OutcomeEnd.FAILED, "nobody there")
 
 
-async def test_a_mistake_in_the_method_is_said_in_one_line(tmp_path):
-    name = method(tmp_path, "def method(question, model):\n    return 1 / 0\n")
-    with pytest.raises(UserError, match=r"failed on question 'q1': ZeroDivisionError: division by zero"):
-        await outcome_of(name)
+OUTCOME = "from polyclinic.answering.outcome import Outcome\ndef method(question, model):\n    return Outcome("
+
+
+async def broken(name, *replies, question=QUESTION):
+    outcome = await outcome_of(name, *replies, question=question)
+    assert (outcome.answers, outcome.end) == (frozenset(), OutcomeEnd.BROKEN)
+    assert msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome) == outcome
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("raised", "problem"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero (mine.py:3)"),
+        ("int('x')", "ValueError: invalid literal for int() with base 10: 'x' (mine.py:3)"),
+        ("exit(3)", "SystemExit: 3 (mine.py:3)"),
+        ("asyncio.current_task().cancel", "returned builtin_function_or_method, which is no answer"),
+        ("(_ for _ in ()).throw(asyncio.CancelledError())", "CancelledError (mine.py:3)"),
+        ("(_ for _ in ()).throw(ValueError(object()))", "ValueError: <object object> (mine.py:3)"),
+    ],
+)
+async def test_an_error_in_the_method_breaks_the_question_with_its_line(tmp_path, raised, problem):
+    name = method(tmp_path, f"import asyncio\nasync def method(question, model):\n    return {raised}\n")
+    assert (await broken(name)).problem.startswith(problem)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("returned", "named"),
+    [
+        ("None", "None, which is no answer; is a return missing?"),
+        ("3", "int"),
+        ("object()", "object"),
+        ("{'A': 1}", "dict"),
+        ("(key for key in 'A')", "generator"),
+        ("str", "type"),
+        ("[3]", "list of int"),
+        ("[['A']]", "list of list"),
+        ("model.ask('?')", "coroutine, which is no answer; is an await missing?"),
+        ("[model.ask('?')]", "list of coroutine"),
+    ],
+)
+async def test_what_can_be_no_answer_breaks_the_question(tmp_path, returned, named):
+    name = method(tmp_path, f"async def method(question, model):\n    return {returned}\n")
+    outcome = await broken(name)
+    assert outcome.problem.startswith(f"returned {named}")
+    assert "0x" not in outcome.problem
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        ("question=question.id, answers=frozenset('E'))", "returned {'E'}|returned frozenset"),
+        ("question=question.id)", "with end answered and no answers"),
+        ("question=question.id, answers=frozenset('AB'))", "one key of A, B"),
+        ("question=question.id, answers=3)", "Expected `array`, got `int`"),
+        ("question=question.id, answers=None)", "Expected `array`, got `null`"),
+        ("question=question.id, answers=frozenset('A'), end='sure')", "Invalid enum value 'sure'"),
+        ("question=question.id, answers=frozenset('A'), end='failed')", "with end failed and 1 answers"),
+        ("question=question.id, end='failed', problem='too hard')", "every call was answered: too hard"),
+        ("question='q9', answers=frozenset('A'))", "of another question, 'q9'"),
+        ("question=question.id, answers=frozenset('A'), rationale=None)", "rationale"),
+    ],
+)
+async def test_an_outcome_that_contradicts_itself_breaks_the_question(tmp_path, made, problem):
+    assert re.search(problem, (await broken(method(tmp_path, OUTCOME + made))).problem)
+
+
+async def test_an_outcome_of_one_s_own_names_a_key_as_text_or_says_why_there_is_none(tmp_path):
+    outcome = await outcome_of(method(tmp_path, OUTCOME + "question=question.id, answers='B')"))
+    assert (outcome.answer, outcome.end) == ("B", OutcomeEnd.ANSWERED)
+    refused = method(tmp_path / "..", OUTCOME + "question=question.id, end='refused', problem='no')")
+    outcome = await outcome_of(refused)
+    assert (outcome.answer, outcome.end, outcome.problem) == (None, OutcomeEnd.REFUSED, "no")
+
+
+async def test_an_outcome_of_one_s_own_counts_the_calls_that_were_made(tmp_path):
+    text = """
+import asyncio
+from polyclinic.answering.outcome import Outcome
+async def method(question, model):
+    await asyncio.gather(*(model.ask(str(n)) for n in range(3)))
+    return Outcome(question=question.id, answers=frozenset("A"))
+"""
+    outcome = await outcome_of(method(tmp_path, text), "?", "?", "?")
+    assert (outcome.calls, outcome.round_trips, outcome.answer) == (3, 1, "A")
+
+
+async def test_of_two_of_our_methods_the_calls_of_both_count(tmp_path):
+    text = """
+import asyncio
+from polyclinic.methods import chain_of_thought, zero_shot
+async def method(question, model):
+    first, second = await asyncio.gather(zero_shot(question, model), chain_of_thought(question, model))
+    return first
+"""
+    outcome = await outcome_of(method(tmp_path, text), "Answer: B", "Answer: B")
+    assert (outcome.calls, outcome.round_trips, outcome.answer) == (2, 1, "B")
+
+
+async def test_a_call_that_nobody_waits_for_is_counted(tmp_path):
+    text = """
+import asyncio
+async def method(question, model):
+    left = asyncio.ensure_future(model.ask("slow"))
+    await asyncio.sleep(0)
+    left.cancel()
+    return (await model.ask("fast")).text
+"""
+    outcome = await outcome_of(method(tmp_path, text), "B", "B")
+    assert sorted(call.error for call in outcome.trace) == ["", "Abandoned"]
+
+
+@pytest.mark.parametrize("swallowed", ["raise", "return 'B'", "1 / 0"])
+async def test_a_spent_budget_ends_the_run_whatever_the_method_makes_of_it(tmp_path, swallowed):
+    text = f"""
+async def method(question, model):
+    try:
+        return (await model.ask("?")).text
+    except Exception:
+        {swallowed}
+"""
+    with pytest.raises(BudgetSpent, match="all gone"):
+        await outcome_of(method(tmp_path, text), BudgetSpent("all gone"))
+
+
+async def test_half_a_character_can_be_written(tmp_path):
+    name = method(tmp_path, "def method(question, model):\n    return 'half \\ud800. The answer is B.'\n")
+    outcome = await outcome_of(name)
+    assert (outcome.answer, outcome.rationale) == ("B", "half \\ud800. The answer is B.")
+    msgspec.json.encode(outcome)
 
 
 @pytest.mark.parametrize(

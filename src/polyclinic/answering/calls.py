@@ -16,7 +16,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import CutOff, ModelError, PlayFailure, Refused, UnreadableReply
+from polyclinic.errors import CutOff, ModelError, PlayFailure, PolyclinicError, Refused, UnreadableReply
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.answers import read_answer
@@ -39,11 +39,18 @@ class Calls:
     """The calls of one question. To a method of the user's it is the model itself.
 
     The options are those of every call that does not say otherwise.
+
+    Attributes:
+        unanswered: an endpoint gave no answer to one of them.
+        ended_by: what ends the whole run, where the model raised that.
     """
 
     def __init__(self, model: Model, **options: Unpack[AskOptions]) -> None:
         self._model, self._options = model, options
         self._made: list[Call | None] = []
+        self._begun: list[Call] = []
+        self.unanswered = False
+        self.ended_by: PolyclinicError | None = None
 
     @property
     def name(self) -> str:
@@ -63,8 +70,9 @@ class Calls:
         """
         seq = len(self._made)
         self._made.append(None)
-        purpose = options.get("purpose") or f"call {seq + 1}"
+        purpose = str(options.get("purpose") or f"call {seq + 1}")
         call = Call(seq=seq, round_trip=round_trip or self.round_trips + 1, purpose=purpose)
+        self._begun.append(call)
         if round_trip is None:
             # Calls that are made at once must not wait for one another, however fast a model answers.
             await asyncio.sleep(0)
@@ -75,6 +83,10 @@ class Calls:
             usage, text = getattr(failure, "usage", None), getattr(failure, "text", "") or ""
             failed = _failed(call, failure)
             self._made[seq] = msgspec.structs.replace(failed, text=text, usage=usage or Usage())
+            self.unanswered |= not isinstance(failure, ModelError)
+            raise
+        except PolyclinicError as error:
+            self.ended_by = error
             raise
         self._made[seq] = msgspec.structs.replace(call, text=reply.text, usage=reply.usage)
         return reply
@@ -121,8 +133,16 @@ class Calls:
 
         When a call was made may depend on how long others took, where several chains of calls go on at once.
         """
-        ended = sorted((call for call in self._made if call is not None), key=_place)
-        return tuple(msgspec.structs.replace(call, seq=seq) for seq, call in enumerate(ended))
+        return _in_order(call for call in self._made if call is not None)
+
+    @property
+    def asked(self) -> tuple[Call, ...]:
+        """The calls made so far, those among them that were not waited for."""
+        left = "nobody waited for its answer"
+        made = zip(self._begun, self._made, strict=True)
+        return _in_order(
+            ended or msgspec.structs.replace(begun, error="Abandoned", problem=left) for begun, ended in made
+        )
 
     @property
     def round_trips(self) -> int:
@@ -151,6 +171,10 @@ class Calls:
         ends = {Refused: OutcomeEnd.REFUSED, CutOff: OutcomeEnd.CUT_OFF, ModelError: OutcomeEnd.UNREADABLE}
         end = next((end for kind, end in ends.items() if isinstance(failure, kind)), OutcomeEnd.FAILED)
         return Outcome(question=question, end=end, problem=str(failure), trace=self.trace)
+
+
+def _in_order(calls: Iterable[Call]) -> tuple[Call, ...]:
+    return tuple(msgspec.structs.replace(call, seq=seq) for seq, call in enumerate(sorted(calls, key=_place)))
 
 
 def _failed(call: Call, failure: PlayFailure) -> Call:

@@ -19,6 +19,7 @@ class OutcomeEnd(StrEnum):
     REFUSED = "refused"
     CUT_OFF = "cut off"
     FAILED = "failed"
+    BROKEN = "broken"
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,7 +49,8 @@ class Outcome(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         answers: keys of the options chosen; one where one is asked for, empty where there is no answer.
         rationale: why, in the model's words.
-        end: everything but `answered` and `tie` leaves `answers` empty.
+        end: everything but `answered` and `tie` leaves `answers` empty. Broken: a method of the user's raised an
+            error, or gave nothing that can be an answer; it is not correct.
     """
 
     question: str

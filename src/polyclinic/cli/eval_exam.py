@@ -14,6 +14,7 @@ from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.options import FILE, RUN, ExamFileOptions, ExamOptions, RunOptions, Several
 from polyclinic.errors import PlayFailure, UserError
+from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import PRESETS, choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Bounded, Model
@@ -22,7 +23,7 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
-from polyclinic.terminal.screen import progress
+from polyclinic.terminal.screen import note, plain, progress
 
 T = TypeVar("T")
 
@@ -164,7 +165,18 @@ def finish_exam(
     document = exam_document(results, against, model=options.model, about=about)
     shown = exam_output(document, results, lambda screen: show_exam(screen, title, results, against))
     finish(shown, run, ledger, purposes=False)
+    _check_broken(results)
     check_failures(results, run.max_failures)
+
+
+def _check_broken(results: Iterable[MethodResult]) -> None:
+    """Tells of the mistakes of the user's methods; a BrokenMethod where one did nothing else."""
+    for one in results:
+        if one.broken:
+            first, many = one.broken[0], f"{len(one.broken)} of {len(one.answered)} questions"
+            note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
+    if useless := [one.name for one in results if one.broken and len(one.broken) == len(one.answered)]:
+        raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")
 
 
 def check_failures(results: Iterable[MethodResult], max_failures: float) -> None:

@@ -1,6 +1,7 @@
 """How doctors work: one published method a file."""
 
 # Not when they are asked for: a method's file has the name of its function, and whichever is imported last stands here.
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import few_shot
 from polyclinic.methods.mdagents import mdagents
@@ -12,6 +13,8 @@ from polyclinic.methods.tree_of_thought import tree_of_thought
 from polyclinic.methods.zero_shot import zero_shot
 
 __all__ = [
+    "Outcome",
+    "OutcomeEnd",
     "chain_of_thought",
     "choose",
     "few_shot",

@@ -6,20 +6,28 @@
 
 What it returns is a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its
 settings; `seed`, `temperature` and `examples` are given to it where it has them. Every call that it makes is counted.
+An error that it raises, or what is no answer at all, breaks this question: it is not correct, and the run goes on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Collection
+import re
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import CoroutineType, NoneType
 from typing import Any
 
+import msgspec
+
 from polyclinic.answering.calls import Calls
-from polyclinic.answering.outcome import Outcome
+from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.doors import parameters
-from polyclinic.errors import PlayFailure, PolyclinicError, UnreadableReply, UserError
+from polyclinic.errors import PlayFailure, UnreadableReply, UserError
 from polyclinic.models.model import Model, Reply
 from polyclinic.questions.answers import read_answer
 
@@ -38,8 +46,15 @@ def check_parameters(function: object, name: str) -> list[str]:
     return list(parameters(function))[2:]
 
 
+class BrokenMethod(PlayFailure):
+    """A method of the user's raised an error, or gave nothing that can be an answer."""
+
+
 def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
-    """Returns a method of the user's as one that gives an outcome, whatever it returns."""
+    """Returns a method of the user's as one that gives an outcome, whatever it returns or raises.
+
+    The outcome's calls are those that were seen here; what a method says of them is not asked.
+    """
     assert callable(function)  # noqa: S101
 
     @functools.wraps(function)
@@ -48,27 +63,95 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
         try:
             made = function(question, calls, **settings)
             made = await made if inspect.isawaitable(made) else made
-            if isinstance(made, Outcome):
-                return made
-            text = made.text if isinstance(made, Reply) else made
-            rationale = text if isinstance(text, str) and text not in question.options else ""
-            return calls.outcome(question.id, _keys(text, question, name), rationale=rationale)
-        except PlayFailure as failure:
-            return calls.failed(question.id, failure)
-        except PolyclinicError:
-            raise
-        except Exception as error:
-            problem = " ".join(f"{type(error).__name__}: {error}".split())
-            raise UserError(f"method {name!r} failed on question {question.id!r}: {problem}") from error
+            outcome = _read(made, question, name)
+        except (PlayFailure, ExceptionGroup) as failure:
+            outcome = _failed(failure, question, calls)
+        except BaseException as error:
+            # Whoever stops the run is no mistake of the method's; that a task of its own was cancelled is one.
+            stopped = (task := asyncio.current_task()) is not None and task.cancelling()
+            if stopped or isinstance(error, KeyboardInterrupt | GeneratorExit):
+                raise
+            outcome = _broken(error, question)
+        if calls.ended_by is not None:
+            raise calls.ended_by
+        if outcome.end is OutcomeEnd.FAILED and not calls.unanswered:
+            outcome = _broken(BrokenMethod(f"failed, though every call was answered: {outcome.problem}"), question)
+        # A text may hold half of a character, which no file takes.
+        rationale, problem = (
+            text.encode(errors="backslashreplace").decode() for text in (outcome.rationale, outcome.problem)
+        )
+        return msgspec.structs.replace(outcome, trace=calls.asked, rationale=rationale, problem=problem)
 
     return method
+
+
+def _failed(failure: PlayFailure | ExceptionGroup[Exception], question: Question, calls: Calls) -> Outcome:
+    """Returns the outcome of a question that the method gave up; of several failures at once the first counts."""
+    first: Exception = failure
+    while isinstance(first, ExceptionGroup):
+        first = first.exceptions[0]
+    if isinstance(first, PlayFailure) and not isinstance(first, BrokenMethod):
+        return calls.failed(question.id, first)
+    return _broken(first, question)
+
+
+def _broken(error: BaseException, question: Question) -> Outcome:
+    """Returns the outcome of a question on which the method made a mistake: what, and where in its file."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    # Where something lies in memory is another place in every run.
+    told = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(str(error).split()))
+    kind = "" if isinstance(error, BrokenMethod) else type(error).__name__
+    problem = ": ".join(part for part in (kind, told) if part) + place
+    return Outcome(question=question.id, end=OutcomeEnd.BROKEN, problem=problem)
+
+
+def _read(made: object, question: Question, name: str) -> Outcome:
+    """Returns the outcome that a method's answer comes to.
+
+    Raises:
+        UnreadableReply: a text, or keys, that are no answer to the question.
+        BrokenMethod: what can be no answer to any.
+    """
+    if isinstance(made, Outcome):
+        return _checked(made, question, name)
+    text = made.text if isinstance(made, Reply) else made
+    rationale = text if isinstance(text, str) and text not in question.options else ""
+    return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)
+
+
+def _checked(made: Outcome, question: Question, name: str) -> Outcome:
+    """Returns what an outcome of the method's own making says; a BrokenMethod where it contradicts itself."""
+    said = msgspec.structs.asdict(msgspec.structs.replace(made, trace=()))
+    if isinstance(said["answers"], str):
+        said["answers"] = [said["answers"]]
+    try:
+        outcome = msgspec.convert(said, Outcome)
+        keys = _keys(outcome.answers, question, name) if outcome.answers else frozenset()
+    except (msgspec.ValidationError, UnreadableReply) as error:
+        raise BrokenMethod(f"returned an Outcome that cannot be used: {error}") from None
+    if outcome.question != question.id:
+        raise BrokenMethod(f"returned an Outcome of another question, {outcome.question!r:.80}")
+    if bool(keys) != (outcome.end in {OutcomeEnd.ANSWERED, OutcomeEnd.TIE}):
+        raise BrokenMethod(f"returned an Outcome with end {outcome.end} and {len(keys) or 'no'} answers")
+    return outcome
 
 
 def _keys(made: object, question: Question, name: str) -> frozenset[str]:
     """Returns the keys that a method's answer names; an UnreadableReply where none, or more than were asked for."""
     if isinstance(made, str):
         return frozenset([made]) if made in question.options else read_answer(made, question)
-    keys = frozenset(made) if isinstance(made, Collection) else frozenset()
+    parts = list(made) if isinstance(made, set | frozenset | list | tuple) else None
+    for one in [made] if parts is None else parts:
+        if inspect.iscoroutine(one):
+            one.close()
+    if parts is None or not all(isinstance(one, str) for one in parts):
+        kinds = type(made).__name__ + (f" of {type(parts[0]).__name__}" if parts else "")
+        hint = {NoneType: "; is a return missing?", CoroutineType: "; is an await missing?"}.get(type(made), "")
+        came = "None" if made is None else kinds
+        raise BrokenMethod(f"returned {came}, which is no answer{hint}; needed: text, a key, keys, or an Outcome")
+    keys = frozenset(parts)
     if not keys or not keys <= question.options.keys() or (len(keys) > 1 and not question.several):
         allowed = f"{'keys' if question.several else 'one key'} of {', '.join(question.options)}"
         raise UnreadableReply(f"method {name!r} returned {made!r:.80}; needed: {allowed}, or text")

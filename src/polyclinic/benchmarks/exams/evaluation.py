@@ -102,12 +102,17 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unreadable(self) -> int:
         """Questions that the model answered without an answer: unreadable, refused, cut off."""
-        return sum(not one.readable and not one.failed for one in self.answered)
+        return sum(not one.readable and not one.failed for one in self.answered) - len(self.broken)
 
     @property
     def failed(self) -> int:
         """Questions that no endpoint answered."""
         return self.ends.get(OutcomeEnd.FAILED, 0)
+
+    @property
+    def broken(self) -> list[Answered]:
+        """Questions on which a method of the user's made a mistake; they count as not correct."""
+        return [one for one in self.answered if one.outcome.end is OutcomeEnd.BROKEN]
 
 
 class Against(msgspec.Struct, frozen=True, kw_only=True):

@@ -74,12 +74,15 @@ def _question(answered: Answered) -> dict[str, Any]:
 def show_exam(screen: Console, title: str, results: Sequence[MethodResult], against: Sequence[Against]) -> None:
     """Prints accuracy beside what it cost, the shuffled options, the subjects, and the comparisons."""
     money = any(one.cost.money is not None for one in results)
-    columns = ["method", "right %", "95 % interval", "readable %", "n", "unread.", "failed", "calls", "trips", "tokens"]
-    shown = table(title, [*columns, *(["cost"] if money else []), "s"])
+    broken = any(one.broken for one in results)
+    columns = ["method", "right %", "95 % interval", "readable %", "n", "unread.", "failed"]
+    columns += [*(["broken"] if broken else []), "calls", "trips", "tokens", *(["cost"] if money else []), "s"]
+    shown = table(title, columns)
     for one in results:
         cost = one.cost
         cells = [mean_and_error(one.accuracy, ".1f"), interval(one.accuracy, ".1f"), number(one.readable.mean, ".1f")]
         cells += [str(count) for count in (one.accuracy.n, one.unreadable, one.failed)]
+        cells += [str(len(one.broken))] if broken else []
         cells += [f"{cost.calls:.1f}", f"{cost.round_trips:.1f}", f"{cost.tokens_in + cost.tokens_out:,.0f}"]
         cells += [number(cost.money, ".5f")] if money else []
         shown.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
@@ -89,6 +92,8 @@ def show_exam(screen: Console, title: str, results: Sequence[MethodResult], agai
         "could be read.\nn: questions answered; calls, trips (calls in a row), tokens, seconds: a question.",
         style="dim",
     )
+    if broken:
+        screen.print("broken: the method itself made a mistake, which is counted as wrong.", style="dim")
     screen.print()
     _show_stability(screen, results)
     _show_subjects(screen, results)
