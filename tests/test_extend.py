@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from polyclinic.players import Purpose
+
 PAGE = (Path(__file__).parents[1] / "docs" / "extend.md").read_text("utf-8")
 
 THEIRS = """
@@ -107,6 +109,29 @@ def test_an_installed_package_of_somebody_elses(process, serving, folder):
             for name, words in four_commands(endpoint.url, "look", "hasty").items()
         }
     check(said, "look", "hasty")
+
+
+def test_from_python_a_visit_has_a_report(capsys):
+    block = re.findall(r"^```python\n(.*?)^```", PAGE.partition("## From Python")[2], re.S | re.M)[0]
+    names = {"__name__": "block"}
+    exec(compile(block, "block", "exec"), names)
+    assert [diagnosis.name for diagnosis in names["visit"].report.diagnoses] == ["Influenza A"]
+
+
+def test_the_page_says_what_every_purpose_takes():
+    told = set(re.findall(r"^\| `([a-z ]+)` \|", PAGE, re.M))
+    assert told == {*Purpose} - {Purpose.EXAMINE}
+
+
+def test_the_staff_of_the_page_serves(run, tmp_path):
+    for name, text in re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.S | re.M):
+        (tmp_path / name).write_text(text)
+    staff = [word for who in ("nurse", "pharmacist", "examiner") for word in (f"--{who}", f"staff.py:{who}")]
+    town = run("run", "--residents", 60, "--days", 2, *staff, "--json", cwd=tmp_path).stdout
+    assert (json.loads(town)["failed"], json.loads(town)["minds"]["nurse"]) == (0, "staff.py:nurse")
+    team = ["--doctors", "doctor.py:doctor", "rules", "--director", "director.py:director"]
+    said = json.loads(run("consult", "--case", "shipped#p1-00001", *team, "--json", cwd=tmp_path).stdout)
+    assert (said["end"], said["report"]["diagnoses"][0]["name"]) == ("consensus", "Influenza A")
 
 
 def test_the_examples_of_the_page_are_short():

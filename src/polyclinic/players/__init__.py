@@ -27,8 +27,11 @@ if TYPE_CHECKING:
         Triage as Triage,
         Withheld as Withheld,
     )
+    from polyclinic.players.roles.director import Director as Director
     from polyclinic.players.roles.doctor import Doctor as Doctor
     from polyclinic.players.roles.examiner import Examiner as Examiner
+    from polyclinic.players.roles.nurse import Nurse as Nurse
     from polyclinic.players.roles.patient import Patient as Patient
+    from polyclinic.players.roles.pharmacist import Pharmacist as Pharmacist
 
 __getattr__, __all__ = lazily(__name__, __file__)
