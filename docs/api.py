@@ -62,6 +62,8 @@ def _head(name: str, thing: Any) -> str:
         return _call(f"class {name}", fields)
     if isinstance(thing, type) and getattr(thing, "_is_protocol", False):
         return f"class {name}(Protocol)"
+    if isinstance(thing, type) and issubclass(thing, Enum):
+        return f"class {name}({thing.__base__.__name__})"
     try:
         signature = inspect.signature(thing)
     except ValueError:
