@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pandas
 import pytest
 
-from polyclinic import Minds, consult, read_cases, read_knowledge
+from polyclinic import Minds, consult, read_cases, read_knowledge, see
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.benchmarks.aie.evaluation import aie
 from polyclinic.benchmarks.exams import run_methods
 from polyclinic.cases import Case, Diagnosis, History, Presentation, Record, Truth
-from polyclinic.errors import MissingExtra
+from polyclinic.errors import MissingExtra, UserError
 from polyclinic.frames import flat, html_table, to_frame
 from polyclinic.hospital import Configuration, Setup, read_hospital
 from polyclinic.hospital import run as run_hospital
@@ -33,6 +33,21 @@ def test_a_visit_is_read_in_a_line(visit):
         assert len(repr(one)) < 400
     assert "p1-00001" in repr(visit)
     assert f"{len(visit.trace)} events, concluded" in repr(visit.trace)
+
+
+def test_a_visit_that_failed_says_why():
+    minds = Minds(doctor=lambda ask, role: 5, knowledge=read_knowledge(), seed=1)
+    failed = asyncio.run(see(next(read_cases("shipped")), minds))
+    assert "failed='WrongAnswer: " in repr(failed)
+    assert "WrongAnswer: asked to speak" in failed._repr_html_()
+    assert len(repr(failed)) < 400
+    assert "failed" not in repr(consult(next(read_cases("shipped")), seed=1))
+
+
+@pytest.mark.parametrize("library", ["panda", "pyarrow"])
+def test_there_are_two_libraries_of_frames(visit, library):
+    with pytest.raises(UserError, match=f"no data frame of '{library}'; allowed: pandas, polars"):
+        visit.to_frame(library)
 
 
 def test_its_events_are_rows(visit):

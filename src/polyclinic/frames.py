@@ -6,11 +6,11 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
-from polyclinic.errors import MissingExtra
+from polyclinic.errors import MissingExtra, UserError
 
 Library = Literal["pandas", "polars"]
 
@@ -38,6 +38,7 @@ class Tabular:
 
         Raises:
             MissingExtra: it is not installed.
+            UserError: it is another library.
         """
         return to_frame(self.as_rows(), library)
 
@@ -76,7 +77,10 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) 
 
     Raises:
         MissingExtra: there is none.
+        UserError: another library is named.
     """
+    if library is not None and library not in get_args(Library):
+        raise UserError(f"no data frame of {library!r}; allowed: {', '.join(get_args(Library))}")
     given = list(rows)
     columns = list(dict.fromkeys(name for row in given for name in row))
     for name in (library,) if library else ("pandas", "polars"):

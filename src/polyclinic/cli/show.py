@@ -56,7 +56,7 @@ def show_event(console: Console, event: Event) -> None:
             chosen = event.answer if event.answer is not None else "none of the options"
             show_line(console, "Doctor chooses", Role.DOCTOR, chosen)
         case Failed():
-            console.print(f"    The {event.who} failed: {event.error}: {plain(event.problem)}", style="red")
+            console.print(_indented(f"    The {event.who} failed: {event.error}: {event.problem}"), style="red")
         case Ended():
             how, counted = _ENDS[event.reason]
             console.print(f"    {how} {event.turns} {counted}{'s' if event.turns != 1 else ''}.\n", style="dim")
@@ -64,8 +64,13 @@ def show_event(console: Console, event: Event) -> None:
 
 def show_line(console: Console, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
     """Prints what somebody says, or what is told of somebody."""
-    told = text if isinstance(text, Text) else plain(text)
-    console.print(Text.assemble((label, "dim"), (f"{who}: ", _STYLE[role]), told))
+    console.print(Text.assemble((label, "dim"), (f"{who}: ", _STYLE[role]), _indented(text)))
+
+
+def _indented(text: Text | str) -> Text:
+    """Returns a text of which no further line stands where somebody else's words would begin."""
+    told = text if isinstance(text, Text) else Text(plain(text))
+    return Text("\n        ").join(told.split("\n"))
 
 
 def _show_opening(console: Console, event: Opened) -> None:

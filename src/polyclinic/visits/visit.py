@@ -7,6 +7,7 @@ findings; the truth is revealed as the last event, when everything has been said
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import shorten
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -17,7 +18,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Opened, Reported, Revealed, Role, Trace
+from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Failed, Opened, Reported, Revealed, Role, Trace
 from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
@@ -59,6 +60,11 @@ class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             truth=truth,
             trace=trace,
         )
+
+    def __repr__(self) -> str:
+        failed = next((event for event in self.trace if isinstance(event, Failed)), None)
+        why = "" if failed is None else f", failed={shorten(f'{failed.error}: {failed.problem}', 80)!r}"
+        return f"{Tabular.__repr__(self)[:-1]}{why})"
 
     def as_rows(self) -> list[dict[str, Any]]:
         """Returns what happened, an event a row."""
