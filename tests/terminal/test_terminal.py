@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
 from polyclinic.terminal.screen import console, plain
@@ -25,6 +27,37 @@ def test_numbers_stand_to_the_right_and_texts_of_others_are_texts():
     ]
     mixed = shown(table(None, ("name", "n", "end"), [("a", "1", "x")], right=("n",))).splitlines()
     assert mixed[-1] == "a    │ 1 │ x  "
+
+
+@pytest.mark.parametrize("width", [120, 80, 60, 40])
+@pytest.mark.parametrize("doctors", [1, 4])
+def test_a_narrow_screen_breaks_no_number(width, doctors):
+    name = "/home/somebody/mine/method.py:a_method_with_a_long_name"
+    cells = ("34.6 ± 12.1", "12.1-45.6", "1,273", "12,345", "< 0.0001", "+2.00 to +2.00", "0.00123", "✓")
+    columns = ("method", "right %", "95 % interval", "n", "tokens", "p (Holm)", name, "cost", "unreadable")
+    out = io.StringIO()
+    screen = console(out)
+    screen.width = width
+    screen.print(table("MedQA", columns, [(one, *cells) for one in ["zero_shot", *[name] * (doctors - 1)]]))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for cell in cells:
+        assert (
+            sum(cell in line.replace("│", " ").split("  ") or f" {cell} " in f" {line} " for line in lines) == doctors
+        )
+    assert "unreadable" in out.getvalue()
+    letters = "".join(line.partition("│")[0].strip() for line in lines if "┃" not in line)
+    assert letters.count(name) >= doctors - 1
+
+
+def test_labels_fold_before_numbers_go_below():
+    out = io.StringIO()
+    screen = console(out)
+    screen.width = 60
+    cells = ("p1-00001", "7", "concluded by the doctor", "Acute viral rhinopharyngitis", "Acute pharyngitis")
+    screen.print(table(None, ("case", "turns", "end", "diagnosis", "truth"), [cells], right=("turns",)))
+    assert out.getvalue().count("turns") == 1
+    assert out.getvalue().count("p1-00001") == 1
 
 
 def test_no_control_characters():

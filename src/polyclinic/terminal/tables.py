@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import copy
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import measure_renderables
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +18,55 @@ NOTHING = "–"
 """Stands where nothing was measured."""
 
 _SHOWN = 8
+_BETWEEN = 3  # letters from one column to the next
+_WORD = 16  # letters of a word in the heading of numbers that is not broken
+
+
+class _NumberTable(Table):
+    """A table that breaks no number: where it is too wide, headings fold, and the last columns stand below."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        def width(*cells: RenderableType) -> int:
+            return measure_renderables(console, options.update_width(1000), cells).maximum
+
+        most, columns = options.max_width, list(self.columns)
+        if sum(width(one.header, *one.cells) + _BETWEEN for one in columns) - _BETWEEN <= most:
+            yield from super().__rich_console__(console, options)
+            return
+        sizes = {}
+        for place, column in enumerate(columns):
+            if column.justify != "left":
+                words = [min(width(word), _WORD) for word in str(column.header).split()]
+                sizes[place] = size = max(1, *words, *map(width, column.cells))
+                lines = Text(str(column.header)).wrap(console, size)
+                heading = Text("\n".join(line.plain.rstrip() for line in lines))
+                columns[place] = replace(column, header=heading, no_wrap=size <= most)
+        labels = [width(one.header, *one.cells) for one in self.columns if one.justify == "left"]
+        for least in (most // 10, most // 5):
+            groups = _groups(sizes, most - sum(min(label, least) + _BETWEEN for label in labels))
+            if len(groups) <= 1:
+                break
+        for number, group in enumerate(groups or [[]]):
+            part = copy.copy(self)
+            shown = [one for place, one in enumerate(columns) if place in group or place not in sizes]
+            part.columns = [replace(one, _index=place) for place, one in enumerate(shown)]
+            if number:
+                part.title = None
+                yield ""
+            yield from Table.__rich_console__(part, console, options)
+
+
+def _groups(sizes: Mapping[int, int], room: int) -> list[list[int]]:
+    """Returns the columns of numbers that stand side by side, each with its size, in so much room."""
+    groups: list[list[int]] = []
+    left = 0
+    for place, size in sizes.items():
+        if size > left or not groups:
+            groups.append([])
+            left = room
+        groups[-1].append(place)
+        left -= size + _BETWEEN
+    return groups
 
 
 def table(
@@ -30,7 +82,7 @@ def table(
     The first `left` columns stand to the left; the others, or those named by `right`, hold numbers.
     """
     above = None if title is None else Text(plain(title))
-    made = Table(show_edge=False, pad_edge=False, title=above, title_justify="left")
+    made = _NumberTable(show_edge=False, pad_edge=False, title=above, title_justify="left")
     for number, name in enumerate(columns):
         numbers = number >= left if right is None else name in right
         # What is too long for its column goes on below, and is never cut.
