@@ -1,6 +1,7 @@
 """One visit to the hospital, from home and back: where somebody goes, waits and is served, in simulated time.
 
-What is said and decided there is the episode's, which comes from elsewhere (`episodes.py`); it enters at triage.
+What is said and decided there is the episode's, which comes from elsewhere (`hospital/care/clinic.py`) and enters at
+triage.
 
 1. The patient walks to the triage station; a nurse sends it to a department (agent-hospital §3.4.2).
 2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent.
