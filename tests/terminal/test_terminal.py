@@ -32,7 +32,7 @@ def test_numbers_stand_to_the_right_and_texts_of_others_are_texts():
 @pytest.mark.parametrize("width", [120, 80, 60, 40])
 @pytest.mark.parametrize("doctors", [1, 4])
 def test_a_narrow_screen_breaks_no_number(width, doctors):
-    name = "/home/somebody/mine/method.py:a_method_with_a_long_name"
+    name = "far/away/mine/method.py:a_method_with_a_long_name"
     cells = ("34.6 ± 12.1", "12.1-45.6", "1,273", "12,345", "< 0.0001", "+2.00 to +2.00", "0.00123", "✓")
     columns = ("method", "right %", "95 % interval", "n", "tokens", "p (Holm)", name, "cost", "unreadable")
     out = io.StringIO()
