@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib.util
 import inspect
@@ -89,7 +90,9 @@ def _in_file(path: Path, attribute: str) -> object:
     module = _run(path.resolve())
     if not hasattr(module, attribute):
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-        raise BadInput(f"holds no {attribute!r}; it has: {', '.join(own) or 'nothing of its own'}", path=path)
+        near = difflib.get_close_matches(attribute, own, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise BadInput(f"holds no {attribute!r}{meant}; it has: {', '.join(own) or 'nothing of its own'}", path=path)
     return getattr(module, attribute)
 
 

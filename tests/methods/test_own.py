@@ -10,7 +10,8 @@ from polyclinic import doors
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, Unreachable, UserError
-from polyclinic.methods.table import answering, choose, find_method, settable
+from polyclinic.methods import chain_of_thought, zero_shot
+from polyclinic.methods.table import answering, choose, settable
 from polyclinic.models.scripted import Scripted
 
 QUESTION = Question(id="q1", stem="Which valve?", options={"A": "Mitral", "B": "Aortic"})
@@ -264,7 +265,6 @@ def test_a_method_of_an_installed_package_is_found(monkeypatch):
         return "A"
 
     monkeypatch.setattr("polyclinic.methods.table.find", lambda name, group: theirs if name == "theirs" else None)
-    find_method.cache_clear()
     assert settable("theirs") == {"depth": int}
     assert doors.offered("methods") == ()
 
@@ -273,3 +273,104 @@ def test_a_method_of_an_installed_package_is_found(monkeypatch):
 def test_a_name_nearly_right_is_told_which_is_meant(name, near):
     with pytest.raises(UserError, match=f"no method '{name}'; did you mean {near}?"):
         choose([name])
+
+
+MANY = """
+import functools
+from dataclasses import dataclass
+
+@dataclass
+class Voting:
+    k: int = 1
+    def __call__(
+        self, question, model, n: int = 2, deep: bool = False, items: list[str] = (), sizes: tuple[int, ...] = ()
+    ):
+        return "A" if n == 2 else "B"
+
+class Plain:
+    def __call__(self, question, model): return "A"
+
+voting = Voting()
+given = functools.partial(voting, n=3)
+def asks(question, model, n: int, *, way): return "A"
+"""
+
+
+@pytest.mark.parametrize(("name", "answer", "n"), [("voting", "A", 2), ("given", "B", 3)])
+async def test_objects_and_partials_are_methods(tmp_path, name, answer, n):
+    name = method(tmp_path, MANY, name)
+    assert settable(name)["n"] is int
+    assert (await outcome_of(name)).answer == answer
+    assert (await outcome_of(name, settings=["n=7"])).answer == "B"
+
+
+def test_a_class_is_no_method(tmp_path):
+    with pytest.raises(UserError, match="is no function, but type"):
+        choose([method(tmp_path, MANY, "Plain")])
+
+
+def test_what_a_method_needs_is_asked_for_at_once(tmp_path):
+    name = method(tmp_path, MANY, "asks")
+    with pytest.raises(UserError, match="asks' needs --set n=… --set way=…"):
+        choose([name])
+    with pytest.raises(UserError, match="asks' needs --set way=…"):
+        choose([name], ["n=3"])
+    assert choose([name], ["n=3", "way=up"])[0].settings == {"n": 3, "way": "up"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("deep=on", True),
+        ("deep=Yes", True),
+        ("deep=true", True),
+        ("deep=off", False),
+        ("deep=no", False),
+        ("items=a,b", ["a", "b"]),
+        ("items=a", ["a"]),
+        ("items=", []),
+        ("sizes=1,2", (1, 2)),
+    ],
+)
+def test_switches_and_lists_are_settings(tmp_path, text, value):
+    (chosen,) = choose([method(tmp_path, MANY, "voting")], [text])
+    assert chosen.settings == {text.partition("=")[0]: value}
+
+
+@pytest.mark.parametrize(("text", "problem"), [("sizes=1,x", "sizes='1,x': Expected `int`"), ("n=1,2", "`int`")])
+def test_a_setting_that_its_type_does_not_take_is_said(tmp_path, text, problem):
+    with pytest.raises(UserError, match=problem):
+        choose([method(tmp_path, MANY, "voting")], [text])
+
+
+def test_a_setting_of_a_file_s_method_is_given_by_its_short_name_where_that_is_unique(tmp_path):
+    name = method(tmp_path, MANY, "voting")
+    mine, ours = choose([name, "few_shot"], ["voting.n=5"])
+    assert (mine.settings, ours.settings) == ({"n": 5}, {})
+    (tmp_path / "more").mkdir()
+    with pytest.raises(UserError, match=r"'voting\.n' belongs to none"):
+        choose([name, method(tmp_path / "more", MANY, "voting")], ["voting.n=5"])
+
+
+async def test_a_function_goes_where_python_takes_a_name():
+    async def mine(question, model, n: int = 2):
+        return (await model.ask("?")).text if n == 3 else "A"
+
+    (chosen,) = choose(mine, ["mine.n=3"])
+    assert chosen.label == "mine (n=3)"
+    assert (await answering(chosen, lambda _: Scripted(["B"]))(QUESTION)).answer == "B"
+    assert [one.name for one in choose([mine, chain_of_thought, "zero_shot"])] == [
+        "mine",
+        "chain_of_thought",
+        "zero_shot",
+    ]
+    assert choose("zero_shot") == choose(["zero_shot"]) == choose(zero_shot)
+
+
+def test_names_of_files_and_packages_are_told_where_they_are_nearly_right(tmp_path, monkeypatch):
+    with pytest.raises(UserError, match=r"holds no 'votin' \(did you mean voting\?\)"):
+        choose([method(tmp_path, MANY, "votin")])
+    monkeypatch.setattr("polyclinic.methods.table.offered", lambda _: ("second_look", "zero_shot"))
+    with pytest.raises(UserError, match=r"did you mean second_look\?") as told:
+        choose(["second_lok"])
+    assert str(told.value).count("zero_shot,") == 1

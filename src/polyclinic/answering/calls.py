@@ -25,6 +25,7 @@ from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
+_ABANDONED = "Abandoned"
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -47,8 +48,7 @@ class Calls:
 
     def __init__(self, model: Model, **options: Unpack[AskOptions]) -> None:
         self._model, self._options = model, options
-        self._made: list[Call | None] = []
-        self._begun: list[Call] = []
+        self._made: list[Call] = []
         self.unanswered = False
         self.ended_by: PolyclinicError | None = None
 
@@ -69,10 +69,9 @@ class Calls:
             PlayFailure: no usable answer came.
         """
         seq = len(self._made)
-        self._made.append(None)
         purpose = str(options.get("purpose") or f"call {seq + 1}")
         call = Call(seq=seq, round_trip=round_trip or self.round_trips + 1, purpose=purpose)
-        self._begun.append(call)
+        self._made.append(msgspec.structs.replace(call, error=_ABANDONED, problem="nobody waited for its answer"))
         if round_trip is None:
             # Calls that are made at once must not wait for one another, however fast a model answers.
             await asyncio.sleep(0)
@@ -114,9 +113,7 @@ class Calls:
         try:
             return TextAnswer(reply.text, read_answer(reply.text, question))
         except UnreadableReply as failure:
-            made = self._made[seq]
-            assert made is not None  # noqa: S101
-            self._made[seq] = _failed(made, failure)
+            self._made[seq] = _failed(self._made[seq], failure)
             if not repair:
                 raise
         form = show_form(language=question.language, several=question.several)
@@ -133,21 +130,21 @@ class Calls:
 
         When a call was made may depend on how long others took, where several chains of calls go on at once.
         """
-        return _in_order(call for call in self._made if call is not None)
+        return _in_order(self._ended)
 
     @property
     def asked(self) -> tuple[Call, ...]:
         """The calls made so far, those among them that were not waited for."""
-        left = "nobody waited for its answer"
-        made = zip(self._begun, self._made, strict=True)
-        return _in_order(
-            ended or msgspec.structs.replace(begun, error="Abandoned", problem=left) for begun, ended in made
-        )
+        return _in_order(self._made)
+
+    @property
+    def _ended(self) -> list[Call]:
+        return [call for call in self._made if call.error != _ABANDONED]
 
     @property
     def round_trips(self) -> int:
         """The last round trip of the calls made so far; 0 before the first."""
-        return max((call.round_trip for call in self._made if call is not None), default=0)
+        return max((call.round_trip for call in self._ended), default=0)
 
     def outcome(self, question: str, answers: Iterable[str], *, rationale: str = "", tie: bool = False) -> Outcome:
         """Returns the outcome of a question that was answered; a tie's answers were picked among equals."""

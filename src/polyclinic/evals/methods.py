@@ -110,6 +110,8 @@ def chosen_with(method: str, settings: dict[str, Any]) -> ChosenMethod:
 def _text(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

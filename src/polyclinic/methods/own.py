@@ -27,9 +27,14 @@ from polyclinic.answering.calls import Calls
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.doors import parameters
-from polyclinic.errors import PlayFailure, UnreadableReply, UserError
+from polyclinic.errors import PlayFailure, UnreadableReply, UserError, in_one_line
 from polyclinic.models.model import Model, Reply
 from polyclinic.questions.answers import read_answer
+
+
+def bare(function: Any) -> Any:
+    """Returns what stands behind arguments that were given beforehand (`functools.partial`)."""
+    return bare(function.func) if isinstance(function, functools.partial) else function
 
 
 def check_parameters(function: object, name: str) -> list[str]:
@@ -38,7 +43,7 @@ def check_parameters(function: object, name: str) -> list[str]:
     Raises:
         UserError: it is no function of a question and a model.
     """
-    if not callable(function):
+    if not callable(function) or isinstance(function, type):
         raise UserError(f"method {name!r} is no function, but {type(function).__name__}")
     positional = [p for p in parameters(function).values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) < 2:
@@ -63,59 +68,44 @@ def of_user(function: object, name: str) -> Callable[..., Awaitable[Outcome]]:
         try:
             made = function(question, calls, **settings)
             made = await made if inspect.isawaitable(made) else made
-            outcome = _read(made, question, name)
-        except (PlayFailure, ExceptionGroup) as failure:
-            outcome = _failed(failure, question, calls)
+            outcome = _checked(made, question, name) if isinstance(made, Outcome) else _read(made, question, name)
         except BaseException as error:
             # Whoever stops the run is no mistake of the method's; that a task of its own was cancelled is one.
             stopped = (task := asyncio.current_task()) is not None and task.cancelling()
             if stopped or isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
-            outcome = _broken(error, question)
+            outcome = _unanswered(error, question, calls)
         if calls.ended_by is not None:
             raise calls.ended_by
         if outcome.end is OutcomeEnd.FAILED and not calls.unanswered:
-            outcome = _broken(BrokenMethod(f"failed, though every call was answered: {outcome.problem}"), question)
+            told = BrokenMethod(f"failed, though every call was answered: {outcome.problem}")
+            outcome = _unanswered(told, question, calls)
         # A text may hold half of a character, which no file takes.
-        rationale, problem = (
-            text.encode(errors="backslashreplace").decode() for text in (outcome.rationale, outcome.problem)
+        rationale = outcome.rationale.encode(errors="backslashreplace").decode()
+        return msgspec.structs.replace(
+            outcome, trace=calls.asked, rationale=rationale, problem=in_one_line(outcome.problem)
         )
-        return msgspec.structs.replace(outcome, trace=calls.asked, rationale=rationale, problem=problem)
 
     return method
 
 
-def _failed(failure: PlayFailure | ExceptionGroup[Exception], question: Question, calls: Calls) -> Outcome:
-    """Returns the outcome of a question that the method gave up; of several failures at once the first counts."""
-    first: Exception = failure
-    while isinstance(first, ExceptionGroup):
-        first = first.exceptions[0]
-    if isinstance(first, PlayFailure) and not isinstance(first, BrokenMethod):
-        return calls.failed(question.id, first)
-    return _broken(first, question)
-
-
-def _broken(error: BaseException, question: Question) -> Outcome:
-    """Returns the outcome of a question on which the method made a mistake: what, and where in its file."""
+def _unanswered(error: BaseException, question: Question, calls: Calls) -> Outcome:
+    """Returns the outcome of a question that a method gave up, or on which it made a mistake: what, and where."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, PlayFailure) and not isinstance(error, BrokenMethod):
+        return calls.failed(question.id, error)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     # Where something lies in memory is another place in every run.
-    told = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(str(error).split()))
+    told = re.sub(r" at 0x[0-9a-fA-F]+", "", str(error))
     kind = "" if isinstance(error, BrokenMethod) else type(error).__name__
     problem = ": ".join(part for part in (kind, told) if part) + place
     return Outcome(question=question.id, end=OutcomeEnd.BROKEN, problem=problem)
 
 
 def _read(made: object, question: Question, name: str) -> Outcome:
-    """Returns the outcome that a method's answer comes to.
-
-    Raises:
-        UnreadableReply: a text, or keys, that are no answer to the question.
-        BrokenMethod: what can be no answer to any.
-    """
-    if isinstance(made, Outcome):
-        return _checked(made, question, name)
     text = made.text if isinstance(made, Reply) else made
     rationale = text if isinstance(text, str) and text not in question.options else ""
     return Outcome(question=question.id, answers=_keys(text, question, name), rationale=rationale)

@@ -18,7 +18,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.doors import find, offered
+from polyclinic.doors import find, offered, parameters
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.language.language import Language
 from polyclinic.methods.chain_of_thought import chain_of_thought
@@ -26,7 +26,7 @@ from polyclinic.methods.few_shot import SHOTS, few_shot
 from polyclinic.methods.mdagents import mdagents
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
-from polyclinic.methods.own import check_parameters, of_user
+from polyclinic.methods.own import bare, check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.tree_of_thought import tree_of_thought
 from polyclinic.methods.zero_shot import zero_shot
@@ -34,9 +34,13 @@ from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 
 _GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "temperature")
+_SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
 Answering = Callable[[Question], Awaitable[Outcome]]
 """A method with its model and its options: a question in, an outcome out."""
+
+Named = str | Callable[..., Any]
+"""A method by its name, or a function of the user's itself."""
 
 ModelFor = Callable[[str], Model]
 """Returns the model for a question's id, with what is kept and summed of its answers."""
@@ -74,10 +78,16 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {"pubmedqa": {"medagents": {"que
 
 
 class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A method by its name, with settings of its function."""
+    """A method by its name, with settings of its function, which is here where Python gave it."""
 
     name: str
     settings: dict[str, Any] = {}
+    function: Callable[..., Any] | None = None
+
+    @property
+    def named(self) -> Named:
+        """What `find_method` finds it by."""
+        return self.name if self.function is None else self.function
 
     @property
     def label(self) -> str:
@@ -86,78 +96,118 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name} ({told})" if told else self.name
 
 
-@functools.cache
-def find_method(name: str) -> Method:
-    """Returns a method by its name: one of ours, or one of the user's.
+def find_method(named: Named) -> Method:
+    """Returns a method by its name, one of ours or of the user's, or a function of the user's as one.
 
     Raises:
         UserError: there is none, or what stands there is no method.
     """
-    if name in METHODS:
-        return METHODS[name]
-    if (function := find(name, "methods")) is not None:
-        given = check_parameters(function, name)
-        return Method(of_user(function, name), "a method of your own", examples="examples" in given)
-    near = difflib.get_close_matches(name.replace("-", "_"), METHODS, n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    known = ", ".join((*METHODS, *offered("methods"), "FILE.py:NAME"))
-    raise UserError(f"no method {name!r}{meant}; methods: {known}")
-
-
-def settable(name: str) -> dict[str, Any]:
-    """Returns the settings of a method with their types; what is given to every method alike is not among them."""
-    return {key: kind for key, kind in _keywords(name).items() if key not in _GIVEN_TO_ALL}
+    return _by_name(named) if isinstance(named, str) else _of_user(named, _name(named))
 
 
 @functools.cache
-def _keywords(name: str) -> dict[str, Any]:
-    run = inspect.unwrap(find_method(name).run)
-    parameters = list(inspect.signature(run).parameters.values())[2:]
-    try:
-        hints = get_type_hints(run, include_extras=True)
-    except Exception as error:
-        raise UserError(f"method {name!r}: its settings' types cannot be read ({error})") from None
+def _by_name(name: str) -> Method:
+    if name in METHODS:
+        return METHODS[name]
+    if (function := find(name, "methods")) is not None:
+        return _of_user(function, name)
+    known = dict.fromkeys((*METHODS, *offered("methods")))
+    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    raise UserError(f"no method {name!r}{meant}; methods: {', '.join(known)}, FILE.py:NAME")
+
+
+def _of_user(function: object, name: str) -> Method:
+    given = check_parameters(function, name)
+    return Method(of_user(function, name), "a method of your own", examples="examples" in given)
+
+
+def _name(named: Any) -> str:
+    """Returns what a method is called; one of ours that Python gave has the name that it has in the table."""
+    ours = (name for name, method in METHODS.items() if method.run is named)
+    return named if isinstance(named, str) else next(ours, getattr(bare(named), "__name__", type(named).__name__))
+
+
+def settable(named: Named) -> dict[str, Any]:
+    """Returns the settings of a method with their types; what is given to every method alike is not among them."""
+    return {key: kind for key, kind in _keywords(named).items() if key not in _GIVEN_TO_ALL}
+
+
+def _parameters(named: Named) -> dict[str, inspect.Parameter]:
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    behind = list(parameters(inspect.unwrap(find_method(named).run)).values())[2:]
+    return {p.name: p for p in behind if p.kind in kinds}
+
+
+def _keywords(named: Named) -> dict[str, Any]:
+    function = bare(inspect.unwrap(find_method(named).run))
+    function = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise UserError(f"method {_name(named)!r}: its settings' types cannot be read ({error})") from None
     # Without a type, a setting is of its default's.
-    untyped = {p.name: Any if p.default in (p.empty, None) else type(p.default) for p in parameters}
-    return {p.name: hints.get(p.name, untyped[p.name]) for p in parameters if p.kind in kinds}
+    return {
+        key: hints.get(key, Any if p.default is p.empty or p.default is None else type(p.default))
+        for key, p in _parameters(named).items()
+    }
 
 
 def choose(
-    names: Sequence[str], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
+    names: Named | Sequence[Named], given: Iterable[str] = (), *, presets: Mapping[str, Mapping[str, Any]] = {}
 ) -> list[ChosenMethod]:
     """Reads methods and their settings: `key=value`, for every method that has the key, or `method.key=value` for one.
 
-    Presets, by method, hold where none is given.
+    A method is a name, or a function of a question and a model. Presets, by method, hold where none is given.
 
     Raises:
-        UserError: an unknown method, a setting that no chosen method has, or a value that it does not take.
+        UserError: an unknown method, a setting that no chosen method has or that is missing, or a value that it does
+            not take.
     """
-    for name in names:
-        find_method(name)
-        if list(names).count(name) > 1:
+    methods: dict[str, Named] = {}
+    for named in [names] if isinstance(names, str) or callable(names) else names:
+        find_method(named)
+        if (name := _name(named)) in methods:
             raise UserError(f"method {name!r} is named twice; each once")
-    settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in names}
+        methods[name] = name if name in METHODS else named
+    settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in methods}
     for text in given:
         key, sign, value = text.partition("=")
-        where, dot, bare = key.rpartition(".")
+        where, dot, own = key.rpartition(".")
         if not sign:
             raise UserError(f"setting {text!r}; needs KEY=VALUE, such as max_rounds=2")
-        takes = [name for name in names if bare in settable(name) and (not dot or where == name)]
+        # A method of a file has a short name, where no other has it.
+        short = [name for name in methods if where in (name, name.rpartition(":")[2])]
+        meant = [where] if where in methods else short[:1] if len(short) == 1 else [] if dot else [*methods]
+        takes = [name for name in meant if own in settable(methods[name])]
         if not takes:
-            allowed = "; ".join(f"{name}: {', '.join(settable(name)) or 'none'}" for name in names)
+            allowed = "; ".join(f"{name}: {', '.join(settable(one)) or 'none'}" for name, one in methods.items())
             raise UserError(f"setting {key!r} belongs to none of the methods; there are: {allowed}")
         for name in takes:
-            settings[name][bare] = _value(name, bare, value)
-    return [ChosenMethod(name=name, settings=settings[name]) for name in names]
+            settings[name][own] = _value(f"{name}.{own}", settable(methods[name])[own], value)
+    for name, one in methods.items():
+        needed = [key for key, p in _parameters(one).items() if p.default is p.empty and key not in _GIVEN_TO_ALL]
+        if missing := [f"--set {key}=…" for key in needed if key not in settings[name]]:
+            raise UserError(f"method {name!r} needs {' '.join(missing)}")
+    return [
+        ChosenMethod(name=name, settings=settings[name], function=None if isinstance(one, str) else one)
+        for name, one in methods.items()
+    ]
 
 
-def _value(method: str, key: str, text: str) -> Any:
-    wanted = settable(method)[key]
-    try:
-        return msgspec.convert(None if text == "none" else text, wanted, strict=False)
-    except msgspec.ValidationError as error:
-        raise UserError(f"setting {method}.{key}={text!r}: {error}") from None
+def _value(key: str, wanted: Any, text: str) -> Any:
+    """Reads a setting as what it says, as a switch, or as a list with commas, whichever its type takes."""
+    problems = []
+    for reading in (
+        None if text == "none" else text,
+        _SWITCHES.get(text.lower(), text),
+        text.split(",") if text else [],
+    ):
+        try:
+            return msgspec.convert(reading, wanted, strict=False)
+        except msgspec.ValidationError as error:
+            problems.append(str(error))
+    raise UserError(f"setting {key}={text!r}: {problems[-1 if 'array' in problems[0] else 0]}")
 
 
 def answering(
@@ -174,11 +224,11 @@ def answering(
     By default, examples and what `medprompt` learns from are those that are shipped for the question's language, and
     the temperature is the method's own.
     """
-    method, takes = find_method(chosen.name), _keywords(chosen.name)
+    method, takes = find_method(chosen.named), _keywords(chosen.named)
     always: dict[str, Any] = dict(chosen.settings)
     if "seed" in takes:
         always["seed"] = seed
-    if temperature is not None and "temperature" in takes:
+    if "temperature" in takes and temperature is not None:
         always["temperature"] = temperature
     pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
 

@@ -62,7 +62,7 @@ async def run_methods(
     results = []
     for one in chosen:
         results.append(await run.result(one.label, _method(one, learning)))
-        if find_method(one.name).team and match != "none":
+        if find_method(one.named).team and match != "none":
             budgets = {answered.id: answered.outcome for answered in results[-1].answered}
             label = f"self_consistency (as many {match} as {one.label})"
             results.append(await run.result(label, _matched(match, budgets, learning)))
@@ -71,7 +71,7 @@ async def run_methods(
 
 def asked(questions: int, chosen: Sequence[ChosenMethod], *, match: Match = "calls", shuffle: bool = False) -> int:
     """Returns how many questions will be put, over all methods."""
-    runs = sum(1 + (find_method(one.name).team and match != "none") for one in chosen)
+    runs = sum(1 + (find_method(one.named).team and match != "none") for one in chosen)
     return questions * runs * (2 if shuffle else 1)
 
 
