@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from polyclinic.errors import BadInput, UserError, in_one_line
+from polyclinic.errors import BadInput, UserError, in_short
 from polyclinic.files import check_file
 
 Group = Literal["methods", "minds", "metrics", "layouts"]
@@ -60,7 +60,7 @@ def find(name: str, group: Group) -> object | None:
     try:
         loaded: object = found[0].load()
     except (Exception, SystemExit) as error:
-        raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {_in_short(error)}") from error
+        raise UserError(f"{name!r} ({found[0].value}) cannot be loaded: {in_short(error)}") from error
     return loaded
 
 
@@ -112,9 +112,5 @@ def _run(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise BadInput(f"cannot be run: {_in_short(error)}", path=path) from error
+        raise BadInput(f"cannot be run: {in_short(error)}", path=path) from error
     return module
-
-
-def _in_short(error: BaseException) -> str:
-    return in_one_line(f"{type(error).__name__}: {error}")

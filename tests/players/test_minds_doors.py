@@ -5,6 +5,7 @@ import functools
 import json
 from importlib.metadata import EntryPoint
 
+import numpy
 import pytest
 
 from polyclinic import doors
@@ -221,6 +222,7 @@ def saying(answer):
         ("doctor", DoctorTurn(42), "asked to speak, got DoctorTurn ($.say: Expected `str`, got `int`); allowed: text"),
         ("doctor", None, "asked to speak, got None; allowed: text, or a DoctorTurn"),
         ("doctor", object(), "asked to speak, got object; allowed: text, or a DoctorTurn"),
+        ("doctor", {"say": {1}.pop}, "asked to speak, got dict (what is of type builtin_function_or_method cannot be"),
         ("doctor", "a\ud800b", "asked to speak, got DoctorTurn with half a character"),
         ("doctor", " ", "asked to speak, nothing was said"),
         ("patient", "", "asked to open, nothing was said"),
@@ -242,8 +244,8 @@ async def test_a_wrong_turn_fails_the_visit_by_name(role, answer, problem, scrip
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (report(diagnoses=("Influenza A",)), "$.diagnoses[0]: Expected `object`, got `str`"),
-        (report(symptoms=None), "$.symptoms: Expected `array`, got `null`"),
+        (report(diagnoses=("Influenza A",)), "$.diagnoses[0]: Expected a dict, got `str`"),
+        (report(symptoms=None), "$.symptoms: Expected a list, got None"),
         (report(diagnoses=(Diagnosis(name=3),)), "$.diagnoses[0].name: Expected `str`, got `int`"),
         ([Diagnosis("flu", probability=float("nan"))], "probability"),
         (["flu", ""], "nothing was said"),
@@ -262,7 +264,9 @@ async def test_a_wrong_report_fails_the_visit_by_name(answer, problem, tmp_path)
     assert Trace.read(tmp_path / "trace.jsonl") == [visit.trace]
 
 
-@pytest.mark.parametrize("raised", [SystemExit(3), BadInput("a file is not there"), ValueError("a\ud800\nb")])
+@pytest.mark.parametrize(
+    "raised", [SystemExit(3), BadInput("not there"), ValueError("a\ud800\nb"), asyncio.CancelledError()]
+)
 async def test_nothing_that_a_mind_raises_ends_the_run(raised, tmp_path):
     mind = OwnMind(lambda _: saying(lambda: failing(raised)), name="own", seed=1)
     visit = await see(case(), Minds(doctor=mind, knowledge=KNOWLEDGE, seed=1))
@@ -426,7 +430,16 @@ def test_short_answers_are_put_in_full():
     assert REPORT.check(in_full(REPORT, [{"name": "flu", "icd10": "J10"}])).diagnoses[0].icd10 == "J10"
     ask = choose_from(Question(id="q", stem="Which?", options={"A": "flu", "B": "cold"}, language="en"))
     assert [in_full(ask, said) for said in ("B", "b", " Cold", "C")] == [*[Choice("B")] * 3, Choice("C")]
-    for few in ({"diagnoses": ["flu"]}, {"diagnoses": [{"name": "flu"}], "symptoms": ()}, ["flu"]):
+    for few in (
+        {"diagnoses": ["flu"]},
+        {"diagnoses": [{"name": "flu"}], "symptoms": ()},
+        ["flu"],
+        {"diagnoses": "flu"},
+    ):
         assert REPORT.check(in_full(REPORT, few)) == report(diagnoses=(Diagnosis("flu"),))
-    with pytest.raises(WrongAnswer):
-        REPORT.check(in_full(REPORT, 3))
+    assert REPORT.check(in_full(REPORT, [Diagnosis(numpy.str_("flu"), probability=numpy.float64(0.5))])) == report(
+        diagnoses=(Diagnosis("flu", probability=0.5),)
+    )
+    for wrong in (3, {}, {"diagnosis": ["flu"]}):
+        with pytest.raises(WrongAnswer):
+            REPORT.check(in_full(REPORT, wrong))

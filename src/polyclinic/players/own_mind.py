@@ -11,17 +11,16 @@ visit, with `seed` where it takes one. An instance is shared by all visits.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from polyclinic import doors
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.errors import BadInput, PolyclinicError, UnknownMind, in_one_line
+from polyclinic.errors import BadInput, PolyclinicError, UnknownMind, in_short
 from polyclinic.players.player import (
     Ask,
     BrokenMind,
@@ -59,6 +58,11 @@ class OwnMind:
         except PolyclinicError:
             # What a model that it asks fails with, or what ends a run.
             raise
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise self._broken(error) from error
         except (Exception, SystemExit) as error:
             raise self._broken(error) from error
         if not all(text.strip() for text in _told(answer)):
@@ -70,7 +74,7 @@ class OwnMind:
         # The last line of the mind's own file: what it calls there may lie anywhere.
         theirs = [frame for frame in frames if frame.filename == frames[0].filename]
         where = f"{Path(theirs[-1].filename).name}:{theirs[-1].lineno}" if theirs else self.name
-        return BrokenMind(in_one_line(f"{where}: {type(error).__name__}: {error}"))
+        return BrokenMind(f"{where}: {in_short(error)}")
 
 
 def _told(answer: object) -> tuple[str, ...]:
@@ -156,15 +160,16 @@ def in_full(ask: Ask[Any], answer: object) -> object:
     """
     if isinstance(answer, str) and ask.question is not None:
         return Choice(_option(ask.question.options, answer))
-    several = [answer] if isinstance(answer, str | Diagnosis) else answer
+    several = _several(answer)
     if ask.answer in (Request, Disputes) and isinstance(several, list | tuple):
         return ask.answer(tuple(several))
     if ask.answer is Report and isinstance(several, list | tuple):
         return in_full(ask, {"diagnoses": several})
-    if ask.answer is Report and isinstance(answer, Mapping):
-        named = answer.get("diagnoses", ())
-        listed = [_diagnosis(one) for one in named] if isinstance(named, list | tuple) else named
-        return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": listed}
+    if ask.answer is Report and isinstance(answer, Mapping) and "diagnoses" in answer:
+        named = _several(answer["diagnoses"])
+        if isinstance(named, list | tuple):
+            named = [{"name": one} if isinstance(one, str) else one for one in named]
+        return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": named}
     return turn_of(ask, answer)
 
 
@@ -182,7 +187,5 @@ def turn_of(ask: Ask[Any], answer: object) -> object:
     return ask.answer(answer) if isinstance(answer, str) and ask.answer in (DoctorTurn, PatientTurn) else answer
 
 
-def _diagnosis(named: object) -> object:
-    if isinstance(named, Diagnosis):
-        return msgspec.to_builtins(named)
-    return {"name": named} if isinstance(named, str) else named
+def _several(answer: object) -> object:
+    return [answer] if isinstance(answer, str | Diagnosis) else answer

@@ -194,19 +194,29 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         allowed = f"; allowed: {_ALLOWED.get(self.answer, self.answer.__name__)}"
         try:
             # Our own types take anything when they are made, and a trace must be readable.
-            checked: T = msgspec.convert(msgspec.to_builtins(answer), self.answer)
+            checked: T = msgspec.convert(msgspec.to_builtins(answer, enc_hook=_plain), self.answer)
             written = msgspec.json.decode(msgspec.json.encode(checked), type=self.answer)
         except msgspec.ValidationError as error:
             problem, place = split_place(str(error))
+            for theirs, ours in (("`object`", "a dict"), ("`array`", "a list"), ("`null`", "None")):
+                problem = problem.replace(theirs, ours)
             told = f" ({place}: {problem})" if place else "" if problem.startswith("Expected") else f" ({problem})"
             raise WrongAnswer(f"{got}{told}{allowed}") from None
         except UnicodeEncodeError:
             raise WrongAnswer(f"{got} with half a character (a lone surrogate) in it, which no file can hold") from None
-        except (TypeError, ValueError, RecursionError):
-            raise WrongAnswer(f"{got}{allowed}") from None
+        except (TypeError, ValueError, RecursionError) as error:
+            told = "" if f" {type(answer).__name__} " in str(error) else f" ({error})"
+            raise WrongAnswer(f"{got}{told}{allowed}") from None
         if written != checked:
             raise WrongAnswer(f"{got} with a number in it that no file can hold, such as NaN")
         return answer if isinstance(answer, self.answer) and answer == checked else checked
+
+
+def _plain(number: Any) -> object:
+    """Returns a number or a text of numpy's as Python's own."""
+    if not hasattr(number, "item"):
+        raise TypeError(f"what is of type {type(number).__name__} cannot be written down")
+    return number.item()
 
 
 _ALLOWED: dict[type, str] = {

@@ -19,7 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.errors import BadInput, in_one_line
+from polyclinic.errors import BadInput, in_short
 from polyclinic.files import json_lines, record_as, write_text
 
 Loader = Callable[[dict[str, Any], int], Case]
@@ -130,7 +130,7 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
     except (Exception, SystemExit) as error:
         if layout in LAYOUTS:
             raise
-        raise element.bad(in_one_line(f"layout {name} raised {type(error).__name__}: {error}")) from error
+        raise element.bad(f"layout {name} raised {in_short(error)}") from error
     if not isinstance(case, Case):
         raise element.bad(f"layout {name} made a {type(case).__name__} of it, and no Case")
     if not case.id.strip():
