@@ -45,10 +45,14 @@ class PolyclinicError(Exception):
     """Base of every error that polyclinic raises on purpose."""
 
 
+def in_one_line(text: str) -> str:
+    """Returns a text of somebody else's as one line that any file can hold."""
+    return " ".join(text.encode(errors="backslashreplace").decode().split())
+
+
 def in_short(error: BaseException) -> str:
-    """Returns an exception of somebody else's code as one line that any file can hold."""
-    told = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
-    return " ".join(told.split()).removesuffix(":")
+    """Returns an exception of somebody else's code as `in_one_line` would."""
+    return in_one_line(f"{type(error).__name__}: {error}").removesuffix(":")
 
 
 class UserError(PolyclinicError):
