@@ -287,9 +287,19 @@ def test_a_method_s_mistakes_are_counted_and_the_run_goes_on(run, medqa, tmp_pat
     assert "SystemExit: 4 (mine.py:4)" in done.stderr
     assert "the method itself made a mistake" in done.stdout
     assert len(list((tmp_path / "out").glob("*.jsonl"))) == 3
-    assert "forgets broke on 10 of 10 questions" in failed.stderr and "is a return missing?" in failed.stderr
+    assert "forgets broke on 10 of 10 questions" in failed.stderr and "(a forgotten return)" in failed.stderr
     assert f"BrokenMethod: {mine}:forgets: no question" in failed.stderr
     assert "zero_shot" in failed.stdout
+
+
+def test_a_package_s_method_with_the_name_of_ours_is_passed_over_and_one_question_is_one(
+    run, medqa, monkeypatch, serving
+):
+    monkeypatch.setattr("polyclinic.cli.eval_exam.offered", lambda _: ("few_shot", "zero_shot"))
+    with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
+        done = run(*exam(medqa, endpoint.url, "--sample", 1))
+    assert "zero_shot is ours" in done.stderr and "few_shot" not in done.stderr
+    assert "medqa, 1 question, direct/a" in done.stdout
 
 
 def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):

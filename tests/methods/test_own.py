@@ -142,7 +142,7 @@ async def test_an_error_in_the_method_breaks_the_question_with_its_line(tmp_path
 @pytest.mark.parametrize(
     ("returned", "named"),
     [
-        ("None", "None, which is no answer; is a return missing?"),
+        ("None", "None, which is no answer (a forgotten return)"),
         ("3", "int"),
         ("object()", "object"),
         ("{'A': 1}", "dict"),
@@ -150,7 +150,7 @@ async def test_an_error_in_the_method_breaks_the_question_with_its_line(tmp_path
         ("str", "type"),
         ("[3]", "list of int"),
         ("[['A']]", "list of list"),
-        ("model.ask('?')", "coroutine, which is no answer; is an await missing?"),
+        ("model.ask('?')", "coroutine, which is no answer (a forgotten await)"),
         ("[model.ask('?')]", "list of coroutine"),
     ],
 )
@@ -159,6 +159,14 @@ async def test_what_can_be_no_answer_breaks_the_question(tmp_path, returned, nam
     outcome = await broken(name)
     assert outcome.problem.startswith(f"returned {named}")
     assert "0x" not in outcome.problem
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_forgotten_await_is_an_error_and_no_warning(tmp_path):
+    text = "async def method(question, model):\n    reply = model.ask('?')\n    return reply.text\n"
+    told = "AttributeError: 'coroutine' object has no attribute 'text' (mine.py:3)"
+    assert (await broken(method(tmp_path, text))).problem == told
     gc.collect()
 
 
@@ -305,7 +313,7 @@ async def test_objects_and_partials_are_methods(tmp_path, name, answer, n):
 
 
 def test_a_class_is_no_method(tmp_path):
-    with pytest.raises(UserError, match="is no function, but type"):
+    with pytest.raises(UserError, match="is no function, but a class; an object of it can be one"):
         choose([method(tmp_path, MANY, "Plain")])
 
 

@@ -22,7 +22,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import counted, table
 
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
@@ -124,18 +124,16 @@ def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
                 screen.print(text, style=style, soft_wrap=True)
             screen.print(plain(f"{name}: {_summary(result)}"), soft_wrap=True)
     if errors:
-        raise UserError(
-            f"{errors} error{'s' if errors != 1 else ''} in {file or 'what is shipped'}; see the lines above"
-        )
+        raise UserError(f"{counted(errors, 'error')} in {file or 'what is shipped'}; see the lines above")
 
 
 def _summary(result: CheckResult) -> str:
     languages = ", ".join(f"{n} {language}" for language, n in result.languages.items())
     warnings = len(result.problems) - result.errors
     return (
-        f"{result.n} cases in layout {result.layout or 'unknown'} ({languages or 'none'}), {result.unreadable} "
-        f"unreadable, {result.findings} findings, {result.with_question} with a question; "
-        f"{result.errors} errors, {warnings} warnings"
+        f"{counted(result.n, 'case')} in layout {result.layout or 'unknown'} ({languages or 'none'}), "
+        f"{result.unreadable} unreadable, {counted(result.findings, 'finding')}, {result.with_question} with a "
+        f"question; {counted(result.errors, 'error')}, {counted(warnings, 'warning')}"
     )
 
 
@@ -145,7 +143,7 @@ def _print_ceiling(screen: Console, ceiling: Ceiling) -> None:
     screen.print(_departments(ceiling))
     screen.print(_confusion(ceiling) if len(ceiling.diseases) <= _MATRIX else _confusions(ceiling))
     left_out = f"; {ceiling.left_out} of other diseases left out" if ceiling.left_out else ""
-    screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {ceiling.n} cases{left_out}", style="bold")
+    screen.print(f"\nCeiling: {ceiling.percent:.1f} % of {counted(ceiling.n, 'case')}{left_out}", style="bold")
 
 
 def _departments(ceiling: Ceiling) -> Table:
@@ -195,7 +193,7 @@ def generate(
     check_new(out, force=force)
     knowledge = read_knowledge().select(diseases)
     write_cases(out, draw(knowledge, n=n, seed=seed, language=language))
-    note(f"{n} cases of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
+    note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
 
 
 def schema() -> None:

@@ -13,9 +13,10 @@ from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, ru
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.options import FILE, RUN, ExamFileOptions, ExamOptions, RunOptions, Several
+from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.methods.own import BrokenMethod
-from polyclinic.methods.table import PRESETS, choose
+from polyclinic.methods.table import METHODS, PRESETS, choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
@@ -24,6 +25,7 @@ from polyclinic.questions.examples import read_examples
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.terminal.screen import note, plain, progress
+from polyclinic.terminal.tables import counted
 
 T = TypeVar("T")
 
@@ -60,6 +62,8 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         run: RunOptions = RUN,
     ) -> None:
         chosen = choose(method or ["zero_shot"], options.settings or [], presets=PRESETS.get(dataset, {}))
+        for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
+            note(f"{name} is ours; that an installed package offers one of this name too is passed over")
         if baseline is not None and baseline not in {one.name for one in chosen}:
             raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
         against_what = next((one.label for one in chosen if one.name == baseline), None)
@@ -79,7 +83,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         total = asked(len(put), chosen, match=match, shuffle=shuffle)
         results, ledger = await ask_all(work, options, run, named=f"{dataset} {options.questions.name}", total=total)
         about = {"dataset": dataset, "questions": len(put), "seed": run.seed}
-        title = f"{dataset}, {len(put)} questions, {options.model}"
+        title = f"{dataset}, {counted(len(put), 'question')}, {options.model}"
         finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
 
     command.__name__ = dataset
@@ -173,7 +177,7 @@ def _check_broken(results: Iterable[MethodResult]) -> None:
     """Tells of the mistakes of the user's methods; a BrokenMethod where one did nothing else."""
     for one in results:
         if one.broken:
-            first, many = one.broken[0], f"{len(one.broken)} of {len(one.answered)} questions"
+            first, many = one.broken[0], f"{len(one.broken)} of {counted(len(one.answered), 'question')}"
             note(plain(f"{one.name} broke on {many}, counted as wrong; the first, {first.id}: {first.outcome.problem}"))
     if useless := [one.name for one in results if one.broken and len(one.broken) == len(one.answered)]:
         raise BrokenMethod(f"{', '.join(useless)}: no question was answered without a mistake of the method's")

@@ -28,6 +28,7 @@ from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import find_categories, read_words
 from polyclinic.methods.table import PRESETS, choose
 from polyclinic.models.session import open_session
+from polyclinic.terminal.tables import counted
 
 Layout = Annotated[
     Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "exam"],
@@ -50,7 +51,7 @@ async def ablation(
     named = f"ablation {layout} {exam.questions.name}"
     results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
     about = {"study": "ablation", "dataset": layout, "questions": len(put), "seed": run.seed}
-    title = f"ablation, {layout}, {len(put)} questions, {exam.model}"
+    title = f"ablation, {layout}, {counted(len(put), 'question')}, {exam.model}"
     finish_exam(results, ledger, exam, run, baseline=results[0].name, about=about, title=title)
 
 
@@ -94,7 +95,7 @@ async def experts(
     named = f"experts {layout} {exam.questions.name}"
     curves, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(pairs))
     about = {"study": "experts", "dataset": layout, "questions": len(put), "seed": run.seed}
-    title = f"{layout}, {len(put)} questions, {exam.model}"
+    title = f"{layout}, {counted(len(put), 'question')}, {exam.model}"
     finish(sweep_output(curves, model=exam.model, title=title, about=about), run, ledger, purposes=False)
     results = {result.name: result for one in curves for _, result in one.numbers}
     check_failures(results.values(), run.max_failures)

@@ -44,7 +44,8 @@ def check_parameters(function: object, name: str) -> list[str]:
         UserError: it is no function of a question and a model.
     """
     if not callable(function) or isinstance(function, type):
-        raise UserError(f"method {name!r} is no function, but {type(function).__name__}")
+        came = "a class; an object of it can be one" if isinstance(function, type) else type(function).__name__
+        raise UserError(f"method {name!r} is no function, but {came}")
     positional = [p for p in parameters(function).values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) < 2:
         raise UserError(f"method {name!r} takes {len(positional)} parameters; a question and a model are needed")
@@ -95,6 +96,11 @@ def _unanswered(error: BaseException, question: Question, calls: Calls) -> Outco
         error = error.exceptions[0]
     if isinstance(error, PlayFailure) and not isinstance(error, BrokenMethod):
         return calls.failed(question.id, error)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        # Python would warn of a call that was not awaited, in a line of ours.
+        for left in frame.f_locals.values():
+            if inspect.iscoroutine(left) and inspect.getcoroutinestate(left) == inspect.CORO_CREATED:
+                left.close()
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -138,7 +144,7 @@ def _keys(made: object, question: Question, name: str) -> frozenset[str]:
             one.close()
     if parts is None or not all(isinstance(one, str) for one in parts):
         kinds = type(made).__name__ + (f" of {type(parts[0]).__name__}" if parts else "")
-        hint = {NoneType: "; is a return missing?", CoroutineType: "; is an await missing?"}.get(type(made), "")
+        hint = {NoneType: " (a forgotten return)", CoroutineType: " (a forgotten await)"}.get(type(made), "")
         came = "None" if made is None else kinds
         raise BrokenMethod(f"returned {came}, which is no answer{hint}; needed: text, a key, keys, or an Outcome")
     keys = frozenset(parts)

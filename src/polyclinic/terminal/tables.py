@@ -92,6 +92,11 @@ def table(
     return made
 
 
+def counted(n: int, what: str) -> str:
+    """Returns how many there are: "1 question", "2 questions"."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
     """Returns `mean ± standard error`."""
     return f"{number(estimate.mean, form)} ± {number(estimate.stderr, form)}" if estimate.mean is not None else NOTHING
