@@ -52,7 +52,7 @@ class OwnMind:
             if self._answer is None:
                 self._answer = self._make(self._seed)
             said = self._answer(ask, role)
-            answer = ask.check(in_full(ask, await said if inspect.isawaitable(said) else said))
+            answer = ask.read(in_full(ask, await said if inspect.isawaitable(said) else said))
         except BadInput as error:
             raise self._broken(error) from error
         except PolyclinicError:

@@ -179,7 +179,7 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         Raises:
             WrongAnswer: it cannot be read as that type, is no option of the question, or names what cannot be named.
         """
-        checked = self._read(answer)
+        checked = answer if isinstance(answer, self.answer) else self.read(answer)
         allowed = self.among if self.question is None else tuple(self.question.options)
         named = _named(checked)
         for name in named:
@@ -189,7 +189,12 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
             raise WrongAnswer(f"asked to {self.purpose}, got one name twice: {', '.join(named)}")
         return checked
 
-    def _read(self, answer: object) -> T:
+    def read(self, answer: object) -> T:
+        """Returns the answer of a mind that is not our own as the type that was asked for; reads it to the bottom.
+
+        Raises:
+            WrongAnswer: it cannot be read as that type, or not be written to a file.
+        """
         got = f"asked to {self.purpose}, got {'None' if answer is None else type(answer).__name__}"
         allowed = f"; allowed: {_ALLOWED.get(self.answer, self.answer.__name__)}"
         try:

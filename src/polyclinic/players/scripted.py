@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from polyclinic.errors import ScriptError
 from polyclinic.players.own_mind import turn_of
 from polyclinic.players.player import Ask
@@ -41,4 +43,5 @@ class ScriptedMind:
         if asked >= len(answers):
             raise ScriptError(f"asked to {ask.purpose}, and the script of {len(answers)} answers is spent")
         self._asked[key] += 1
-        return turn_of(ask, answers[asked])
+        said = turn_of(ask, answers[asked])
+        return ask.read(said) if isinstance(said, msgspec.Struct) else said
