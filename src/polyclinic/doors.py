@@ -15,6 +15,7 @@ import functools
 import importlib.util
 import inspect
 import sys
+import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -75,6 +76,16 @@ def parameters(thing: object) -> dict[str, inspect.Parameter]:
         return dict(inspect.signature(thing).parameters) if callable(thing) else {}
     except ValueError:
         return {}
+
+
+def raised_at(error: BaseException, called_from: str) -> str:
+    """Returns the last line of the user's own file that an error came through, as `file.py:12`, or "".
+
+    `called_from` is the file of ours that called it; what the user's file calls in turn may lie anywhere.
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != called_from]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
 
 
 @functools.cache

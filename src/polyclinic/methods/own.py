@@ -17,7 +17,6 @@ import inspect
 import re
 import traceback
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import CoroutineType, NoneType
 from typing import Any
 
@@ -26,7 +25,7 @@ import msgspec
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
-from polyclinic.doors import parameters
+from polyclinic.doors import parameters, raised_at
 from polyclinic.errors import PlayFailure, UnreadableReply, UserError, in_one_line
 from polyclinic.models.model import Model, Reply
 from polyclinic.questions.answers import read_answer
@@ -101,9 +100,7 @@ def _unanswered(error: BaseException, question: Question, calls: Calls) -> Outco
         for left in frame.f_locals.values():
             if inspect.iscoroutine(left) and inspect.getcoroutinestate(left) == inspect.CORO_CREATED:
                 left.close()
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    place = f" ({at})" if (at := raised_at(error, __file__)) else ""
     # Where something lies in memory is another place in every run.
     told = re.sub(r" at 0x[0-9a-fA-F]+", "", str(error))
     kind = "" if isinstance(error, BrokenMethod) else type(error).__name__

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import traceback
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from polyclinic import doors
@@ -70,11 +68,7 @@ class OwnMind:
         return answer
 
     def _broken(self, error: BaseException) -> BrokenMind:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-        # The last line of the mind's own file: what it calls there may lie anywhere.
-        theirs = [frame for frame in frames if frame.filename == frames[0].filename]
-        where = f"{Path(theirs[-1].filename).name}:{theirs[-1].lineno}" if theirs else self.name
-        return BrokenMind(f"{where}: {in_short(error)}")
+        return BrokenMind(f"{doors.raised_at(error, __file__) or self.name}: {in_short(error)}")
 
 
 def _told(answer: object) -> tuple[str, ...]:
