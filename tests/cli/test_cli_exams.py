@@ -408,9 +408,9 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, blow):
     assert asked - before < full
 
 
-# A model of 135 million parameters on two cores: few questions, as few calls as the method allows, and short answers;
+# A model of 135 million parameters on two cores: one question, as few calls as the method allows, and short answers;
 # many of them are cut off, which is an answer that cannot be read and no failure.
-SHORT = ("--sample", 5, "--answer-tokens", 24, "--match", "none")
+SHORT = ("--sample", 1, "--answer-tokens", 24, "--match", "none")
 FEW = {
     "self_consistency": ["samples=2"],
     "few_shot_self_consistency": ["samples=2"],
@@ -442,6 +442,6 @@ def test_the_small_model_answers_offline(medqa, name):
     )
     assert done.returncode == 0, done.stderr
     (method,) = json.loads(done.stdout)["methods"]
-    assert (method["n"], method["failed"]) == (5, 0)
-    assert method["unreadable"] + method["readable_accuracy"]["n"] == 5
+    assert (method["n"], method["failed"]) == (1, 0)
+    assert method["unreadable"] + method["readable_accuracy"]["n"] == 1
     assert all(question["calls"] for question in method["questions"])
