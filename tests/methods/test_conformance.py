@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from polyclinic.answering.outcome import OutcomeEnd
-from polyclinic.benchmarks.exams.evaluation import answer_all
+from polyclinic.benchmarks.exams.evaluation import exam
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable
 from polyclinic.methods.own import of_user
@@ -249,7 +249,7 @@ async def test_no_key_reaches_a_prompt(name):
         model = Willing(QUESTIONS["english"])
         (chosen,) = choose([name])
         put = answering(chosen, lambda _, model=model: model)
-        await answer_all([ExamQuestion(question=QUESTIONS["english"], key=(key,), subject="hearts")], put)
+        await exam([ExamQuestion(question=QUESTIONS["english"], key=(key,), subject="hearts")]).hold({"m": put})
         asked.append(sorted(map(repr, model.prompts)))
     assert all(prompts == asked[0] for prompts in asked)
 

@@ -1,8 +1,8 @@
 """What every evaluation is: items, who plays them, what a play is worth, and what all of it comes to.
 
 A room of `benchmarks` states these four once, as functions. The command line (`cli.evaluation`) holds the evaluation
-with them for several players beside one another; the tasks of Inspect (`evals`) are made of the same functions. Only
-methods on exams are run one after another (`exams.runs`): what one may take depends on what another took.
+with them for several players beside one another; the tasks of Inspect (`evals`) are made of the same functions.
+Methods on exams are players one after another (`exams.runs`): what one may take depends on what another took.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from polyclinic.files import write_text
-from polyclinic.tasks import run_all
+from polyclinic.tasks import AT_ONCE, run_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,12 +49,14 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
         play: puts an item to a player; that the player failed is part of what it returns, and not raised.
         score: says what a play is worth, and may ask a judge.
         summarise: sums up the plays of every player, in the order of the items.
+        at_once: how many plays run at a time.
     """
 
     items: Sequence[Item]
     play: Callable[[Item, Who], Awaitable[Played]]
     score: Callable[[Item, Who, Played], Awaitable[Scored]]
     summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
+    at_once: int = AT_ONCE
 
     async def hold(self, players: Mapping[str, Who], *, advance: Callable[[], None] = lambda: None) -> Summary:
         """Puts every item to every player, all at once, and calls `advance` when one is played and scored.
@@ -71,7 +73,7 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
             return play
 
         makes = (partial(one, player, item) for player in players.values() for item in self.items)
-        plays, n = await run_all(makes), len(self.items)
+        plays, n = await run_all(makes, at_once=self.at_once), len(self.items)
         return await self.summarise({name: plays[n * i : n * (i + 1)] for i, name in enumerate(players)})
 
 

@@ -17,6 +17,7 @@ from inspect_ai import Task, task
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 
 from polyclinic.answering.outcome import Outcome
+from polyclinic.benchmarks.exams.evaluation import is_right
 from polyclinic.errors import UserError
 from polyclinic.evals.adapter import averaged, scoring, task_of
 from polyclinic.evals.hub import HUB, read_hub
@@ -44,7 +45,7 @@ def answers() -> Scorer:
 
     async def score(_: str, outcome: Outcome, target: Target) -> Score:
         readable, chosen = bool(outcome.answers), ", ".join(sorted(outcome.answers))
-        accuracy = 100.0 * (outcome.answers == frozenset(target))
+        accuracy = 100.0 * is_right(outcome, target)
         told = f"chosen: {chosen or 'nothing'}; right: {', '.join(target)}"
         return Score(
             value={

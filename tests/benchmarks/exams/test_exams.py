@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
-from polyclinic.benchmarks.exams.evaluation import Answered, answer_all, compare, result, stability
+from polyclinic.benchmarks.exams.evaluation import Answered, compare, exam, result, stability
 from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
 from polyclinic.benchmarks.exams.studies import (
     ablation,
@@ -28,6 +28,10 @@ from polyclinic.questions.formats import write_answer
 from polyclinic.questions.layouts import read_exam
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
+
+
+async def answer_all(questions, method, **options):
+    return (await exam(questions).hold({"m": method}, **options))["m"].answered
 
 
 def question(number, key="A", several=False, subject=""):

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, mcnemar, paired_difference
-from polyclinic.tasks import run_all
 
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
@@ -127,30 +127,40 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None
 
 
-async def answer_all(
-    questions: Sequence[ExamQuestion], answering: Answering, *, advance: Callable[[], None] = lambda: None
-) -> tuple[Answered, ...]:
-    """Puts all questions to one method, at once, which does not see the keys."""
+ExamBenchmark = Benchmark[ExamQuestion, Answering, tuple[Outcome, float], Answered, dict[str, "MethodResult"]]
 
-    async def put(question: ExamQuestion) -> Answered:
+
+def exam(questions: Sequence[ExamQuestion], *, seed: int = 0) -> ExamBenchmark:
+    """Returns the evaluation: questions are put to methods, which do not see the keys; the seed is the bootstrap's."""
+
+    async def put(question: ExamQuestion, method: Answering) -> tuple[Outcome, float]:
         began = time.monotonic()
-        outcome = await answering(question.question)
-        advance()
+        outcome = await method(question.question)
+        return outcome, time.monotonic() - began
+
+    async def mark(question: ExamQuestion, _: Answering, played: tuple[Outcome, float]) -> Answered:
+        outcome, seconds = played
         return Answered(
             id=question.question.id,
             subject=question.subject,
             key=question.key,
             outcome=outcome,
-            right=outcome.answers == frozenset(question.key),
-            seconds=time.monotonic() - began,
+            right=is_right(outcome, question.key),
+            seconds=seconds,
         )
 
-    return tuple(await run_all((partial(put, question) for question in questions), at_once=_AT_ONCE))
+    async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]]) -> dict[str, MethodResult]:
+        return {name: result(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
+
+    return Benchmark(items=questions, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE)
 
 
-def result(
-    name: str, answered: Sequence[Answered], *, stability: Stability | None = None, seed: int = 0
-) -> MethodResult:
+def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
+    """Whether exactly the right options were chosen."""
+    return outcome.answers == frozenset(key)
+
+
+def result(name: str, answered: Sequence[Answered], *, seed: int = 0) -> MethodResult:
     """Sums up what a method made of the questions."""
     subjects = list(dict.fromkeys(one.subject for one in answered))
     return MethodResult(
@@ -162,7 +172,7 @@ def result(
         by_subject={s: accuracy([one for one in answered if one.subject == s], seed=seed) for s in subjects}
         if len(subjects) > 1
         else {},
-        stability=stability,
+        stability=None,
         answered=tuple(answered),
     )
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
-from polyclinic.benchmarks.exams.evaluation import MethodResult, answer_all, result, stability
+from polyclinic.benchmarks.exams.evaluation import MethodResult, exam, stability
 from polyclinic.cases.presentation import Question
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, find_method
@@ -120,11 +120,15 @@ class _Run(NamedTuple):
 
     async def result(self, label: str, method: _With) -> MethodResult:
         """Puts the questions to a method, and again with the options shuffled where that is wanted."""
-        straight = await answer_all(self.questions, method(self.models(label)), advance=self.advance)
+        straight = await self._held(self.questions, label, method(self.models(label)))
         if not self.shuffle:
-            return result(label, straight, seed=self.seed)
+            return straight
         turned = [shuffled(question, seed=self.seed) for question in self.questions]
         back = {one.question.question.id: one.original for one in turned}
         model_for = self.models(f"{label}, options shuffled")
-        again = await answer_all([one.question for one in turned], method(model_for), advance=self.advance)
-        return result(label, straight, stability=stability(straight, again, back, seed=self.seed), seed=self.seed)
+        again = await self._held([one.question for one in turned], label, method(model_for))
+        kept = stability(straight.answered, again.answered, back, seed=self.seed)
+        return msgspec.structs.replace(straight, stability=kept)
+
+    async def _held(self, questions: Sequence[ExamQuestion], label: str, method: Answering) -> MethodResult:
+        return (await exam(questions, seed=self.seed).hold({label: method}, advance=self.advance))[label]
