@@ -113,6 +113,10 @@ def test_bad_input_is_one_clear_line(complaint, tmp_path):
     file.write_text('[{"id": 1}]')
     assert "this is a file" in complaint(*AIE, "--doctor", "rules", "--out", file)
     assert "not a labelled set" in complaint("eval", "patient-simulator", "--cases", file)
+    assert "no doctor's turn" in complaint("eval", "patient-simulator", "--recorded", file)
+    assert "named twice" in complaint("eval", "patient-simulator", "--recorded", file, file)
+    assert "both given" in complaint("eval", "patient-simulator", "--cases", file, "--recorded", file)
+    assert "--recorded FILE" in complaint("eval", "patient-simulator")
 
 
 def test_a_patient_on_labelled_questions(run, tmp_path):
@@ -135,6 +139,36 @@ def test_a_patient_on_labelled_questions(run, tmp_path):
     assert document["states"]["percent"] >= 75
     assert set(document["metrics"]) == set(document["human"])
     assert "states that agree" in run("eval", "patient-simulator", "--cases", file).stdout
+
+
+def test_a_patient_on_recorded_turns(run, tmp_path):
+    def doctor(name, *turns):
+        opening = {"state": "O", "doctor": "您好，请问哪里不舒服？", "patient": "我咳嗽三天了。"}
+        history = [opening, *({"state": state, "doctor": text, "patient": "好的。"} for state, text in turns)]
+        file = tmp_path / f"{name}.json"
+        case = {
+            "id": 1,
+            "raw_data": {"question": "男，40 岁，咳嗽 3 天。胸部 X 线片：右下肺斑片影。"},
+            "history": history,
+        }
+        file.write_text(json.dumps([case, {"id": 2}]))
+        return file
+
+    files = (
+        doctor("one", ("A-A-A", "您咳嗽多久了？"), ("E", "祝您早日康复。")),
+        doctor("two", ("B-A-A", "建议您拍胸片。")),
+    )
+    document = json.loads(run("eval", "patient-simulator", "--recorded", *files, "--json").stdout)
+    assert document["states"].keys() == {"n", "agreement", "kappa", "constant"}
+    assert (document["states"]["n"], document["states"]["agreement"], document["states"]["constant"]) == (2, 100, 50)
+    assert (document["kind"], document["effective"]) == (100, {"n": 2, "recall": 1, "precision": 1})
+    assert document["by_state"] == {"A-A-A": {"n": 1, "recall": 1}, "B-A-A": {"n": 1, "recall": 1}}
+    assert document["other_language"] == {"n": 0, "agreement": None}
+    assert [one["states"]["n"] for one in document["files"].values()] == [1, 1]
+    assert [one["id"] for one in document["left_out"]] == ["element 2", "element 2"]
+    shown = run("eval", "patient-simulator", "--recorded", *files).stdout
+    assert "how rules takes recorded turns" in shown
+    assert all(name in shown for name in ("one", "two", "all", "left out"))
 
 
 def test_a_doctor_and_a_metric_of_ones_own(run, tmp_path):

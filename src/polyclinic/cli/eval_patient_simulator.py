@@ -1,4 +1,4 @@
-"""`polyclinic eval patient-simulator`: how well a simulated patient does on questions that people have labelled."""
+"""`polyclinic eval patient-simulator`: how well a simulated patient understands what a doctor says."""
 
 from __future__ import annotations
 
@@ -9,25 +9,63 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.patient_simulator.evaluation import patient_simulator as simulator_benchmark
 from polyclinic.benchmarks.patient_simulator.evaluation import read_labelled
+from polyclinic.benchmarks.patient_simulator.recorded import read_recorded, recorded_turns
+from polyclinic.benchmarks.patient_simulator.recorded_tables import recorded_output
 from polyclinic.benchmarks.patient_simulator.tables import simulator_output
 from polyclinic.cli.evaluation import finish, hold, open_players
 from polyclinic.cli.options import FILE, MODELS, CaseOptions, Journal, Json, Models, Patient, RunOptions, Seed
-from polyclinic.errors import PlayFailure
+from polyclinic.errors import BadInput, PlayFailure, UserError
 
 
 async def patient_simulator(
     *,
-    cases: Annotated[Path, FILE, Parameter(help="A labelled set in AIE's layout.")],
+    cases: Annotated[Path | None, FILE, Parameter(help="A labelled set in AIE's layout.")] = None,
+    recorded: Annotated[
+        list[Path] | None,
+        Parameter(
+            metavar="FILE...",
+            consume_multiple=1,
+            help="In place of --cases: dialogues of a doctor in AIE's recorded layout, or several doctors', a file "
+            "each. Each turn of a doctor is put to the patient in its place of the dialogue.",
+        ),
+    ] = None,
     patient: Patient = "rules",
     seed: Seed = 0,
     json: Json = False,
     models: Models = MODELS,
     journal: Journal = None,
 ) -> None:
-    """Puts the questions to the patient, and prints how its states and replies compare with people's."""
-    labelled, run = read_labelled(cases), RunOptions(seed=seed, json=json, models=models, journal=journal)
-    async with open_players(["rules"], CaseOptions(cases=str(cases), patient=patient), run) as opened:
-        result = await hold(simulator_benchmark(labelled, seed=seed), {patient: opened.minds["rules"]}, run, "asking")
+    """Puts labelled questions, or recorded turns, to the patient; prints how its states compare with those given."""
+    run = RunOptions(seed=seed, json=json, models=models, journal=journal)
+    if cases is not None and recorded:
+        raise UserError("--cases and --recorded were both given; labelled questions and recorded turns are put apart")
+    if cases is not None:
+        await _labelled(cases, patient, run)
+    elif recorded:
+        await _recorded(recorded, patient, run)
+    else:
+        raise UserError("nothing to put: give a labelled set, --cases FILE, or recorded dialogues, --recorded FILE...")
+
+
+async def _labelled(file: Path, patient: str, run: RunOptions) -> None:
+    labelled = read_labelled(file)
+    async with open_players(["rules"], CaseOptions(cases=str(file), patient=patient), run) as opened:
+        benchmark = simulator_benchmark(labelled, seed=run.seed)
+        result = await hold(benchmark, {patient: opened.minds["rules"]}, run, "asking")
     finish(simulator_output(result, patient=patient), run, opened.session.ledger)
     if all(row.failed for row in result.rows):
         raise PlayFailure(f"no question was answered; the first: {result.rows[0].error}")
+
+
+async def _recorded(files: list[Path], patient: str, run: RunOptions) -> None:
+    if len(set(files)) < len(files):
+        twice = next(file for file in files if files.count(file) > 1)
+        raise BadInput("the file is named twice; each is one doctor", path=twice)
+    read = {str(file): read_recorded(file) for file in files}
+    dialogues = [dialogue for one in read.values() for dialogue in one.dialogues]
+    async with open_players(["rules"], CaseOptions(cases=str(files[0]), patient=patient), run) as opened:
+        result = await hold(recorded_turns(dialogues), {patient: opened.minds["rules"]}, run, "asking")
+    left_out = {file: one.left_out for file, one in read.items()}
+    finish(recorded_output(result, patient=patient, left_out=left_out), run, opened.session.ledger)
+    if all(row.error for row in result.rows):
+        raise PlayFailure(f"no turn was answered; the first: {result.rows[0].error}")

@@ -29,6 +29,29 @@ _LETTER = re.compile(r"^\s*\(?[A-Z][).．]\s*")
 
 def load(record: dict[str, Any], order: int) -> Case:
     """Reads an AIE record; `question` is asked after the dialogue and is cut out of the vignette."""
+    identifier, patient = record_of(record, order)
+    raw = as_object(record.get("raw_data"), "$.raw_data")
+    language = patient.presentation.language
+    options = read_options(raw.get("options"), "$.raw_data.options")
+    answers, right = _answer(raw, options)
+    data_set = as_text(record.get("dataset"))
+    stem = _stem(record, as_text(raw.get("question"))) or _STEM[language]
+    return Case(
+        id=identifier,
+        record=patient,
+        truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right), answers=answers),
+        setting="online",
+        question=Question(id=identifier, stem=stem, options=options, language=language),
+        source=f"AIE (arXiv:2403.08495){f', {data_set}' if data_set else ''}",
+    )
+
+
+def record_of(record: dict[str, Any], order: int) -> tuple[str, Record]:
+    """Returns the id and the patient of an AIE record, without the question that is asked after the dialogue.
+
+    Raises:
+        BadInput: there is no vignette, or no complaint.
+    """
     raw = as_object(record.get("raw_data"), "$.raw_data")
     text = as_text(raw.get("question"))
     if not text:
@@ -36,25 +59,16 @@ def load(record: dict[str, Any], order: int) -> Case:
     complaint = as_text(record.get("chief_complain")) or _opening(record.get("history"))
     if not complaint:
         raise BadInput("a case needs a complaint; history[0].patient has none either", field="$.chief_complain")
-    stem = as_text(record.get("question"))
-    if not stem and (last := _LAST_QUESTION.search(text)):
-        stem = last[0].strip()
     identifier = next((i for i in (as_text(record.get("id")), as_text(raw.get("id"))) if i), str(order))
-    vignette = _without(text, stem)
-    language = language_of([complaint, text])
-    options = read_options(raw.get("options"), "$.raw_data.options")
-    answers, right = _answer(raw, options)
-    about = text[:_BEGINNING]
+    language, about = language_of([complaint, text]), text[:_BEGINNING]
     presentation = Presentation(complaint=complaint, language=language, age=age_in_years(about), sex=sex_of(about))
-    data_set = as_text(record.get("dataset"))
-    return Case(
-        id=identifier,
-        record=Record(presentation=presentation, history=History(present=vignette)),
-        truth=Truth(diagnoses=tuple(Diagnosis(name) for name in right), answers=answers),
-        setting="online",
-        question=Question(id=identifier, stem=stem or _STEM[language], options=options, language=language),
-        source=f"AIE (arXiv:2403.08495){f', {data_set}' if data_set else ''}",
-    )
+    return identifier, Record(presentation=presentation, history=History(present=_without(text, _stem(record, text))))
+
+
+def _stem(record: dict[str, Any], text: str) -> str:
+    """Returns the question that is asked after the dialogue; "" where the source has lost it."""
+    last = _LAST_QUESTION.search(text)
+    return as_text(record.get("question")) or (last[0].strip() if last else "")
 
 
 def _opening(history: Any) -> str:
