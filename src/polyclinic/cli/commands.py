@@ -18,6 +18,8 @@ COMMANDS = {
     "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the file."
     f"\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.\n\n{_NEVER}",
     "replay": "replay:replay Show recorded visits again.",
+    "ask": "ask:ask Ask the patient of a case what you like, or with --examiner order examinations.\n\nEach question "
+    f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
     "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
     "run goes on.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",

@@ -7,7 +7,6 @@ themselves on standard output.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import sys
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from polyclinic.language.language import Language
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
+from polyclinic.terminal.typed import TypedLines
 from polyclinic.yaml_files import read_yaml
 
 _ACUITIES: dict[str, Urgency] = {"e": "emergency", "u": "urgent", "r": "routine"}
@@ -35,7 +35,7 @@ class HumanNurse:
     def __init__(
         self, read: Callable[[], Awaitable[str]] | None = None, show: Callable[[str], None] | None = None
     ) -> None:
-        self._read, self._show = read or _Terminal().read, show or _show
+        self._read, self._show = read or TypedLines().read, show or _show
         self._free = asyncio.Lock()
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
@@ -70,25 +70,3 @@ def _show(text: str) -> None:
 @functools.cache
 def _says() -> dict[Language, dict[str, str]]:
     return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])
-
-
-class _Terminal:
-    """Standard input, read without holding up what else goes on."""
-
-    def __init__(self) -> None:
-        self._pipe: asyncio.StreamReader | None = None
-        self._is_open = False
-
-    async def read(self) -> str:
-        """Returns the next line; "" at the end."""
-        if not self._is_open:
-            self._is_open = True
-            pipe = asyncio.StreamReader()
-            # A file answers at once, and cannot be waited for.
-            with contextlib.suppress(ValueError):
-                loop = asyncio.get_running_loop()
-                await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(pipe), sys.stdin)
-                self._pipe = pipe
-        if self._pipe is None:
-            return sys.stdin.readline()
-        return (await self._pipe.readline()).decode(errors="replace")

@@ -1,0 +1,201 @@
+"""`polyclinic ask`: questions to the patient of a case, or orders to its examiner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import find_case, read_cases
+from polyclinic.cli import options
+from polyclinic.cli.consult import split_case
+from polyclinic.cli.show import show_line
+from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.events import Role
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.players.minds import Minds
+from polyclinic.players.opening import Cast, open_minds
+from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.typed import TypedLines
+from polyclinic.terminal.usage import show_usage
+from polyclinic.visits.asking import ExaminerAnswer, PatientAnswer, PatientAsked, examine
+
+
+async def ask(
+    *question: Annotated[
+        str,
+        Parameter(
+            metavar="QUESTION",
+            help="What is asked, or ordered; each in quotation marks. Without one, at a terminal, you type them, one "
+            "after the other.",
+        ),
+    ],
+    case: Annotated[
+        str,
+        Parameter(
+            metavar="FILE#ID",
+            help="A case of a file, such as shipped#p1-00001; 'shipped' and 'shipped-zh' come with polyclinic.",
+        ),
+    ],
+    layout: options.Layout = None,
+    patient: Annotated[options.Patient | None, Parameter(show_default="rules")] = None,
+    examiner: Annotated[
+        options.Examiner | None,
+        Parameter(
+            help="Orders to the examiner in place of questions to the patient: rules, a model, or FILE.py:NAME.",
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
+) -> None:
+    """Prints each answer as it comes; the patient remembers what was asked before."""
+    if patient is not None and examiner is not None:
+        raise UserError(
+            f"--patient {patient} and --examiner {examiner}; one of the two is asked: give --patient for questions, "
+            "--examiner for orders"
+        )
+    for place, text in enumerate(question, start=1):
+        if not text.strip():
+            raise UserError(f"question {place} of {len(question)} is empty; each QUESTION needs words")
+    typed = not question
+    if typed and not sys.stdin.isatty():
+        raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
+    asked, knowledge = _find(case, layout), read_knowledge()
+    cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
+    conversation = _Conversation(
+        asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
+    )
+    questions = conversation.typed() if typed else _each(question)
+    failed: PlayFailure | None = None
+    async with open_minds(["rules"], cast, models, knowledge=knowledge, seed=seed, journal=journal) as opened:
+        minds = opened.minds["rules"]
+        try:
+            if examiner is None:
+                await conversation.with_patient(minds, questions)
+            else:
+                await conversation.with_examiner(minds, questions)
+        except PlayFailure as failure:
+            failed = failure
+    if json:
+        print_json(conversation.documents)
+    else:
+        show_usage(console(sys.stderr), opened.session.ledger)
+        if conversation.ordered:
+            note(
+                f"The patient would turn to the examiner. To ask that one: polyclinic ask --case {case} --examiner "
+                'rules "…"'
+            )
+    if failed is not None:
+        raise failed
+    if question and conversation.left and len(conversation.documents) < len(question):
+        raise PlayFailure(f"the patient left after question {len(conversation.documents)} of {len(question)}")
+
+
+class _Conversation:
+    """Shows what is asked and answered, and keeps it as what `--json` prints."""
+
+    def __init__(self, case: Case, screen: Console, *, quiet: bool, typed: bool) -> None:
+        self._case, self._screen, self._quiet = case, screen, quiet
+        self.documents: list[dict[str, Any]] = []
+        self.ordered = self.left = False
+        self._typed = typed
+
+    async def typed(self) -> AsyncIterator[str]:
+        """Yields what is typed at the terminal, up to an empty line."""
+        lines = TypedLines()
+        while True:
+            self._screen.print(Text.assemble((f"{len(self.documents) + 1:>3} ", "dim"), ("You: ", "bold cyan")), end="")
+            line = (await lines.read()).strip()
+            if not line:
+                self._screen.print()
+                return
+            yield line
+
+    async def with_patient(self, minds: Minds, questions: AsyncIterator[str]) -> None:
+        """Puts questions to the patient."""
+        asked = PatientAsked(self._case, minds)
+        self._begin(f"patient: {minds.names[Role.PATIENT]}", minds.seed)
+        self._show("Patient", Role.PATIENT, await asked.open())
+        async with aclosing(asked.answers(questions)) as answers:
+            async for answer in answers:
+                self._patient_said(answer)
+
+    async def with_examiner(self, minds: Minds, orders: AsyncIterator[str]) -> None:
+        """Puts orders to the examiner."""
+        self._begin(f"examiner: {minds.names[Role.EXAMINER]}", minds.seed)
+        async with aclosing(examine(self._case, minds, orders)) as answers:
+            async for answer in answers:
+                self._examiner_gave(answer)
+
+    def _patient_said(self, answer: PatientAnswer) -> None:
+        state = None if answer.state is None else answer.state.value
+        self.documents.append({"question": answer.question, "answer": answer.answer, "state": state})
+        self._asked(answer.question)
+        to_examiner = answer.to is Role.EXAMINER
+        self._show(f"Patient{' to the examiner' if to_examiner else ''}", Role.PATIENT, answer.answer)
+        if answer.state is not None:
+            self._aside(f"{answer.state.value}, {answer.state.name.lower().replace('_', ' ')}")
+        if answer.left:
+            self._aside("The patient leaves.")
+        self.ordered, self.left = self.ordered or to_examiner, answer.left
+
+    def _examiner_gave(self, answer: ExaminerAnswer) -> None:
+        findings = [{"examination": f.examination, "item": f.item, "value": f.value_text} for f in answer.findings]
+        self.documents.append(
+            {
+                "question": answer.question,
+                "answer": answer.answer,
+                "findings": findings,
+                "not_recorded": answer.not_recorded,
+            }
+        )
+        self._asked(answer.question)
+        self._show("Examiner", Role.EXAMINER, answer.answer)
+
+    def _begin(self, who: str, seed: int) -> None:
+        if self._quiet:
+            return
+        person = self._case.presentation
+        about = (f"{person.age:g} years" if person.age is not None else "", person.sex or "", plain(person.about))
+        self._screen.rule(Text(f"Case {plain(self._case.id)}", style="bold"), align="left")
+        known = [text for text in about if text]
+        self._screen.print(f"    {', '.join(known)}" if known else "", style="dim")
+        self._screen.print(f"    {who}; {self._case.setting}; seed {seed}", style="dim")
+        self._screen.print("    An empty line ends it.\n" if self._typed else "", style="dim")
+
+    def _asked(self, question: str) -> None:
+        if not self._typed:
+            self._show("You", Role.DOCTOR, question, label=f"{len(self.documents):>3} ")
+
+    def _show(self, who: str, role: Role, text: str, *, label: str = "    ") -> None:
+        if not self._quiet:
+            show_line(self._screen, who, role, text, label=label)
+
+    def _aside(self, text: str) -> None:
+        if not self._quiet:
+            self._screen.print(f"        {text}", style="dim")
+
+
+async def _each(questions: tuple[str, ...]) -> AsyncIterator[str]:
+    for question in questions:
+        yield question
+
+
+def _find(case: str, layout: str | None) -> Case:
+    """Returns the case of `FILE#ID`; an id may be left out where the file holds one case."""
+    path, case_id = split_case(case)
+    if case_id is not None:
+        return find_case(path, case_id, layout=layout)
+    cases = list(read_cases(path, layout=layout))
+    if len(cases) != 1:
+        such = f", such as {case}#{cases[0].id}" if cases else ""
+        raise BadInput(f"--case {case} holds {len(cases)} cases; name one, FILE#ID{such}")
+    return cases[0]

@@ -1,0 +1,127 @@
+"""Questions to the patient of a case, and orders to its examiner, on the command line."""
+
+import json
+import os
+import pty
+import sys
+
+import pytest
+
+CASE = "shipped#p1-00001"
+
+
+def asked(run, *words, **options) -> list[dict]:
+    return json.loads(run("ask", "--case", CASE, *words, "--json", **options).stdout)
+
+
+def test_each_question_has_its_answer_and_its_state(run):
+    fever, gone = asked(run, "Do you have a fever?", "Do you have blood in your urine?")
+    assert set(fever) == {"question", "answer", "state"}
+    assert (fever["question"], fever["state"]) == ("Do you have a fever?", "A-A-A")
+    assert "fever" in fever["answer"]
+    assert gone["state"] == "A-A-B"
+
+
+def test_the_visits_own_patient_answers(run, tmp_path):
+    """The same seed and question bring what the patient says in a visit."""
+    script = tmp_path / "doctor.json"
+    questions = ["Do you have a fever?", "Do you have a cough?", "Please do a chest X-ray."]
+    report = {key: [] for key in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
+    script.write_text(json.dumps([*questions, {"say": "Goodbye.", "conclude": True}, report]))
+    trace = json.loads(run("consult", "--case", CASE, "--doctor", f"scripted:{script}", "--json").stdout)["trace"]
+    said = [(e["text"], e["state"]) for e in trace if e["event"] == "said" and e["who"] == "patient" and e["turn"]]
+    assert [(one["answer"], one["state"]) for one in asked(run, *questions)] == said
+
+
+def test_later_questions_stand_in_the_dialogue_of_the_earlier(run, tmp_path):
+    mind = tmp_path / "patients.py"
+    mind.write_text(
+        "def counting(ask, role):\n"
+        "    return f'{len(role.seen)} before: ' + ' / '.join(event.text for event in role.seen)\n"
+    )
+    first, second = asked(run, "One?", "Two?", "--patient", f"{mind}:counting")
+    assert first == {"question": "One?", "answer": "2 before: 0 before:  / One?", "state": None}
+    assert second["answer"].startswith("4 before: ") and second["answer"].endswith("One? / Two?")
+
+
+def test_an_order_brings_findings_and_names_what_is_not_recorded(run):
+    film, none = asked(run, "Chest X-ray", "Electroencephalogram", "--examiner", "rules")
+    assert set(film) == {"question", "answer", "findings", "not_recorded"}
+    (finding,) = film["findings"]
+    assert (finding["examination"], finding["item"]) == ("chest X-ray", "chest film")
+    assert finding["value"] in film["answer"] and film["not_recorded"] == []
+    assert none["findings"] == [] and len(none["not_recorded"]) == 1
+    number = asked(run, "C-reactive protein", "--examiner", "rules")[0]["findings"]
+    assert [f["value"] for f in number] == ["31.3"]
+
+
+def test_what_people_read(run):
+    shown = run("ask", "--case", CASE, "Do you have a fever?", "Please do a chest X-ray.")
+    for text in ("Case p1-00001", "35 years, female", "  1 You: Do you have a fever?", "Patient to the examiner: "):
+        assert text in shown.stdout
+    assert "A-A-A, effective inquiry" in shown.stdout
+    assert f"polyclinic ask --case {CASE} --examiner" in shown.stderr
+    shown = run("ask", "--case", CASE, "--examiner", "rules", "Chest X-ray")
+    assert "Examiner: chest X-ray" in shown.stdout and shown.stderr == ""
+
+
+def test_another_layout_and_language(run, tmp_path):
+    chinese = json.loads(run("ask", "--case", "shipped-zh#p1-00001", "您发烧吗？", "--json").stdout)
+    assert chinese[0]["state"] in {"A-A-A", "A-A-B"}
+    osce = {
+        "OSCE_Examination": {
+            "Patient_Actor": {"History": "Two days of a swollen toe.", "Symptoms": {"Primary_Symptom": "Painful toe"}},
+            "Test_Results": {"Blood_Tests": {"Uric_Acid": "9.1 mg/dL"}},
+            "Correct_Diagnosis": "Gout",
+        }
+    }
+    (tmp_path / "osce.jsonl").write_text(json.dumps(osce) + "\n")
+    words = ("ask", "--case", tmp_path / "osce.jsonl", "--layout", "agentclinic", "--examiner", "rules", "uric acid")
+    (given,) = json.loads(run(*words, "--json").stdout)
+    assert [finding["value"] for finding in given["findings"]] == ["9.1"]
+    assert "9.1 mg/dL" in given["answer"]
+
+
+def test_who_has_left_is_asked_nothing_more(run, tmp_path):
+    script = tmp_path / "patient.json"
+    script.write_text(json.dumps(["I cough.", {"say": "Goodbye.", "leave": True}]))
+    done = run("ask", "--case", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
+    assert [one["answer"] for one in json.loads(done.stdout)] == ["Goodbye."]
+    assert "the patient left after question 1 of 2" in done.stderr
+    assert run("ask", "--case", CASE, "One?", "--patient", f"scripted:{script}").stdout.endswith("patient leaves.\n")
+
+
+def test_what_was_answered_before_a_failure_is_printed(run, tmp_path):
+    script = tmp_path / "patient.json"
+    script.write_text(json.dumps(["I cough.", "Yes."]))
+    done = run("ask", "--case", CASE, "One?", "Two?", "--patient", f"scripted:{script}", "--json", code=1)
+    assert [one["answer"] for one in json.loads(done.stdout)] == ["Yes."]
+    assert "ScriptError" in done.stderr
+
+
+def test_bad_input_is_one_line(complaint):
+    assert "no case has the id 'p9'" in complaint("ask", "--case", "shipped#p9", "Fever?")
+    assert "question 2 of 2 is empty" in complaint("ask", "--case", CASE, "Fever?", "  ")
+    both = complaint("ask", "--case", CASE, "--patient", "rules", "--examiner", "rules", "Fever?")
+    assert "--patient rules and --examiner rules; one of the two" in both
+    assert "QUESTION is missing" in complaint("ask", "--case", CASE)
+    assert "--case is missing" in complaint("ask", "Fever?")
+    assert "name one, FILE#ID, such as shipped#p1-00001" in complaint("ask", "--case", "shipped", "Fever?")
+    assert "'oracle' can play the examiner" in complaint("ask", "--case", CASE, "--examiner", "oracle", "X-ray")
+
+
+@pytest.mark.slow
+def test_at_a_terminal_questions_are_typed():
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "polyclinic", "ask", "--case", CASE])
+    shown, sent = b"", 0
+    try:
+        while True:
+            shown += os.read(terminal, 4096)
+            if shown.count(b"You: ") > sent:
+                os.write(terminal, b"Do you have a fever?\n" if sent == 0 else b"\n")
+                sent += 1
+    except OSError:  # how Linux says that the other end has closed
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert b"An empty line ends it." in shown and b"effective inquiry" in shown
