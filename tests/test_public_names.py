@@ -30,6 +30,7 @@ ROOMS = (
     "polyclinic.models",
     "polyclinic.players",
     "polyclinic.questions",
+    "polyclinic.retrieval",
     "polyclinic.testing",
     "polyclinic.visits",
 )
