@@ -1,22 +1,27 @@
 """What the doctor's turn is to the patient: inquiry, advice, demand, another topic, or the end (aie-saps §4.2.2).
 
-Only how it is put is read here; whether the patient holds the answer is `story.py`'s question.
+A turn is read sentence by sentence. Each is a speech act: it asks, asks for consent, advises, instructs, closes, or
+only comments. What the turn is as a whole follows from its acts: who explains, advises and then asks whether that is
+clear advises; who comments and then asks inquires. Then it is read whether the turn names anything definite: a symptom,
+an examination, a treatment. Whether the patient holds the answer is the question of `story.py`.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.language.language import CHINESE, Language
-from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.words import WORDS
+from polyclinic.language.word_lists import Pattern, WordLists
 
 Kind = Literal["inquiry", "advice", "demand", "other topic", "conclusion"]
+Act = Literal["question", "consent", "advice", "instruction", "closing", "comment"]
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -24,59 +29,105 @@ class Heard(msgspec.Struct, frozen=True):
 
     Attributes:
         focus: the sentences that ask or advise, without what leads up to them.
-        treatment: the advice is to take or undergo a treatment, not an examination.
+        definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
+        examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
     """
 
     kind: Kind
     focus: str
-    treatment: bool = False
+    definite: bool = True
+    examining: bool = True
 
 
 class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    question: Pattern
-    advice: Pattern
+    ask: Pattern
+    consent: Pattern
+    advise: Pattern
+    urge: Pattern
     asked_before: Pattern
-    demand: Pattern
+    instruct: Pattern
     other_topic: Pattern
-    end: Pattern
+    offer: Pattern
+    close: Pattern
+    examination: Pattern
+    broad: Pattern
     treatment: Pattern
-    vague: Pattern
+    example: Pattern
+    empty: Pattern
 
 
-_cues = WORDS.section("hearing", _Cues)
+_cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", _Cues)
 
-_SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=\.)(?=\s)")
-_WORD = re.compile(rf"[{CHINESE}]{{2}}|[^\W_]{{2}}")
+_SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
+_WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
+_BARE_ORDER = 60
+"""Characters up to which a turn that is nothing but the name of an examination is an order."""
 
 
 @functools.lru_cache(maxsize=4096)
 def hear(text: str, language: Language) -> Heard:
     """Reads a doctor's turn."""
-    cues = _cues(language)
-    sentences = [s for s in _SENTENCE.split(text) if s and s.strip()]
-    asking = [s for s in sentences if cues.question.search(s)]
-    advising = [s for s in sentences if cues.advice.search(s) and not cues.asked_before.search(s)]
-    demanding = [s for s in sentences if cues.demand.search(s)]
-    examining = any(EXAMINATION.search(s) for s in advising)
-    if demanding and not examining:
-        return Heard("demand", " ".join(demanding).strip())
+    cues, acts = _cues(language), speech_acts(text, language)
+
+    def joined(*which: Act) -> str:
+        return " ".join(sentence for sentence, act in acts if act in which)
+
+    advising, asking = joined("advice"), joined("question")
+    count = Counter(act for _, act in acts)
+    if count["instruction"] and count["instruction"] >= count["advice"] and not _examining(advising, cues):
+        return Heard("demand", joined("instruction"))
     if cues.other_topic.search(text) and not advising and not EXAMINATION.search(text):
         return Heard("other topic", text.strip())
-    if cues.end.search(text) and not asking and not examining:
-        return Heard("conclusion", text.strip())
     if advising:
-        focus = " ".join(s.strip() for s in advising)
-        treatment = cues.treatment.search(focus) is not None and EXAMINATION.search(focus) is None
-        return Heard("advice", focus, treatment)
-    if not asking and EXAMINATION.search(text) and len(text) < 60:
+        advice = _advice(advising, cues)
+        if asking or advice.definite or count["closing"] < count["advice"] or cues.urge.search(advising):
+            return advice
+        # Who recommends nothing and bids farewell in as many sentences says goodbye.
+        return Heard("conclusion", text.strip())
+    if asking:
+        return Heard("inquiry", asking, definite=_is_definite(asking, cues))
+    if count["closing"]:
+        return Heard("conclusion", text.strip())
+    if EXAMINATION.search(text) and len(text) < _BARE_ORDER:
         # A bare name ("Chest X-ray.") is an order.
-        return Heard("advice", text.strip())
-    return Heard("inquiry", " ".join(s.strip() for s in (asking or sentences)) or text.strip())
+        return _advice(text.strip(), cues)
+    whole = joined("consent", "comment") or text.strip()
+    return Heard("inquiry", whole, definite=_is_definite(whole, cues))
 
 
-def is_vague(heard: Heard, language: Language) -> bool:
-    """Whether an advice names nothing that could be done."""
-    cues = _cues(language)
-    if EXAMINATION.search(heard.focus) or cues.treatment.sub("", heard.focus) == "":
-        return False
-    return not _WORD.search(cues.vague.sub("", heard.focus))
+def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
+    """Returns the sentences of a turn, each with what it does."""
+    sentences = (sentence.strip() for sentence in _SENTENCE.split(text))
+    return [(sentence, _act(sentence, _cues(language))) for sentence in sentences if _WORD.search(sentence)]
+
+
+def _act(sentence: str, cues: _Cues) -> Act:
+    if cues.instruct.search(sentence):
+        return "instruction"
+    asks = cues.ask.search(sentence) is not None
+    if asks and cues.consent.search(sentence):
+        return "consent"
+    advises = (cues.urge if asks else cues.advise).search(sentence) is not None
+    if not asks and cues.offer.search(sentence):
+        return "closing"
+    if advises and not cues.asked_before.search(sentence):
+        return "advice"
+    if asks:
+        return "question"
+    return "closing" if cues.close.search(sentence) else "comment"
+
+
+def _advice(text: str, cues: _Cues) -> Heard:
+    examining = _examining(text, cues)
+    return Heard("advice", text, definite=examining or cues.treatment.search(text) is not None, examining=examining)
+
+
+def _examining(text: str, cues: _Cues) -> bool:
+    """Whether a text names an examination that could be done as it is named."""
+    named = cues.broad.sub(" ", text)
+    return cues.examination.search(named) is not None or EXAMINATION.search(named) is not None
+
+
+def _is_definite(text: str, cues: _Cues) -> bool:
+    """Whether a question names anything that the patient could tell, be it by an example."""
+    return cues.example.search(text) is not None or _WORD.search(cues.empty.sub(" ", text)) is not None

@@ -27,10 +27,10 @@ from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names, RecordNames
 from polyclinic.language.content_words import terms
-from polyclinic.language.language import MARKS, Language
+from polyclinic.language.language import MARKS, Language, language_of
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.hearing import Heard, hear, is_vague
+from polyclinic.players.rules.hearing import Heard, hear
 from polyclinic.players.rules.orders import asks_result, examinations, is_planned, ordered, request
 from polyclinic.players.rules.questions import Part, core, parts
 from polyclinic.players.rules.speech import Sayer, answer, who
@@ -103,7 +103,9 @@ class _PlayedPatient:
         return msgspec.structs.replace(turn, say=f"{turn.say}{MARKS[self._language].blank}{self._wondering.pop(0)}")
 
     def _reply(self) -> PatientTurn:
-        heard = hear(self.role.heard(), self._language)
+        said = self.role.heard()
+        # A doctor may speak another language than the case; what kind of turn it is can be heard all the same.
+        heard = hear(said, language_of([said]))
         match heard.kind:
             case "demand":
                 key = "demand" if self.role.setting == "online" else "demand in ward"
@@ -115,16 +117,22 @@ class _PlayedPatient:
             case "advice":
                 return self._advised(heard)
             case "inquiry":
-                return self._asked(heard)
+                asked = self._asked(heard)
+                if heard.definite or asked.state is not State.INEFFECTIVE_INQUIRY:
+                    return asked
+                return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
 
     def _advised(self, heard: Heard) -> PatientTurn:
-        if is_vague(heard, self._language) and not self._names.find(heard.focus):
+        in_ward = self.role.setting == "ward"
+        # A doctor in a ward examines there and then; to be told online to be examined names nothing.
+        named = in_ward and bool(self._names.find(heard.focus))
+        if not heard.definite and not named:
             return PatientTurn(say=self._say("which advice"), state=State.AMBIGUOUS_ADVICE)
-        if heard.treatment:
+        if not heard.examining and not named:
             return PatientTurn(say=self._say("treatment"), state=State.INEFFECTIVE_ADVICE)
-        if self.role.setting == "ward":
+        if in_ward:
             return PatientTurn(say=request(heard.focus, self._language), to="examiner", state=State.EFFECTIVE_ADVICE)
         # The reasons given for an examination name things too; only the examination itself counts.
         results = self._results(ordered(heard.focus, self._language))
