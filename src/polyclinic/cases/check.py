@@ -11,10 +11,11 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.loaders import check_layout, load_element, recognise
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cases.terms import diagnosis_terms
+from polyclinic.cases.withhold import withhold
 from polyclinic.errors import BadInput
 from polyclinic.frames import Tabular
 from polyclinic.language.folding import stands_in
@@ -122,7 +123,7 @@ def check_case(case: Case, *, line: int = 1) -> Iterator[CaseProblem]:
 
 
 def _texts(case: Case) -> Iterator[tuple[Level, str, str]]:
-    terms, presentation = truth_terms(case), case.presentation
+    terms, presentation = diagnosis_terms(case.truth.diagnoses), case.presentation
     if not case.truth.diagnoses:
         yield "warning", "$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right"
     for name, text in (("complaint", presentation.complaint), ("about", presentation.about)):
@@ -131,7 +132,9 @@ def _texts(case: Case) -> Iterator[tuple[Level, str, str]]:
             yield "error", f"$.record.presentation.{name}", problem
     for name, text in case.record.history.sections():
         if term := stands_in(text, terms):
-            problem = f"a diagnosis stands here, and the patient withholds it: {term!r}"
+            kept = withhold(text, terms, section=name) != text
+            what = "the patient withholds it" if kept else "the patient, who knows of it, tells it when asked"
+            problem = f"a diagnosis stands here, and {what}: {term!r}"
             yield "warning", f"$.record.history.{name}", problem
 
 
@@ -141,7 +144,7 @@ def _findings(case: Case) -> Iterator[tuple[Level, str, str]]:
     for order, finding in enumerate(case.record.findings):
         # What is looked for is named after its disease whatever comes out: "influenza B virus RNA: not detected".
         name = "" if _ANALYTE.search(finding.item) else f"{finding.examination}, {finding.item}"
-        if term := stands_in(f"{name}: {finding.value_text}", truth_terms(case)):
+        if term := stands_in(f"{name}: {finding.value_text}", diagnosis_terms(case.truth.diagnoses)):
             problem = f"{finding.examination!r} names a diagnosis, and whoever orders it is told: {term!r}"
             yield "warning", f"$.record.findings[{order}]", problem
 

@@ -10,10 +10,11 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import find_leaks, truth_terms
+from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.persona import Manner, Persona
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
@@ -89,7 +90,7 @@ async def _persona(
 ) -> Persona | str:
     """Returns the persona of a case, or why it has none."""
     # The role knows what a patient may know, and cuts what it may not say.
-    patient = Patient(ScriptedMind([]), case.record, withheld=truth_terms(case))
+    patient = Patient(ScriptedMind([]), case.record, withheld=diagnosis_terms(case.truth.diagnoses))
     rng = derive(seed, case.id, "persona")
     try:
         if model is None:

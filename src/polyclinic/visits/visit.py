@@ -1,7 +1,8 @@
 """A visit: one case, its players, and what came of it beside what is so.
 
 Here alone a case is taken apart: the doctor gets the presentation, the patient its part of the record, the examiner the
-findings; the truth is revealed as the last event, when everything has been said.
+findings and the results that are not the patient's to tell; the truth is revealed as the last event, when everything
+has been said.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
+from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
 from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Failed, Opened, Reported, Revealed, Role, Trace
@@ -23,6 +25,7 @@ from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
+from polyclinic.players.roles.parting import part
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 
@@ -188,8 +191,8 @@ async def attend(
 
 def patient_of(case: Case, minds: Minds, seat: Seat, *, key: str) -> Patient:
     """Returns who plays the patient of a case, and knows what a patient may say."""
-    mind, withheld = minds.patient(key, seat=seat), truth_terms(case)
-    return Patient(mind, case.record, setting=case.setting, withheld=withheld, persona=case.persona)
+    mind = minds.patient(key, seat=seat)
+    return Patient(mind, case.record, setting=case.setting, withheld=_withheld(case), persona=case.persona)
 
 
 def examiner_of(
@@ -197,7 +200,20 @@ def examiner_of(
 ) -> Examiner:
     """Returns who looks up the findings of a case; outside a ward the patient holds them."""
     mind, names = minds.examiner(key, seat=seat), minds.examination_names
-    return Examiner(mind, case.record, names, missing=missing, max_examinations=max_examinations)
+    return Examiner(mind, held_by_examiner(case), names, missing=missing, max_examinations=max_examinations)
+
+
+def held_by_examiner(case: Case) -> Record:
+    """Returns the record of a case whose findings are all that its examiner holds, what its history reports included.
+
+    Outside a ward there is no examiner, and the history keeps what it reports.
+    """
+    results = part(case.record, setting=case.setting, withheld=_withheld(case)).results
+    return msgspec.structs.replace(case.record, findings=(*case.record.findings, *results))
+
+
+def _withheld(case: Case) -> tuple[str, ...]:
+    return diagnosis_terms(case.truth.diagnoses)
 
 
 def reveal(case: Case, trace: Trace) -> None:

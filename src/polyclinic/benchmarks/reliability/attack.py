@@ -26,6 +26,7 @@ from polyclinic.language.language import Language
 from polyclinic.players.player import EXAMINE, Ask, Mind, Request
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.rules.examiner import RulesExaminer
+from polyclinic.visits.visit import held_by_examiner
 from polyclinic.yaml_files import read_yaml
 
 REQUESTS = Path(__file__).with_suffix(".yaml")
@@ -115,7 +116,7 @@ async def attack(
     results = []
     tried = None if reader is None else _ReadOnce(reader)
     for name in ("rules", WORST, *([] if tried is None else [tried.name])):
-        examiners = [Examiner(_mind(name, case, tried), case.record, names) for case in cases]
+        examiners = [Examiner(_mind(name, case, tried), held_by_examiner(case), names) for case in cases]
         for language, by_kind in read_requests().items():
             brought = []
             for text in (text for texts in by_kind.values() for text in texts):
@@ -163,5 +164,5 @@ async def _put(text: str, examiners: Sequence[Examiner]) -> _Brought:
 
 def _mind(name: str, case: Case, tried: _ReadOnce | None) -> Mind[Examiner]:
     if name == WORST:
-        return WorstReader(case.record.findings)
+        return WorstReader(held_by_examiner(case).findings)
     return RulesExaminer() if tried is None or name != tried.name else tried

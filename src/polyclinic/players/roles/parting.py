@@ -1,0 +1,305 @@
+"""Takes a record apart: what its patient can tell, and which results told in its history the examiner holds.
+
+In a ward results are the examiner's. A history tells some all the same. Those that the patient heard before this visit,
+from somebody else who examined it, it can tell; those of this visit go to the examiner, word for word, under the name
+of their examination, so that who orders it gets them. Nothing stands in both places: what the examiner holds in the
+same words, the patient does not tell.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.cases.presentation import Setting
+from polyclinic.cases.record import Finding, History, Record
+from polyclinic.cases.terms import result_terms
+from polyclinic.cases.withhold import withhold
+from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
+from polyclinic.language.folding import Folded, fold_term
+from polyclinic.language.language import Language, capitalised, chinese_characters, is_chinese
+from polyclinic.language.word_lists import Pattern, WordLists
+
+WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
+"""The words of this room."""
+
+_SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
+_CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)")
+_RESUMED = re.compile(
+    r"\s*(?:患者|患儿|遂|为求|为进一步|因|自觉|自述|近|此后|之后|后来|自发病|病程中|发病以来|服用|口服|给予?|予|经|门诊拟|入院|随后|随即|于是|故|转[至入]|现为|目前|来我?院|收[住入]"
+    r"|\d+\s*[个余多]*(?:分钟|小时|天|日|周|月|年)|(?:and |but |so )?(?:she|he|they|the patient|the pain|i)\b)",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r"^\s*(?:(?:and|but|so|although|while|whereas)\s+|[但而且并]+(?=[\u3400-\u9fff]))", re.IGNORECASE)
+_MARKS = " \t\r\n，、,。.；;"
+_HERE = frozenset(("symptoms", "present", "review"))
+_LEAST_ALIKE = 4  # letters of a clause that stands in two places
+
+
+class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    physical: str
+    other: str
+
+
+class _Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    elsewhere: Pattern
+    earlier: Pattern
+    here: Pattern
+    observed: Pattern
+    event: Pattern
+    outcome: Pattern
+    physical: Pattern
+    analyte: Pattern
+    examination: Pattern
+    names: _Names
+
+
+_words = WORDS.section("results", _Results)
+
+
+class Parts(NamedTuple):
+    """What becomes of a record's history.
+
+    Attributes:
+        history: what the patient can tell.
+        results: what the examiner holds of it, beside the record's findings; nothing outside a ward.
+        withheld: the names that must not be said: those that the doctor does not read at the door.
+    """
+
+    history: History
+    results: tuple[Finding, ...]
+    withheld: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=128)
+def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parts:
+    """Parts the history of a record between patient and examiner.
+
+    Args:
+        record: the case's record.
+        setting: `ward`, where an examiner holds the findings, or `online`, where the patient keeps all it was told.
+        withheld: names that this visit is to find out. A clause with one is the patient's only where it shows that the
+            patient knows of it, or where the doctor reads it at the door; a result with one is the examiner's.
+    """
+    door = [Folded(text) for text in (record.presentation.complaint, record.presentation.about)]
+    secret = tuple(term for term in withheld if not any(d.find(fold_term(term)) >= 0 for d in door))
+    texts = [*(("symptoms", s) for s in record.history.symptoms), *_texts(record.history)]
+    results: tuple[Finding, ...] = ()
+    if setting == "ward":
+        texts, results = _Parting(record, secret).part(texts)
+    told: dict[str, list[str]] = {}
+    for section, text in texts:
+        told.setdefault(section, []).append(withhold(text, secret, section=section))
+    symptoms = tuple(text for text in told.pop("symptoms", ()) if text.strip())
+    history = History(symptoms=symptoms, **{section: text for section, (text,) in told.items()})
+    return Parts(history, results, secret)
+
+
+def without_results(text: str, values: tuple[str, ...] = ()) -> str:
+    """Returns the text without the clauses that report an examination or its result.
+
+    What follows such a clause in the same sentence is taken to go on with it, until a clause begins anew with a time or
+    with the patient.
+    """
+    sentences = _Sentences(text, values)
+    told = "".join(_joined(sentence, [run for run in sentence if not run.reports]) for sentence in sentences.runs)
+    told = told.strip()
+    # A value may hold commas, and so stand across clauses that each look harmless.
+    return "" if any(value in told for value in values) else told
+
+
+def distinctive_results(findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """Returns the results that, where they stand word for word in a history, can only be these."""
+    whole = (f.value for f in findings if isinstance(f.value, str) and _is_distinctive(f.value))
+    return tuple(dict.fromkeys((*whole, *result_terms(findings))))
+
+
+def _texts(history: History) -> list[tuple[str, str]]:
+    return [(f, getattr(history, f)) for f in History.__struct_fields__ if f != "symptoms"]
+
+
+class _Run:
+    """Clauses in a row that all report results, or none of which does."""
+
+    def __init__(self, *, reports: bool) -> None:
+        self.reports = reports
+        self.clauses: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self.clauses)
+
+
+class _Sentences:
+    """The sentences of a text as runs."""
+
+    def __init__(self, text: str, values: Iterable[str]) -> None:
+        self._language: Language = "zh" if is_chinese(text) else "en"
+        self._values = tuple(fold_term(value) for value in values)
+        self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
+
+    def _divide(self, sentence: str) -> list[_Run]:
+        clauses = _CLAUSE.split(sentence)
+        held = self._holding(clauses)
+        runs: list[_Run] = []
+        reporting = False
+        for order, clause in enumerate(clauses):
+            if order in held or EXAMINATION.search(clause) or LABORATORY_VALUE.search(clause):
+                reporting = True
+            elif reporting and _RESUMED.match(clause) and not _words(self._language).observed.search(clause):
+                reporting = False
+            if not runs or runs[-1].reports is not reporting:
+                runs.append(_Run(reports=reporting))
+            runs[-1].clauses.append(clause)
+        return runs
+
+    def _holding(self, clauses: list[str]) -> set[int]:
+        """Returns which clauses hold a value, alone or together."""
+        folded = Folded("".join(clauses))
+        held: set[int] = set()
+        for value in self._values:
+            if folded.find(value) < 0:
+                continue
+            alone = {order for order, clause in enumerate(clauses) if Folded(clause).find(value) >= 0}
+            held |= alone or _together(clauses, value)
+        return held
+
+
+def _together(clauses: list[str], value: str) -> set[int]:
+    """Returns the fewest clauses in a row that hold a value together."""
+    for n in range(2, len(clauses) + 1):
+        for begin in range(len(clauses) - n + 1):
+            if Folded("".join(clauses[begin : begin + n])).find(value) >= 0:
+                return set(range(begin, begin + n))
+    return set()
+
+
+class _Parting:
+    """Parts one record's history in a ward."""
+
+    def __init__(self, record: Record, secret: tuple[str, ...]) -> None:
+        self._findings, self._secret = record.findings, secret
+        self._words = _words(record.presentation.language)
+        self._values = distinctive_results(record.findings)
+        self._recorded = [Folded(f"{f.examination} {f.item} {f.value_text} {f.unit}") for f in record.findings]
+
+    def part(self, texts: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
+        """Returns the sections of a history without what the examiner holds, and that."""
+        parted = [(section, _Sentences(text, self._values).runs) for section, text in texts]
+        moved: dict[int, _Run] = {}
+        for section, sentences in parted:
+            moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
+        # What the examiner is given in the same words, the patient does not tell as well.
+        given = {clause for run in moved.values() for clause in map(_bare, run.clauses) if len(clause) >= _LEAST_ALIKE}
+        every = [run for _, sentences in parted for sentence in sentences for run in sentence if run.reports]
+        moved |= {id(run): run for run in every if any(_bare(clause) in given for clause in run.clauses)}
+        told = [
+            (section, "".join(_joined(s, [run for run in s if id(run) not in moved]) for s in sentences).strip())
+            for section, sentences in parted
+        ]
+        ordered = [run for run in every if id(run) in moved]
+        return told, tuple(dict.fromkeys(f for run in ordered for f in self._as_findings(run)))
+
+    def _of_this_visit(self, section: str, sentences: list[list[_Run]]) -> Iterator[_Run]:
+        """Yields the runs that report what this visit finds, or what nobody may name."""
+        words, here = self._words, section in _HERE
+        for run in (run for sentence in sentences for run in sentence):
+            first = run.clauses[0]
+            here_now, elsewhere = words.here.search(first), words.elsewhere.search(first)
+            if here_now or elsewhere:
+                here = _end(here_now) > _end(elsewhere)
+            if not run.reports or self._tells_no_result(run):
+                continue
+            heard = not here or (words.earlier.search(first) is not None and here_now is None)
+            if not heard or self._is_recorded(run) or withhold(run.text, self._secret, section=section) != run.text:
+                yield run
+            for clause in run.clauses[1:]:
+                here_now, elsewhere = words.here.search(clause), words.elsewhere.search(clause)
+                if here_now or elsewhere:
+                    here = _end(here_now) > _end(elsewhere)
+
+    def _tells_no_result(self, run: _Run) -> bool:
+        """Whether a run tells that something was examined, or was not, and nothing of what came of it."""
+        text, words = run.text, self._words
+        return (
+            words.event.search(text) is not None
+            and words.outcome.search(EXAMINATION.sub("", text)) is None
+            and LABORATORY_VALUE.search(text) is None
+            and not self._is_recorded(run)
+        )
+
+    def _is_recorded(self, run: _Run) -> bool:
+        """Whether a run holds a distinctive result in the words of the findings."""
+        folded = Folded(run.text)
+        return any(folded.find(fold_term(value)) >= 0 for value in self._values)
+
+    def _as_findings(self, run: _Run) -> Iterator[Finding]:
+        """Yields what a run reports as findings, without what the findings hold already."""
+        groups: list[tuple[str, list[str]]] = []
+        for clause in run.clauses:
+            name = self._examination(clause, begun=bool(groups))
+            if not groups or (name and name != groups[-1][0]):
+                groups.append((name or self._words.names.other, []))
+            groups[-1][1].append(clause)
+        for name, clauses in groups:
+            text = _JOINT.sub("", "".join(clauses).strip(_MARKS))
+            held = Folded(text).plain
+            if text and not any(held in recorded.plain for recorded in self._recorded):
+                yield Finding(examination=name, value=text)
+
+    def _examination(self, clause: str, *, begun: bool) -> str:
+        """Returns the examination that a clause reports, by the record's own name where it has one; "" for none."""
+        folded, words = Folded(clause), self._words
+        held = [
+            f for f in self._findings if isinstance(f.value, str) and f.value and folded.find(fold_term(f.value)) >= 0
+        ]
+        if held and _is_distinctive(held[0].value_text):
+            return held[0].examination
+        own = [f.examination for f in self._findings if folded.find(fold_term(f.examination)) >= 0]
+        if own:
+            return max(own, key=len)
+        found = [m[0] for m in words.examination.finditer(clause)]
+        if any(not words.analyte.fullmatch(name) for name in found) and not words.physical.search(clause):
+            return next(name for name in found if not words.analyte.fullmatch(name))
+        if words.physical.search(clause):
+            return words.names.physical
+        if begun:
+            return ""
+        items = [f.examination for f in self._findings if len(f.item) > 1 and folded.find(fold_term(f.item)) >= 0]
+        return items[0] if items else found[0] if found else ""
+
+
+def _joined(sentence: list[_Run], told: list[_Run]) -> str:
+    """Returns the runs of a sentence that are told, as a sentence."""
+    text = "".join(run.text for run in told)
+    if len(told) == len(sentence) or not text.strip():
+        return text if len(told) == len(sentence) else ""
+    if told[0] is not sentence[0]:
+        text = capitalised(_JOINT.sub("", text).lstrip(" ，、,"))
+    return _closed(text)
+
+
+def _closed(text: str) -> str:
+    text = text.rstrip(" ，、,")
+    if not text or text[-1] in "。.!?；;！？":
+        return text
+    return text + ("。" if is_chinese(text) else ". ")
+
+
+def _bare(clause: str) -> str:
+    return Folded(clause).plain.strip(_MARKS)
+
+
+def _end(match: re.Match[str] | None) -> int:
+    return -1 if match is None else match.end()
+
+
+def _is_distinctive(value: str) -> bool:
+    """Whether a result, where it stands word for word in a history, can only be that result."""
+    chinese = chinese_characters(value)
+    return chinese >= 8 or (chinese == 0 and len(value) >= 20)
