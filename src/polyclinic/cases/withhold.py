@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from polyclinic.cases.known import Known, known_as
 from polyclinic.language.folding import SENTENCE, Folded, fold_term
-from polyclinic.language.language import CHINESE
+from polyclinic.language.language import CHINESE, is_chinese
 
 _CLAUSE = re.compile(
     r"[，,]|\s(?=患[者儿])|(?<![，,])\s(?=(?:but|and (?:he|she|they|I|has|was|had)|which|because|although)\b)"
@@ -91,7 +91,8 @@ def _without_clauses(sentence: str, wanted: tuple[str, ...], section: str | None
         # What only qualifies a clause that goes, goes with it.
         held[order] = held[order] or (order > 0 and held[order - 1] and bool(_DANGLING.match(bare)))
         if not held[order]:
-            rest += clause if rest else _JOINT.sub("", bare)
+            # Where only a blank divides clauses, the one before it took its comma with it.
+            rest += (f"，{bare}" if clause[0].isspace() and is_chinese(bare) else clause) if rest else _JOINT.sub("", bare)
     if held[0] and rest:
         rest = rest[0].upper() + rest[1:]
     return "" if section is None and _holds(rest, wanted) else rest

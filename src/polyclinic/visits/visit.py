@@ -25,7 +25,7 @@ from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
-from polyclinic.players.roles.parting import part
+from polyclinic.players.roles.parting import reported_results
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 
@@ -208,7 +208,9 @@ def held_by_examiner(case: Case) -> Record:
 
     Outside a ward there is no examiner, and the history keeps what it reports.
     """
-    results = part(case.record, setting=case.setting, withheld=_withheld(case)).results
+    if case.setting != "ward":
+        return case.record
+    results = reported_results(case.record, withheld=_withheld(case))
     return msgspec.structs.replace(case.record, findings=(*case.record.findings, *results))
 
 

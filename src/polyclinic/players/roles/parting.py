@@ -76,7 +76,6 @@ class Parts(NamedTuple):
     withheld: tuple[str, ...]
 
 
-@functools.lru_cache(maxsize=128)
 def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parts:
     """Parts the history of a record between patient and examiner.
 
@@ -86,12 +85,8 @@ def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...]
         withheld: names that this visit is to find out. A clause with one is the patient's only where it shows that the
             patient knows of it, or where the doctor reads it at the door; a result with one is the examiner's.
     """
-    door = [Folded(text) for text in (record.presentation.complaint, record.presentation.about)]
-    secret = tuple(term for term in withheld if not any(d.find(fold_term(term)) >= 0 for d in door))
-    texts = [*(("symptoms", s) for s in record.history.symptoms), *_texts(record.history)]
-    results: tuple[Finding, ...] = ()
-    if setting == "ward":
-        texts, results = _Parting(record, secret).part(texts)
+    secret = _secret(record, withheld)
+    texts, results = _Parting(record, secret).part() if setting == "ward" else (_texts(record.history), ())
     told: dict[str, list[str]] = {}
     for section, text in texts:
         told.setdefault(section, []).append(withhold(text, secret, section=section))
@@ -100,27 +95,48 @@ def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...]
     return Parts(history, results, secret)
 
 
+def reported_results(record: Record, *, withheld: tuple[str, ...] = ()) -> tuple[Finding, ...]:
+    """Returns the `results` of `part` in a ward."""
+    return _Parting(record, _secret(record, withheld)).part()[1]
+
+
 def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     """Returns the text without the clauses that report an examination or its result.
 
     What follows such a clause in the same sentence is taken to go on with it, until a clause begins anew with a time or
     with the patient.
     """
-    sentences = _Sentences(text, values)
+    sentences = _Sentences(text, map(fold_term, values))
     told = "".join(_joined(sentence, [run for run in sentence if not run.reports]) for sentence in sentences.runs)
     told = told.strip()
     # A value may hold commas, and so stand across clauses that each look harmless.
     return "" if any(value in told for value in values) else told
 
 
-def distinctive_results(findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """Returns the results that, where they stand word for word in a history, can only be these."""
-    whole = (f.value for f in findings if isinstance(f.value, str) and _is_distinctive(f.value))
-    return tuple(dict.fromkeys((*whole, *result_terms(findings))))
+def distinctive_results(findings: Iterable[Finding], text: str) -> tuple[str, ...]:
+    """Returns the results that stand in a text, folded, and that can only be those of the findings."""
+    texts = {f.value for f in findings if isinstance(f.value, str)}
+    pieces = dict.fromkeys(piece for value in texts for piece in _distinctive_pieces(value))
+    plain = Folded(text).plain if pieces else ""
+    return tuple(sorted(piece for piece in pieces if piece in plain))
+
+
+@functools.lru_cache(maxsize=4096)
+def _distinctive_pieces(value: str) -> tuple[str, ...]:
+    """Returns a result and those of its sentences that can only be that result, folded."""
+    whole = (fold_term(value),) if _is_distinctive(value) else ()
+    return (*whole, *result_terms((Finding(examination="", value=value),)))
+
+
+def _secret(record: Record, withheld: tuple[str, ...]) -> tuple[str, ...]:
+    door = [Folded(text) for text in (record.presentation.complaint, record.presentation.about)]
+    return tuple(term for term in withheld if not any(text.find(fold_term(term)) >= 0 for text in door))
 
 
 def _texts(history: History) -> list[tuple[str, str]]:
-    return [(f, getattr(history, f)) for f in History.__struct_fields__ if f != "symptoms"]
+    """Returns all sections of a history, each symptom as a section of its own."""
+    texts = [(f, getattr(history, f)) for f in History.__struct_fields__ if f != "symptoms"]
+    return [*(("symptoms", symptom) for symptom in history.symptoms), *texts]
 
 
 class _Run:
@@ -140,7 +156,7 @@ class _Sentences:
 
     def __init__(self, text: str, values: Iterable[str]) -> None:
         self._language: Language = "zh" if is_chinese(text) else "en"
-        self._values = tuple(fold_term(value) for value in values)
+        self._values = tuple(values)
         self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
 
     def _divide(self, sentence: str) -> list[_Run]:
@@ -185,12 +201,15 @@ class _Parting:
     def __init__(self, record: Record, secret: tuple[str, ...]) -> None:
         self._findings, self._secret = record.findings, secret
         self._words = _words(record.presentation.language)
-        self._values = distinctive_results(record.findings)
-        self._recorded = [Folded(f"{f.examination} {f.item} {f.value_text} {f.unit}") for f in record.findings]
+        self._texts = _texts(record.history)
+        self._whole = "\n".join(text for _, text in self._texts)
+        self._values = distinctive_results(record.findings, self._whole)
 
-    def part(self, texts: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
-        """Returns the sections of a history without what the examiner holds, and that."""
-        parted = [(section, _Sentences(text, self._values).runs) for section, text in texts]
+    def part(self) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
+        """Returns the sections of the history without what the examiner holds, and that."""
+        if not (self._values or EXAMINATION.search(self._whole) or LABORATORY_VALUE.search(self._whole)):
+            return self._texts, ()
+        parted = [(section, _Sentences(text, self._values).runs) for section, text in self._texts]
         moved: dict[int, _Run] = {}
         for section, sentences in parted:
             moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
@@ -236,7 +255,16 @@ class _Parting:
     def _is_recorded(self, run: _Run) -> bool:
         """Whether a run holds a distinctive result in the words of the findings."""
         folded = Folded(run.text)
-        return any(folded.find(fold_term(value)) >= 0 for value in self._values)
+        return any(folded.find(value) >= 0 for value in (*self._values, *self._measured))
+
+    @functools.cached_property
+    def _measured(self) -> tuple[str, ...]:
+        """The numbers of the findings with their units that can only be these, folded."""
+        return result_terms(tuple(f for f in self._findings if isinstance(f.value, float)))
+
+    @functools.cached_property
+    def _recorded(self) -> list[Folded]:
+        return [Folded(f"{f.examination} {f.item} {f.value_text} {f.unit}") for f in self._findings]
 
     def _as_findings(self, run: _Run) -> Iterator[Finding]:
         """Yields what a run reports as findings, without what the findings hold already."""

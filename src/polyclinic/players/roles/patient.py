@@ -57,12 +57,10 @@ class Patient(PlayedRole):
             )
             self.findings = tuple(f for f in told_findings if f.value_text.strip())
 
-        results = distinctive_results(record.findings)
-
         def tellable(text: str) -> str:
             # A persona retells what the history tells; results it leaves to the history.
             told = withhold(text, parts.withheld, section="present")
-            return without_results(told, results) if setting == "ward" else told
+            return without_results(told, distinctive_results(record.findings, told)) if setting == "ward" else told
 
         self.persona: Persona | None = None
         if persona is not None:
