@@ -91,8 +91,9 @@ def _without_clauses(sentence: str, wanted: tuple[str, ...], section: str | None
         # What only qualifies a clause that goes, goes with it.
         held[order] = held[order] or (order > 0 and held[order - 1] and bool(_DANGLING.match(bare)))
         if not held[order]:
-            # Where only a blank divides clauses, the one before it took its comma with it.
-            rest += (f"，{bare}" if clause[0].isspace() and is_chinese(bare) else clause) if rest else _JOINT.sub("", bare)
+            # Where only a blank divides clauses, what goes between them takes the comma with it.
+            joined = f"，{bare}" if clause[:1].isspace() and is_chinese(bare) else clause
+            rest += joined if rest else _JOINT.sub("", bare)
     if held[0] and rest:
         rest = rest[0].upper() + rest[1:]
     return "" if section is None and _holds(rest, wanted) else rest

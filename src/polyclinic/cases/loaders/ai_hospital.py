@@ -1,5 +1,8 @@
 """AI Hospital's layout: Chinese medical records by section (Fan et al., arXiv:2402.09742).
 
+The revised sections are read; parts of the history that only the raw record has, such as habits and work, are taken
+from there.
+
 Sections that hold the truth, and sections that nobody knows, are given to no player; nor are title, department and
 diseases of the record, which name the diagnosis.
 """
@@ -35,6 +38,7 @@ def load(record: dict[str, Any], order: int) -> Case:
     complaint = sections.get("主诉", "")
     if not complaint:
         raise BadInput("a case needs a complaint", field=f"$.{part}.主诉")
+    sections |= _left_in_the_raw(record, sections)
     diagnoses = split_diagnoses(sections.get("诊断结果") or sections.get("初步诊断", ""))
     if not diagnoses:
         raise BadInput("a case needs its diagnoses", field=f"$.{part}.诊断结果")
@@ -54,6 +58,17 @@ def load(record: dict[str, Any], order: int) -> Case:
         department=_department(as_text(record.get("department"))),
         persona=_persona(as_text(record.get("profile"))),
     )
+
+
+def _left_in_the_raw(record: dict[str, Any], sections: dict[str, str]) -> dict[str, str]:
+    """Returns the sections of the history that the raw record has and the revised one lost."""
+    raw = record.get("raw_medical_record")
+    texts = {name: as_text(text) for name, text in raw.items()} if isinstance(raw, dict) else {}
+    return {name: text for name, text in texts.items() if text and _is_history(name) and not sections.get(name)}
+
+
+def _is_history(name: str) -> bool:
+    return name in _history_keys("zh") or name.endswith("史")
 
 
 def _persona(profile: str) -> Persona | None:
@@ -101,6 +116,6 @@ def _history(sections: dict[str, str]) -> History:
     for name, text in sections.items():
         if text and name in known:
             texts.setdefault(known[name], []).append(text)
-        elif text and name.endswith("史"):
+        elif text and _is_history(name):
             texts.setdefault("other", []).append(f"{name}：{text}")
     return msgspec.convert({name: "\n".join(parts) for name, parts in texts.items()}, History)

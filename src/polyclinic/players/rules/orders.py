@@ -12,7 +12,9 @@ from polyclinic.players.rules.words import WORDS
 
 
 class _Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    asks_earlier: Pattern
     asks_result: Pattern
+    joint: Pattern
     planned: Pattern
     cue: Pattern
     reason: Pattern
@@ -36,9 +38,19 @@ def asks_result(text: str, language: Language) -> bool:
     return _orders(language).asks_result.search(text) is not None
 
 
+def asks_earlier(text: str, language: Language) -> bool:
+    """Returns whether a question asks for examinations from before this visit."""
+    return _orders(language).asks_earlier.search(text) is not None
+
+
 def is_planned(text: str, language: Language) -> bool:
     """Returns whether a text tells what is still to be done."""
     return _orders(language).planned.search(text) is not None
+
+
+def reported(clause: str, language: Language) -> str:
+    """Returns a clause with a result as it is told by itself, without what joins it to another."""
+    return _orders(language).joint.sub("", clause)
 
 
 def request(text: str, language: Language) -> str:

@@ -31,7 +31,15 @@ from polyclinic.language.language import MARKS, Language, language_of
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.hearing import Heard, hear
-from polyclinic.players.rules.orders import asks_result, examinations, is_planned, ordered, request
+from polyclinic.players.rules.orders import (
+    asks_earlier,
+    asks_result,
+    examinations,
+    is_planned,
+    ordered,
+    reported,
+    request,
+)
 from polyclinic.players.rules.questions import Part, core, parts
 from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
@@ -147,18 +155,32 @@ class _PlayedPatient:
         if findings:
             return semicolon.join(read_out(findings, self._language))
         known = [f for f in self._story.facts if not f.denied and not is_planned(f.text, self._language)]
-        direct = frozenset(key for found in self._names.find(named) for key in found.keys)
+        sentences = [self._result(f) for f in self._naming(named, known)]
+        return semicolon.join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
+
+    def _heard_before(self, asked: str) -> str:
+        """Returns the results from before this visit that a patient in a ward heard and is asked for, or ""."""
+        heard = [f for f in self._story.facts if f.of_examination and not is_planned(f.text, self._language)]
+        if not heard or not asks_earlier(asked, self._language):
+            return ""
+        if self._names.find(asked) or examinations(asked, self._language):
+            heard = self._naming(asked, heard)
+        told = dict.fromkeys(reported(self._result(f), self._language) for f in heard)
+        return MARKS[self._language].semicolon.join(list(told)[:RESULTS_AT_MOST])
+
+    def _naming(self, named: str, known: list[Fact]) -> list[Fact]:
+        """Returns the facts that report what is named, of those that are known."""
         # First what names the examination itself; else what names something that it looks at.
+        direct = frozenset(key for found in self._names.find(named) for key in found.keys)
         held = [f for f in known if direct & self._keys(f)]
         if not held:
             within = direct.union(*(self._names.items.get(key, frozenset()) for key in direct))
             held = [f for f in known if within & self._keys(f)]
         if not held:
-            reported = [f for f in known if f.of_examination]
+            reporting = [f for f in known if f.of_examination]
             for examination in examinations(named, self._language) or [named]:
-                held += self._story.best(frozenset(terms(examination, self._language)), reported, enough=0.6)
-        sentences = [self._result(f) for f in held]
-        return semicolon.join(dict.fromkeys(sentences[:RESULTS_AT_MOST]))
+                held += self._story.best(frozenset(terms(examination, self._language)), reporting, enough=0.6)
+        return held
 
     def _result(self, fact: Fact) -> str:
         """Returns a result with what goes on with it in its sentence."""
@@ -176,6 +198,8 @@ class _PlayedPatient:
 
     def _asked(self, heard: Heard) -> PatientTurn:
         asking = core(heard.focus, self._language)
+        if self.role.setting == "ward" and (known := self._heard_before(heard.focus)):
+            return PatientTurn(say=self._say("results", known), state=State.EFFECTIVE_INQUIRY)
         about_results = asks_result(asking, self._language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
