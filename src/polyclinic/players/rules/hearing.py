@@ -59,7 +59,11 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", _Cues)
 
 _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
+_TAG = re.compile(r"<[^<>\s]{1,20}>")
+"""What a model ends its turn with, such as `<eoa>`, where it got into the text."""
 _WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
+_PHRASE = 3
+"""Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
 _BARE_ORDER = 60
 """Characters up to which a turn that is nothing but the name of an examination is an order."""
 
@@ -67,6 +71,7 @@ _BARE_ORDER = 60
 @functools.lru_cache(maxsize=4096)
 def hear(text: str, language: Language) -> Heard:
     """Reads a doctor's turn."""
+    text = _TAG.sub(" ", text)
     cues, acts = _cues(language), speech_acts(text, language)
 
     def joined(*which: Act) -> str:
@@ -80,12 +85,15 @@ def hear(text: str, language: Language) -> Heard:
         return Heard("other topic", text.strip())
     if advising:
         advice = _advice(advising, cues)
-        if asking or advice.definite or count["closing"] < count["advice"] or cues.urge.search(advising):
+        if advice.definite or cues.urge.search(advising):
             return advice
-        # Who recommends nothing and bids farewell in as many sentences says goodbye.
-        return Heard("conclusion", text.strip())
+        if not asking:
+            # Who recommends nothing and bids farewell in as many sentences says goodbye.
+            return Heard("conclusion", text.strip()) if count["closing"] >= count["advice"] else advice
     if asking:
-        return Heard("inquiry", asking, definite=_is_definite(asking, cues))
+        # "... such as a new mole. Have you noticed anything like that?"
+        definite = _is_definite(asking, cues) or cues.example.search(text) is not None
+        return Heard("inquiry", asking, definite=definite)
     if count["closing"]:
         return Heard("conclusion", text.strip())
     if EXAMINATION.search(text) and len(text) < _BARE_ORDER:
@@ -130,4 +138,8 @@ def _examining(text: str, cues: _Cues) -> bool:
 
 def _is_definite(text: str, cues: _Cues) -> bool:
     """Whether a question names anything that the patient could tell, be it by an example."""
-    return cues.example.search(text) is not None or _WORD.search(cues.empty.sub(" ", text)) is not None
+    if cues.example.search(text):
+        return True
+    rest, said = cues.empty.subn(" ", text)
+    # Several words and none that every sentence has: another language than it was taken for.
+    return _WORD.search(rest) is not None and (said > 0 or len(rest.split()) <= _PHRASE)

@@ -125,9 +125,11 @@ class _PlayedPatient:
             case "advice":
                 return self._advised(heard)
             case "inquiry":
-                asked = self._asked(heard)
-                if heard.definite or asked.state is not State.INEFFECTIVE_INQUIRY:
-                    return asked
+                # "How long have you had these symptoms?" names none, and is answered where a time is known.
+                if heard.definite or topics_of(heard.focus, self._language):
+                    asked = self._asked(heard)
+                    if heard.definite or asked.state is not State.INEFFECTIVE_INQUIRY:
+                        return asked
                 return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
