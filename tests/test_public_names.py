@@ -25,6 +25,7 @@ ROOMS = (
     "polyclinic.benchmarks.exams",
     "polyclinic.benchmarks.patient_simulator",
     "polyclinic.cases",
+    "polyclinic.evidence_tree",
     "polyclinic.hospital",
     "polyclinic.methods",
     "polyclinic.models",
