@@ -62,6 +62,8 @@ _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
 _TAG = re.compile(r"<[^<>\s]{1,20}>")
 """What a model ends its turn with, such as `<eoa>`, where it got into the text."""
 _WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
+_ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—])")
+"""How an item of a list begins."""
 _PHRASE = 3
 """Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
 _BARE_ORDER = 60
@@ -84,12 +86,13 @@ def hear(text: str, language: Language) -> Heard:
     if cues.other_topic.search(text) and not advising and not EXAMINATION.search(text):
         return Heard("other topic", text.strip())
     if advising:
-        advice = _advice(advising, cues)
+        advice = _advice(advising, cues, asking)
         if advice.definite or cues.urge.search(advising):
             return advice
         if not asking:
-            # Who recommends nothing and bids farewell in as many sentences says goodbye.
-            return Heard("conclusion", text.strip()) if count["closing"] >= count["advice"] else advice
+            # Who recommends nothing, and begins with a farewell or says it in more sentences, says goodbye.
+            more = count["closing"] - count["advice"] + (acts[0][1] == "closing")
+            return Heard("conclusion", text.strip()) if more > 0 else advice
     if asking:
         # "... such as a new mole. Have you noticed anything like that?"
         definite = _is_definite(asking, cues) or cues.example.search(text) is not None
@@ -105,8 +108,17 @@ def hear(text: str, language: Language) -> Heard:
 
 def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
     """Returns the sentences of a turn, each with what it does."""
-    sentences = (sentence.strip() for sentence in _SENTENCE.split(text))
-    return [(sentence, _act(sentence, _cues(language))) for sentence in sentences if _WORD.search(sentence)]
+    acts: list[tuple[str, Act]] = []
+    for sentence in _SENTENCE.split(text):
+        said = sentence.strip()
+        if not _WORD.search(said):
+            continue
+        act = _act(said, _cues(language))
+        if act == "comment" and acts and _ITEM.match(said):
+            # "Please have these done: 1. blood count 2. urinalysis"
+            act = acts[-1][1]
+        acts.append((said, act))
+    return acts
 
 
 def _act(sentence: str, cues: _Cues) -> Act:
@@ -125,9 +137,16 @@ def _act(sentence: str, cues: _Cues) -> Act:
     return "closing" if cues.close.search(sentence) else "comment"
 
 
-def _advice(text: str, cues: _Cues) -> Heard:
+def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
+    if not _names_something_to_do(text, cues) and _names_something_to_do(asking, cues):
+        # "Have you had an ECG? If not, I recommend one."
+        text = f"{asking} {text}"
     examining = _examining(text, cues)
     return Heard("advice", text, definite=examining or cues.treatment.search(text) is not None, examining=examining)
+
+
+def _names_something_to_do(text: str, cues: _Cues) -> bool:
+    return _examining(text, cues) or cues.treatment.search(text) is not None
 
 
 def _examining(text: str, cues: _Cues) -> bool:
