@@ -46,6 +46,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     urge: Pattern
     asked_before: Pattern
     instruct: Pattern
+    hands: Pattern
     other_topic: Pattern
     offer: Pattern
     close: Pattern
@@ -99,7 +100,7 @@ def hear(text: str, language: Language) -> Heard:
         return Heard("inquiry", asking, definite=definite)
     if count["closing"]:
         return Heard("conclusion", text.strip())
-    if EXAMINATION.search(text) and len(text) < _BARE_ORDER:
+    if len(text) < _BARE_ORDER and _examining(text, cues):
         # A bare name ("Chest X-ray.") is an order.
         return _advice(text.strip(), cues)
     whole = joined("consent", "comment") or text.strip()
@@ -124,6 +125,8 @@ def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
 def _act(sentence: str, cues: _Cues) -> Act:
     if cues.instruct.search(sentence):
         return "instruction"
+    if cues.hands.search(sentence):
+        return "advice"
     asks = cues.ask.search(sentence) is not None
     if asks and cues.consent.search(sentence):
         return "consent"
@@ -152,7 +155,7 @@ def _names_something_to_do(text: str, cues: _Cues) -> bool:
 def _examining(text: str, cues: _Cues) -> bool:
     """Whether a text names an examination that could be done as it is named."""
     named = cues.broad.sub(" ", text)
-    return cues.examination.search(named) is not None or EXAMINATION.search(named) is not None
+    return any(words.search(named) for words in (cues.examination, cues.hands, EXAMINATION))
 
 
 def _is_definite(text: str, cues: _Cues) -> bool:
