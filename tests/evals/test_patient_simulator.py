@@ -84,3 +84,41 @@ def test_a_tracker_that_there_is_not(labelled):
 
     with pytest.raises(UserError, match="allowed: staged, parallel"):
         patient(cases=str(labelled), tracker="guessing")
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    turns = [("O", "Hello.", "I cough."), ("A-B", "How do you feel?", "Hm?"), ("A-A-A", "您咳嗽吗？", "Yes.")]
+    history = [{"state": state, "doctor": doctor, "patient": patient} for state, doctor, patient in turns]
+    file = tmp_path / "recorded.json"
+    file.write_text(json.dumps([{"id": 7, "raw_data": {"question": VIGNETTE}, "history": history}] * 2))
+    return file
+
+
+async def test_recorded_turns_are_put_in_their_place(recorded, tmp_path):
+    def answer(body):
+        told = json.dumps(body)
+        asked_for_kind = all(word in told for word in ("demand", "other", "inquiry", "conclusion"))
+        return "demand" if asked_for_kind else "I cannot do that here."
+
+    from inspect_ai import eval_async
+    from inspect_ai.model import get_model
+
+    from polyclinic.evals.recorded_turns import recorded_turns
+
+    async with Endpoint(answers=answer) as endpoint:
+        model = get_model("direct/p", base_url=endpoint.url, memoize=False)
+        (log,) = await eval_async(recorded_turns(recorded=str(recorded)), model=model, log_dir=str(tmp_path / "logs"))
+        await model.api.aclose()
+    assert log.status == "success", [s.error for s in log.samples]
+    by_id = {sample.id: sample for sample in log.samples}
+    assert set(by_id) == {"7/1", "7/2", "7#2/1", "7#2/2"}
+    first, second = by_id["7/1"], by_id["7/2"]
+    assert first.scores["recorded_states"].value["STATE"] in (0, 100)
+    assert math.isnan(first.scores["recorded_states"].value["OTHER_LANGUAGE"])
+    # A turn in another language counts apart, and comes after the dialogue that was recorded before it.
+    assert math.isnan(second.scores["recorded_states"].value["STATE"])
+    assert second.scores["recorded_states"].value["OTHER_LANGUAGE"] in (0, 100)
+    assert [message.text for message in second.messages[1:-1]] == [
+        "Hello.", "I cough.", "How do you feel?", "Hm?", "您咳嗽吗？",
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ from polyclinic.evals.exams import answers, exam, medmcqa, medqa, mmlu, pubmedqa
 from polyclinic.evals.methods import SOLVERS
 from polyclinic.evals.mvme import director, grader_is_there, intern, mvme
 from polyclinic.evals.patient_simulator import patient, patient_simulator, states_and_replies
+from polyclinic.evals.recorded_turns import recorded_patient, recorded_states, recorded_turns
 from polyclinic.models.inspect_provider import DirectAPI
 
 __all__ = [
@@ -27,5 +28,8 @@ __all__ = [
     "patient",
     "patient_simulator",
     "pubmedqa",
+    "recorded_patient",
+    "recorded_states",
+    "recorded_turns",
     "states_and_replies",
 ]

@@ -6,6 +6,7 @@ The same as `polyclinic eval patient-simulator --patient saps:MODEL` (Liao et al
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,7 @@ from polyclinic.benchmarks.patient_simulator.evaluation import (
 from polyclinic.errors import UserError
 from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
 from polyclinic.evals.tested import Tested
-from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.metrics.patient_replies import PATIENT_METRICS, score_reply
 from polyclinic.players.language_model.mind import describe
 from polyclinic.players.minds import Minds
@@ -48,14 +49,12 @@ def _questions(cases: str) -> dict[str, LabelledCase]:
     }
 
 
-@solver
-def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
-    """Lets the model under test play the patient to whom each question is put. Arguments as `patient_simulator`.
+def minds_of(knowledge: Knowledge, tracker: str, seed: int) -> Callable[[InspectModel], Minds]:
+    """Returns what lets a model under test play the state-aware patient.
 
     Raises:
-        UserError: the file or the tracker cannot be used.
+        UserError: there is no such tracker.
     """
-    knowledge = read_knowledge()
     if tracker not in _MINDS:
         raise UserError(f"tracker={tracker}; allowed: {', '.join(_MINDS)}")
 
@@ -63,6 +62,18 @@ def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
         tested = Tested(model)
         name = f"{_MINDS[tracker]}:{tested.name}"
         return Minds(patient=name, knowledge=knowledge, seed=seed, models={tested.name: tested})
+
+    return player
+
+
+@solver
+def patient(*, cases: str, tracker: str = "staged", seed: int = 0) -> Solver:
+    """Lets the model under test play the patient to whom each question is put. Arguments as `patient_simulator`.
+
+    Raises:
+        UserError: the file or the tracker cannot be used.
+    """
+    player = minds_of(read_knowledge(), tracker, seed)
 
     async def play(asked: LabelledCase, minds: Minds, state: TaskState) -> Told:
         (row,) = beside_labels(asked, await put_questions(asked, minds))

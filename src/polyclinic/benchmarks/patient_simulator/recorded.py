@@ -240,7 +240,7 @@ def compare_turns(rows: Iterable[RecordedRow]) -> TurnAgreement:
     return TurnAgreement(
         states=_agreement(same),
         constant=_percent(max(counts.values(), default=0), len(same)),
-        kind=_percent(sum(_kind(row.recorded) == _kind(row.state) for row in same), len(same)),
+        kind=_percent(sum(kind_of(row.recorded) == kind_of(row.state) for row in same), len(same)),
         effective=_effective(same),
         by_state={state: Recall(counts[state], found[state] / counts[state]) for state in State if counts[state]},
         other_language=_agreement([row for row in answered if row.other_language]),
@@ -259,7 +259,8 @@ def _effective(rows: Sequence[RecordedRow]) -> Effective:
     return Effective(len(recorded), found / len(recorded) if recorded else None, found / len(taken) if taken else None)
 
 
-def _kind(state: State | None) -> Literal["inquiry", "advice", "other"] | None:
+def kind_of(state: State | None) -> Literal["inquiry", "advice", "other"] | None:
+    """Returns which of the three kinds a state is of; None where there is none."""
     match state:
         case None:
             return None

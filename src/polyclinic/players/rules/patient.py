@@ -200,8 +200,8 @@ class _PlayedPatient:
 
     def _asked(self, heard: Heard) -> PatientTurn:
         asking = core(heard.focus, self._language)
-        if self.role.setting == "ward" and (known := self._heard_before(heard.focus)):
-            return PatientTurn(say=self._say("results", known), state=State.EFFECTIVE_INQUIRY)
+        if self.role.setting == "ward" and (before := self._heard_before(heard.focus)):
+            return PatientTurn(say=self._say("results", before), state=State.EFFECTIVE_INQUIRY)
         about_results = asks_result(asking, self._language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
