@@ -20,18 +20,18 @@ from polyclinic.cases.presentation import Setting
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.terms import result_terms
 from polyclinic.cases.withhold import withhold
-from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
+from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE, MEASURED
 from polyclinic.language.folding import Folded, fold_term
-from polyclinic.language.language import Language, capitalised, chinese_characters, is_chinese
+from polyclinic.language.language import capitalised, chinese_characters, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
 
 WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
 """The words of this room."""
 
 _SENTENCE = re.compile(r"(?<=[。；;！？\n])|(?<=[.!?])(?=\s)")
-_CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)")
+_CLAUSE = re.compile(r"(?<=[，、])|(?<=,)(?=\s)|(?=【)")
 _RESUMED = re.compile(
-    r"\s*(?:患者|患儿|遂|为求|为进一步|因|自觉|自述|近|此后|之后|后来|自发病|病程中|发病以来|服用|口服|给予?|予|经|门诊拟|入院|随后|随即|于是|故|转[至入]|现为|目前|来我?院|收[住入]"
+    r"\s*(?:患者|患儿|遂|为求|为进一步|因|自觉|自述|近|此后|之后|后来|自发病|病程中|发病以来|服用|口服|给予?|予|经|入院|[门急]诊(?:拟|以|考虑|收)|随后|随即|于是|故|转[至入]|现为|目前|来我?院|收[住入]"
     r"|\d+\s*[个余多]*(?:分钟|小时|天|日|周|月|年)|(?:and |but |so )?(?:she|he|they|the patient|the pain|i)\b)",
     re.IGNORECASE,
 )
@@ -53,6 +53,8 @@ class _Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     observed: Pattern
     event: Pattern
     outcome: Pattern
+    sign: Pattern
+    measured: Pattern
     physical: Pattern
     analyte: Pattern
     examination: Pattern
@@ -152,22 +154,23 @@ class _Run:
 
 
 class _Sentences:
-    """The sentences of a text as runs."""
+    """The sentences of a text as runs; with `signs`, what only an examination finds counts as reported."""
 
-    def __init__(self, text: str, values: Iterable[str]) -> None:
-        self._language: Language = "zh" if is_chinese(text) else "en"
+    def __init__(self, text: str, values: Iterable[str], *, signs: bool = True) -> None:
+        self._words = _words("zh" if is_chinese(text) else "en")
+        self._reporting = (EXAMINATION, LABORATORY_VALUE, *((self._words.sign,) if signs else ()))
         self._values = tuple(values)
         self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
 
     def _divide(self, sentence: str) -> list[_Run]:
-        clauses = _CLAUSE.split(sentence)
+        clauses = _clauses(sentence)
         held = self._holding(clauses)
         runs: list[_Run] = []
         reporting = False
         for order, clause in enumerate(clauses):
-            if order in held or EXAMINATION.search(clause) or LABORATORY_VALUE.search(clause):
+            if order in held or any(words.search(clause) for words in self._reporting):
                 reporting = True
-            elif reporting and _RESUMED.match(clause) and not _words(self._language).observed.search(clause):
+            elif reporting and _RESUMED.match(clause) and not self._words.observed.search(clause):
                 reporting = False
             if not runs or runs[-1].reports is not reporting:
                 runs.append(_Run(reports=reporting))
@@ -195,6 +198,17 @@ def _together(clauses: list[str], value: str) -> set[int]:
     return set()
 
 
+def _clauses(sentence: str) -> list[str]:
+    """Returns the clauses of a sentence; a value behind a comma belongs to the name before it ("血清锌，9.6umol/L")."""
+    clauses: list[str] = []
+    for clause in _CLAUSE.split(sentence):
+        if clauses and MEASURED.match(clause):
+            clauses[-1] += clause
+        else:
+            clauses.append(clause)
+    return clauses
+
+
 class _Parting:
     """Parts one record's history in a ward."""
 
@@ -207,9 +221,11 @@ class _Parting:
 
     def part(self) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
         """Returns the sections of the history without what the examiner holds, and that."""
-        if not (self._values or EXAMINATION.search(self._whole) or LABORATORY_VALUE.search(self._whole)):
+        reporting = (EXAMINATION, LABORATORY_VALUE, self._words.sign)
+        if not self._values and not any(words.search(self._whole) for words in reporting):
             return self._texts, ()
-        parted = [(section, _Sentences(text, self._values).runs) for section, text in self._texts]
+        # A symptom is felt, by whatever hand it was found.
+        parted = [(name, _Sentences(text, self._values, signs=name != "symptoms").runs) for name, text in self._texts]
         moved: dict[int, _Run] = {}
         for section, sentences in parted:
             moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
@@ -291,15 +307,15 @@ class _Parting:
         own = [f.examination for f in self._findings if folded.find(fold_term(f.examination)) >= 0]
         if own:
             return max(own, key=len)
-        found = [m[0] for m in words.examination.finditer(clause)]
-        if any(not words.analyte.fullmatch(name) for name in found) and not words.physical.search(clause):
-            return next(name for name in found if not words.analyte.fullmatch(name))
         if words.physical.search(clause):
             return words.names.physical
-        if begun:
-            return ""
+        found = [match[0] for match in words.examination.finditer(clause)]
+        whole = next((name for name in found if not words.analyte.fullmatch(name)), "")
+        if whole or begun:
+            return whole
         items = [f.examination for f in self._findings if len(f.item) > 1 and folded.find(fold_term(f.item)) >= 0]
-        return items[0] if items else found[0] if found else ""
+        measured = words.measured.search(clause)
+        return next(iter(items), "") or (measured["name"] if measured else next(iter(found), ""))
 
 
 def _joined(sentence: list[_Run], told: list[_Run]) -> str:
