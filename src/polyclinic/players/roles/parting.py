@@ -51,6 +51,7 @@ class _Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     earlier: Pattern
     here: Pattern
     observed: Pattern
+    lead: Pattern
     event: Pattern
     outcome: Pattern
     sign: Pattern
@@ -170,8 +171,9 @@ class _Sentences:
         for order, clause in enumerate(clauses):
             if order in held or any(words.search(clause) for words in self._reporting):
                 reporting = True
-            elif reporting and _RESUMED.match(clause) and not self._words.observed.search(clause):
-                reporting = False
+            elif reporting and _RESUMED.match(clause):
+                led_up_to = self._words.lead.search(clauses[order - 1])
+                reporting = bool(led_up_to or self._words.observed.search(clause))
             if not runs or runs[-1].reports is not reporting:
                 runs.append(_Run(reports=reporting))
             runs[-1].clauses.append(clause)
