@@ -165,6 +165,20 @@ def test_ai_hospital():
     ]
 
 
+def test_what_only_the_raw_record_tells_of_the_history_is_taken_from_there():
+    sections = {"主诉": "头晕3天", "现病史": "头晕。", "既往史": "体健。", "诊断结果": "眩晕"}
+    raw = {
+        "主诉": "头晕",
+        "既往史": "平素体健。",
+        "个人史": "屠宰场工人。",
+        "婚育史": "未婚。",
+        "分析总结": "典型。",
+        "诊断依据": "头晕",
+    }
+    history = LAYOUTS["ai-hospital"]({"medical_record": sections, "raw_medical_record": raw}, 1).record.history
+    assert history == History(present="头晕。", past="体健。", personal="屠宰场工人。\n未婚。")
+
+
 def test_aie():
     first, second, third = read_cases(DATA / "aie.json")
     assert first.setting == "online"

@@ -1,0 +1,86 @@
+"""What a patient knows of a disease, by how a clause speaks of it, and what this visit is to find out."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.check import check_case
+from polyclinic.cases.known import Known, known_as
+from polyclinic.cases.leaks import find_leaks, truth_terms
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.cases.withhold import withhold
+from polyclinic.language.folding import fold_term
+from polyclinic.yaml_files import read_yaml
+
+
+class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of `known.yaml`."""
+
+    term: str
+    clause: str
+    section: str = "present"
+    earlier: str = ""
+    known: Known | None = None
+
+
+CLAUSES = read_yaml(Path(__file__).parent / "data" / "known.yaml", list[Clause])
+
+
+@pytest.mark.parametrize("line", CLAUSES, ids=lambda line: line.clause)
+def test_how_a_patient_knows(line: Clause):
+    known = known_as(fold_term(line.term), line.clause, section=line.section, earlier=line.earlier)
+    assert known == line.known
+
+
+def case_of(diagnosis: str, complaint: str = "pain", **history: str) -> Case:
+    record = Record(presentation=Presentation(complaint=complaint), history=History(**history))
+    return Case(id="1", record=record, truth=Truth(diagnoses=(Diagnosis(diagnosis),)))
+
+
+def test_what_is_known_stays_and_what_this_visit_finds_goes():
+    text = "She has had asthma since childhood, and coughs. Today the doctor suspects asthma, and she wheezes."
+    told = withhold(text, ["asthma"], section="present")
+    assert told == "She has had asthma since childhood, and coughs. She wheezes."
+    assert withhold(text, ["asthma"]) == "Coughs. She wheezes."
+
+
+def test_the_reason_for_what_goes_can_be_said():
+    text = "He was told that it is gout, because his toe is red, and he rested."
+    assert withhold(text, ["gout"], section="present") == "His toe is red, and he rested."
+
+
+@pytest.mark.parametrize(
+    ("history", "said", "leaks"),
+    [
+        ({"past": "Asthma."}, "I have asthma.", False),
+        ({"present": "She was told that it is asthma."}, "I have asthma.", True),
+        ({}, "I have asthma.", True),
+        # A relative's illness, or one that is denied, may be named as such and not otherwise.
+        ({"family": "Her sister has asthma."}, "My sister has asthma.", False),
+        ({"family": "Her sister has asthma."}, "I have asthma.", True),
+        ({"present": "She denies asthma."}, "I have no asthma.", False),
+        ({"present": "She denies asthma."}, "It is asthma.", True),
+        ({}, "My sister has asthma.", True),
+    ],
+)
+def test_what_is_known_is_no_leak(history, said, leaks):
+    assert bool(find_leaks([said], case_of("Asthma", **history))) is leaks
+
+
+def test_the_terms_of_the_truth_are_those_that_nobody_knows():
+    assert truth_terms(case_of("Asthma")) == ("asthma",)
+    assert truth_terms(case_of("Asthma", past="Asthma.")) == ()
+    assert truth_terms(case_of("Asthma", complaint="My asthma is worse")) == ()
+    assert truth_terms(case_of("Asthma", present="She was told that it is asthma.")) == ("asthma",)
+
+
+def test_the_check_says_what_becomes_of_a_diagnosis_in_the_history():
+    case = case_of("Asthma", past="Asthma since 2010.", present="She was told that it is asthma.")
+    problems = {problem.field: problem.problem for problem in check_case(case)}
+    assert "the patient withholds it" in problems["$.record.history.present"]
+    assert "tells it when asked" in problems["$.record.history.past"]
