@@ -99,7 +99,7 @@ async def test_recorded_turns_are_put_in_their_place(recorded, tmp_path):
     def answer(body):
         told = json.dumps(body)
         asked_for_kind = all(word in told for word in ("demand", "other", "inquiry", "conclusion"))
-        return "demand" if asked_for_kind else "I cannot do that here."
+        return "demand" if asked_for_kind else json.dumps({"say": "I cannot do that here."})
 
     from inspect_ai import eval_async
     from inspect_ai.model import get_model
