@@ -259,7 +259,7 @@ async def test_every_setting_can_be_given_as_text():
     question = QUESTIONS["english"]
     for name, method in METHODS.items():
         defaults = {k: p.default for k, p in inspect.signature(method.run).parameters.items() if k in settable(name)}
-        texts = [f"{key}={'none' if value is None else value}" for key, value in defaults.items()]
+        texts = [f"{k}={'none' if v is None else '' if v == () else v}" for k, v in defaults.items()]
         plain = await outcome_of(name, [], question, Willing(question))
         assert await outcome_of(name, texts, question, Willing(question)) == plain, name
     assert set(itertools.chain.from_iterable(map(settable, METHODS))) >= {"max_rounds", "samples", "shuffles", "depth"}

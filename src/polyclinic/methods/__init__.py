@@ -9,6 +9,7 @@ from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import medprompt, prepare
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.table import choose
+from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.methods.tree_of_thought import tree_of_thought
 from polyclinic.methods.zero_shot import zero_shot
 
@@ -23,6 +24,7 @@ __all__ = [
     "medprompt",
     "prepare",
     "self_consistency",
+    "tree_of_reasoning",
     "tree_of_thought",
     "zero_shot",
 ]

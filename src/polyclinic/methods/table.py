@@ -18,8 +18,10 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
+from polyclinic.cases.record import Record
 from polyclinic.doors import find, offered, parameters
 from polyclinic.errors import PlayFailure, UserError
+from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.language.language import Language
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import SHOTS, few_shot
@@ -28,12 +30,14 @@ from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
 from polyclinic.methods.own import bare, check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
+from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.methods.tree_of_thought import tree_of_thought
 from polyclinic.methods.zero_shot import zero_shot
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
+from polyclinic.retrieval.retriever import Retriever
 
-_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "temperature")
+_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "temperature", "record", "retriever", "doctors")
 _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
 Answering = Callable[[Question], Awaitable[Outcome]]
@@ -70,6 +74,7 @@ METHODS: dict[str, Method] = {
     "tree_of_thought": Method(tree_of_thought, "thoughts proposed, judged and followed"),
     "mdagents": Method(mdagents, "one doctor or a team, by how hard the question is", team=True),
     "medagents": Method(medagents, "experts analyse, report, vote and decide", team=True),
+    "tree_of_reasoning": Method(tree_of_reasoning, "doctors by kind of data check one another's trees", team=True),
 }
 
 
@@ -216,13 +221,17 @@ def answering(
     *,
     examples: Sequence[Example] = (),
     training: Sequence[Example] = (),
+    records: Mapping[str, Record] | None = None,
+    retriever: Retriever | None = None,
+    doctors: Doctors | None = None,
     temperature: float | None = None,
     seed: int = 0,
 ) -> Answering:
     """Returns a method, ready to be given questions.
 
     By default, examples and what `medprompt` learns from are those that are shipped for the question's language, and
-    the temperature is the method's own.
+    the temperature is the method's own. `records` are those that questions are about, by the question's id, for methods
+    that read one by its parts; `doctors` are who thinks in a model's place, for those that such can think for.
     """
     method, takes = find_method(chosen.named), _keywords(chosen.named)
     always: dict[str, Any] = dict(chosen.settings)
@@ -230,6 +239,7 @@ def answering(
         always["seed"] = seed
     if "temperature" in takes and temperature is not None:
         always["temperature"] = temperature
+    always |= {name: given for name, given in (("retriever", retriever), ("doctors", doctors)) if name in takes}
     pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
 
     def shown(question: Question) -> tuple[Example, ...]:
@@ -240,6 +250,8 @@ def answering(
         options = dict(always)
         if method.examples:
             options["examples"] = shown(question)
+        if "record" in takes:
+            options["record"] = (records or {}).get(question.id)
         if "pool" in takes:
             # Made once for all questions of a kind, by the first that needs it.
             kind = (question.language, kind_of(question))
