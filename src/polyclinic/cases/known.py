@@ -26,7 +26,7 @@ Known = Literal["had", "a relative's", "denied"]
 _OF_BEFORE = frozenset(("past", "medications", "allergies", "personal"))
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _KnownWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: Pattern
     brief: Pattern
     behind: Pattern
@@ -42,7 +42,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_denial: Pattern
 
 
-_words = WORDS.section("known", _Words)
+_words = WORDS.section("known", _KnownWords)
 
 
 def known_as(term: str, clause: str, *, section: str = "present", earlier: str = "") -> Known | None:

@@ -41,12 +41,12 @@ _HERE = frozenset(("symptoms", "present", "review"))
 _LEAST_ALIKE = 4  # letters of a clause that stands in two places
 
 
-class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _FindingNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     physical: str
     other: str
 
 
-class _Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ResultWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elsewhere: Pattern
     earlier: Pattern
     here: Pattern
@@ -59,13 +59,13 @@ class _Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     physical: Pattern
     analyte: Pattern
     examination: Pattern
-    names: _Names
+    names: _FindingNames
 
 
-_words = WORDS.section("results", _Results)
+_words = WORDS.section("results", _ResultWords)
 
 
-class Parts(NamedTuple):
+class Parted(NamedTuple):
     """What becomes of a record's history.
 
     Attributes:
@@ -79,8 +79,8 @@ class Parts(NamedTuple):
     withheld: tuple[str, ...]
 
 
-def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parts:
-    """Parts the history of a record between patient and examiner.
+def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...] = ()) -> Parted:
+    """Parted the history of a record between patient and examiner.
 
     Args:
         record: the case's record.
@@ -95,7 +95,7 @@ def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...]
         told.setdefault(section, []).append(withhold(text, secret, section=section))
     symptoms = tuple(text for text in told.pop("symptoms", ()) if text.strip())
     history = History(symptoms=symptoms, **{section: text for section, (text,) in told.items()})
-    return Parts(history, results, secret)
+    return Parted(history, results, secret)
 
 
 def reported_results(record: Record, *, withheld: tuple[str, ...] = ()) -> tuple[Finding, ...]:
@@ -109,7 +109,7 @@ def without_results(text: str, values: tuple[str, ...] = ()) -> str:
     What follows such a clause in the same sentence is taken to go on with it, until a clause begins anew with a time or
     with the patient.
     """
-    sentences = _Sentences(text, map(fold_term, values))
+    sentences = _SentenceRuns(text, map(fold_term, values))
     told = "".join(_joined(sentence, [run for run in sentence if not run.reports]) for sentence in sentences.runs)
     told = told.strip()
     # A value may hold commas, and so stand across clauses that each look harmless.
@@ -142,7 +142,7 @@ def _texts(history: History) -> list[tuple[str, str]]:
     return [*(("symptoms", symptom) for symptom in history.symptoms), *texts]
 
 
-class _Run:
+class _ClauseRun:
     """Clauses in a row that all report results, or none of which does."""
 
     def __init__(self, *, reports: bool) -> None:
@@ -154,7 +154,7 @@ class _Run:
         return "".join(self.clauses)
 
 
-class _Sentences:
+class _SentenceRuns:
     """The sentences of a text as runs; with `signs`, what only an examination finds counts as reported."""
 
     def __init__(self, text: str, values: Iterable[str], *, signs: bool = True) -> None:
@@ -163,10 +163,10 @@ class _Sentences:
         self._values = tuple(values)
         self.runs = [self._divide(sentence) for sentence in _SENTENCE.split(text)] if text.strip() else []
 
-    def _divide(self, sentence: str) -> list[_Run]:
+    def _divide(self, sentence: str) -> list[_ClauseRun]:
         clauses = _clauses(sentence)
         held = self._holding(clauses)
-        runs: list[_Run] = []
+        runs: list[_ClauseRun] = []
         reporting = False
         for order, clause in enumerate(clauses):
             if order in held or any(words.search(clause) for words in self._reporting):
@@ -175,7 +175,7 @@ class _Sentences:
                 led_up_to = self._words.lead.search(clauses[order - 1])
                 reporting = bool(led_up_to or self._words.observed.search(clause))
             if not runs or runs[-1].reports is not reporting:
-                runs.append(_Run(reports=reporting))
+                runs.append(_ClauseRun(reports=reporting))
             runs[-1].clauses.append(clause)
         return runs
 
@@ -212,7 +212,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 class _Parting:
-    """Parts one record's history in a ward."""
+    """Parted one record's history in a ward."""
 
     def __init__(self, record: Record, secret: tuple[str, ...]) -> None:
         self._findings, self._secret = record.findings, secret
@@ -227,8 +227,10 @@ class _Parting:
         if not self._values and not any(words.search(self._whole) for words in reporting):
             return self._texts, ()
         # A symptom is felt, by whatever hand it was found.
-        parted = [(name, _Sentences(text, self._values, signs=name != "symptoms").runs) for name, text in self._texts]
-        moved: dict[int, _Run] = {}
+        parted = [
+            (name, _SentenceRuns(text, self._values, signs=name != "symptoms").runs) for name, text in self._texts
+        ]
+        moved: dict[int, _ClauseRun] = {}
         for section, sentences in parted:
             moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
         # What the examiner is given in the same words, the patient does not tell as well.
@@ -242,7 +244,7 @@ class _Parting:
         ordered = [run for run in every if id(run) in moved]
         return told, tuple(dict.fromkeys(f for run in ordered for f in self._as_findings(run)))
 
-    def _of_this_visit(self, section: str, sentences: list[list[_Run]]) -> Iterator[_Run]:
+    def _of_this_visit(self, section: str, sentences: list[list[_ClauseRun]]) -> Iterator[_ClauseRun]:
         """Yields the runs that report what this visit finds, or what nobody may name."""
         words, here = self._words, section in _HERE
         for run in (run for sentence in sentences for run in sentence):
@@ -260,7 +262,7 @@ class _Parting:
                 if here_now or elsewhere:
                     here = _end(here_now) > _end(elsewhere)
 
-    def _tells_no_result(self, run: _Run) -> bool:
+    def _tells_no_result(self, run: _ClauseRun) -> bool:
         """Whether a run tells that something was examined, or was not, and nothing of what came of it."""
         text, words = run.text, self._words
         return (
@@ -270,7 +272,7 @@ class _Parting:
             and not self._is_recorded(run)
         )
 
-    def _is_recorded(self, run: _Run) -> bool:
+    def _is_recorded(self, run: _ClauseRun) -> bool:
         """Whether a run holds a distinctive result in the words of the findings."""
         folded = Folded(run.text)
         return any(folded.find(value) >= 0 for value in (*self._values, *self._measured))
@@ -284,7 +286,7 @@ class _Parting:
     def _recorded(self) -> list[Folded]:
         return [Folded(f"{f.examination} {f.item} {f.value_text} {f.unit}") for f in self._findings]
 
-    def _as_findings(self, run: _Run) -> Iterator[Finding]:
+    def _as_findings(self, run: _ClauseRun) -> Iterator[Finding]:
         """Yields what a run reports as findings, without what the findings hold already."""
         groups: list[tuple[str, list[str]]] = []
         for clause in run.clauses:
@@ -320,7 +322,7 @@ class _Parting:
         return next(iter(items), "") or (measured["name"] if measured else next(iter(found), ""))
 
 
-def _joined(sentence: list[_Run], told: list[_Run]) -> str:
+def _joined(sentence: list[_ClauseRun], told: list[_ClauseRun]) -> str:
     """Returns the runs of a sentence that are told, as a sentence."""
     text = "".join(run.text for run in told)
     if len(told) == len(sentence) or not text.strip():

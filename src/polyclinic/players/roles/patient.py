@@ -1,4 +1,4 @@
-"""The patient: knows how it came and what it has lived through; never the diagnosis, in a ward never a result.
+"""The patient: knows how it came and what it has lived through, never what this visit is to find out.
 
 AI Hospital's patient (§2.4) leaves examinations to the examiner; AIE's (§4), on an online visit without one, holds the
 findings too and gives them when asked.
@@ -27,10 +27,11 @@ class Patient(PlayedRole):
     Args:
         record: the case's record; of its findings only an online patient keeps any.
         setting: `ward`, where an examiner holds the findings, or `online`.
-        withheld: texts that must never be said, the names of the diagnoses; nothing that the patient has holds one.
+        withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
+            of it from before this visit (see `cases.known`), or where the complaint does.
 
     Attributes:
-        history: what the patient can tell; in a ward, without results.
+        history: what the patient can tell; in a ward, without the results of this visit.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
     """
@@ -47,19 +48,21 @@ class Patient(PlayedRole):
         super().__init__(mind)
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
-        parts = part(record, setting=setting, withheld=withheld)
-        self.history: History = parts.history
+        parted = part(record, setting=setting, withheld=withheld)
+        self.history: History = parted.history
         self.findings: tuple[Finding, ...] = ()
         if setting == "online":
             told_findings = (
-                msgspec.structs.replace(f, value=withhold(f.value, parts.withheld)) if isinstance(f.value, str) else f
+                msgspec.structs.replace(f, value=withhold(f.value, parted.withheld, section="present"))
+                if isinstance(f.value, str)
+                else f
                 for f in record.findings
             )
             self.findings = tuple(f for f in told_findings if f.value_text.strip())
 
         def tellable(text: str) -> str:
             # A persona retells what the history tells; results it leaves to the history.
-            told = withhold(text, parts.withheld, section="present")
+            told = withhold(text, parted.withheld, section="present")
             return without_results(told, distinctive_results(record.findings, told)) if setting == "ward" else told
 
         self.persona: Persona | None = None
