@@ -1,0 +1,153 @@
+"""The words of orders, found in text: what each says of an examination, or how it joins what stands beside it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.knowledge.name_table import key_of, words
+from polyclinic.language.language import LANGUAGES
+from polyclinic.language.word_lists import Pattern, WordLists
+
+GENERIC, HAND, NEUTRAL = "generic", "hand", "neutral"
+"""What a word may be beside a concept: "examination"; what a doctor does by hand; what says nothing more."""
+
+
+class Word(NamedTuple):
+    """A word of the lexicon as it stands in a text, from `start` to `end`: its concepts, and what else it is."""
+
+    text: str
+    start: int
+    end: int
+    concepts: frozenset[str]
+    roles: frozenset[str]
+    hand: str = ""
+
+
+class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What tells whether something is ordered: `no`, it is not; `done`, it has been; `why`, a purpose follows; ..."""
+
+    no: Pattern
+    done: Pattern
+    why: Pattern
+    such: Pattern
+    vague: Pattern
+
+
+class _Entry(NamedTuple):
+    concepts: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    hand: str = ""
+    capitals: bool = False
+
+
+class _Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    neutral: tuple[str, ...]
+    generic: tuple[str, ...]
+    capitals: frozenset[str]
+
+
+_Texts = dict[str, tuple[str, ...]]
+
+_words = WordLists(Path(__file__).with_name("words"))
+_concepts, _compounds, _hands = (_words.section(name, _Texts) for name in ("concepts", "compounds", "hands"))
+_others = _words.section("others", _Others)
+
+patterns = _words.section("patterns", Patterns)
+"""Returns the patterns of a language."""
+
+
+class _Table(NamedTuple):
+    entries: Mapping[str, _Entry]
+    lengths: Mapping[str, tuple[int, ...]]
+
+
+@functools.cache
+def _table() -> _Table:
+    """Reads the words of both languages: a request may mix them."""
+    entries: dict[str, _Entry] = {}
+
+    def add(text: str, **entry: frozenset[str] | str | bool) -> None:
+        key = key_of(text)
+        entries[key] = entries.get(key, _Entry())._replace(**entry)
+
+    for language in LANGUAGES:
+        others = _others(language)
+        for concept, texts in _concepts(language).items():
+            for text in texts:
+                known = entries.get(key_of(text), _Entry()).concepts
+                add(text, concepts=known | {concept}, capitals=text.casefold() in others.capitals)
+        for text in others.neutral:
+            if not entries.get(key_of(text)):
+                add(text, roles=frozenset((NEUTRAL,)))
+        for text in others.generic:
+            if not entries.get(key_of(text), _Entry()).concepts:
+                add(text, roles=frozenset((GENERIC,)))
+        for hand, texts in _hands(language).items():
+            for text in texts:
+                entry = entries.get(key_of(text), _Entry())
+                if not entry.concepts:
+                    add(text, roles=entry.roles - {NEUTRAL} | {HAND}, hand=hand)
+    for language in LANGUAGES:
+        capitals = _others(language).capitals
+        for text, concepts in _compounds(language).items():
+            add(text, concepts=frozenset(concepts), roles=frozenset(), capitals=text.casefold() in capitals)
+    lengths: dict[str, set[int]] = {}
+    for key in entries:
+        parts = key.split(" ")
+        lengths.setdefault(parts[0], set()).add(len(parts))
+    return _Table(entries, {first: tuple(sorted(of, reverse=True)) for first, of in lengths.items()})
+
+
+def find_words(text: str, *, title: bool = False) -> Sequence[Word]:
+    """Returns the words of the lexicon that stand in a text, in order; longer ones win over shorter ones.
+
+    In a `title`, such as the name of a finding, abbreviations that are also words count however they are written.
+    """
+    table = _table()
+    tokens = words(text)
+    found: list[Word] = []
+    at = 0
+    while at < len(tokens):
+        length = _longest(tokens, at, text, title=title)
+        if length == 2 and _drawn(tokens, at) and _longest(tokens, at + 1, text, title=title) > 1:
+            # What is done to blood stands before it: a blood group is looked at, and no blood is "drawn group".
+            length = 0
+        if length:
+            start, end = tokens[at][1], tokens[at + length - 1][2]
+            entry = table.entries[_key(tokens, at, length)]
+            found.append(Word(text[start:end], start, end, entry.concepts, entry.roles, entry.hand))
+        at += length or 1
+    return found
+
+
+_Tokens = Sequence[tuple[str, int, int]]
+
+
+def _longest(tokens: _Tokens, at: int, text: str, *, title: bool) -> int:
+    """Returns how many tokens the longest word has that begins here; 0 where none does."""
+    if at >= len(tokens):
+        return 0
+    table = _table()
+    for length in table.lengths.get(tokens[at][0], ()):
+        if at + length > len(tokens):
+            continue
+        entry = table.entries.get(_key(tokens, at, length))
+        if entry is None:
+            continue
+        said = text[tokens[at][1] : tokens[at + length - 1][2]]
+        if title or not entry.capitals or any(letter.isupper() for letter in said):
+            return length
+    return 0
+
+
+def _key(tokens: _Tokens, at: int, length: int) -> str:
+    return " ".join([word for word, _, _ in tokens[at : at + length]])
+
+
+def _drawn(tokens: _Tokens, at: int) -> bool:
+    return "laboratory" in _table().entries[_key(tokens, at, 2)].concepts

@@ -1,0 +1,228 @@
+"""What an order or a recorded finding means, and whether the one asks for the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from polyclinic.knowledge.orders.concepts import (
+    ANALYTE,
+    ANYWHERE,
+    AT,
+    BODY,
+    KINDS,
+    MATERIAL,
+    PANEL,
+    PROCEDURE,
+    REGION,
+    any_related,
+    is_a,
+    material_of,
+    parts,
+    related,
+    siblings,
+)
+from polyclinic.knowledge.orders.lexicon import GENERIC, find_words
+
+_METHODS = ("microbiology", "serology", "pathology", "flow_cytometry", "genetic_test", "electrophoresis", "skin_test")
+_NOT_ROUTINE = ("culture", "serology", "pathology", "genetic_test", "flow_cytometry", "detection", "skin_test")
+_SAMPLED = (*_METHODS, "puncture", "laboratory")
+_UNFRAMED = frozenset(("laboratory", "physical"))
+
+_none: frozenset[str] = frozenset()
+
+
+class Meaning(NamedTuple):
+    """How something is examined, where, in what material, and what is looked at: concepts by their kinds."""
+
+    procedures: frozenset[str] = _none
+    regions: frozenset[str] = _none
+    materials: frozenset[str] = _none
+    analytes: frozenset[str] = _none
+    panels: frozenset[str] = _none
+
+    def __or__(self, other: Meaning) -> Meaning:  # type: ignore[override]
+        """Returns what is said by both together."""
+        return Meaning(*(mine | theirs for mine, theirs in zip(self, other, strict=True)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said."""
+        return not any(self)
+
+    @property
+    def in_material(self) -> frozenset[str]:
+        """The materials that are named, else those in which what is named is looked at."""
+        looked_at = (material_of(name) for name in self.analytes | self.panels)
+        return self.materials or frozenset(looked_at) - {ANYWHERE}
+
+
+class Title(NamedTuple):
+    """What a recorded finding is called: its examination and its item."""
+
+    examination: Meaning
+    item: Meaning
+
+    @property
+    def whole(self) -> Meaning:
+        """Both together."""
+        return self.examination | self.item
+
+
+_KIND = {PROCEDURE: 0, REGION: 1, MATERIAL: 2, ANALYTE: 3, PANEL: 4}
+
+
+def meaning_of(concepts: Iterable[str]) -> Meaning:
+    """Returns concepts by their kinds."""
+    fields: list[set[str]] = [set(), set(), set(), set(), set()]
+    for concept in concepts:
+        fields[_KIND[KINDS[concept]]].add(concept)
+    return Meaning(*map(frozenset, fields))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def title_of(examination: str, item: str) -> Title:
+    """Returns what the names of a finding mean; nothing where no word of them is known."""
+    return Title(*(_called(name) for name in (examination, item)))
+
+
+def _called(name: str) -> Meaning:
+    words = find_words(name, title=True)
+    means = meaning_of(concept for word in words for concept in word.concepts)
+    if not (means.procedures or means.analytes or means.panels) and any(GENERIC in word.roles for word in words):
+        done = "physical" if means.regions else "laboratory" if means.materials else ""
+        means = means._replace(procedures=frozenset((done,) if done else ()))
+    places = frozenset(place for procedure in means.procedures for place in AT.get(procedure, ()))
+    return means._replace(regions=means.regions | places)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def is_place(name: str) -> bool:
+    """Whether a name is that of a part of the body or a material, and of nothing that is done there."""
+    words = find_words(name, title=True)
+    concepts = [concept for word in words for concept in word.concepts]
+    generic = any(GENERIC in word.roles for word in words)
+    return bool(concepts) and not generic and all(KINDS[concept] in (REGION, MATERIAL) for concept in concepts)
+
+
+# How close what is recorded is to what is ordered.
+NOT, HOLDS_IT, A_PART, SAME = range(4)
+
+
+def closeness(order: Meaning, title: Title) -> int:
+    """Returns how close a recorded finding is to an order.
+
+    `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
+    panel looks at; `HOLDS_IT`: a text about a panel to which belongs what was ordered; `NOT`: something else.
+    """
+    if order.analytes:
+        return _looks_at(order, title)
+    if order.panels:
+        return _is_panel(order, title)
+    return SAME if _is_done(order, title) else NOT
+
+
+def is_near(order: Meaning, title: Title) -> bool:
+    """Whether a finding is so near to an order that this cannot be said to be normal: a random for a fasting glucose."""
+    if closeness(order, title):
+        return True
+    whole = title.whole
+    if not _in_same_material(order, whole):
+        return False
+    return any(siblings(one, other) for one in order.analytes for other in whole.analytes if one != other)
+
+
+def _looks_at(order: Meaning, title: Title) -> int:
+    whole = title.whole
+    if not (_in_same_material(order, whole) and _by_same_method(order, whole) and _at_same_place(order, whole)):
+        return NOT
+    examination, item = title
+    looked_at = item.analytes or (_none if item.panels else examination.analytes)
+    if any_related(order.analytes, looked_at):
+        return SAME
+    if looked_at or (order.procedures - _UNFRAMED and not whole.panels):
+        return NOT
+    panels = item.panels or ((examination.panels) if item.is_empty else _none)
+    return HOLDS_IT if any(order.analytes & parts(panel) for panel in panels) else NOT
+
+
+def _is_panel(order: Meaning, title: Title) -> int:
+    examination, item = title
+    whole = title.whole
+    if not _in_same_material(order, whole):
+        return NOT
+    ordered = frozenset[str]().union(*map(parts, order.panels))
+    if item.panels & ordered or examination.panels & ordered:
+        return SAME
+    if any_related(ordered, item.analytes or examination.analytes):
+        return A_PART
+    holding = item.panels or (examination.panels if not item.analytes else _none)
+    return HOLDS_IT if any(order.panels & parts(panel) for panel in holding) else NOT
+
+
+def _is_done(order: Meaning, title: Title) -> bool:
+    whole = title.whole
+    if "laboratory" in order.procedures and order.procedures == {"laboratory"}:
+        return bool(order.materials) and _is_laboratory(order, whole)
+    if any(is_a(name, "physical") for name in order.procedures):
+        return _is_physical(order, title)
+    for family in (_SAMPLED, None):
+        ordered = [p for p in order.procedures if is_a(p, *_SAMPLED) == (family is not None) and p != "laboratory"]
+        if ordered and not any_related(ordered, whole.procedures):
+            return False
+    if not order.procedures:
+        return False
+    if order.materials and not _materials_meet(order.materials, whole.in_material):
+        # What is taken from a place may be recorded by the place alone.
+        return False
+    return _at_same_place(order, whole)
+
+
+def _is_laboratory(order: Meaning, whole: Meaning) -> bool:
+    done = {name for name in whole.procedures if is_a(name, *_SAMPLED)}
+    if not (whole.analytes or whole.panels or done):
+        return False
+    if "blood" in order.materials and any(is_a(name, *_NOT_ROUTINE) for name in done):
+        return False
+    return _materials_meet(order.materials, whole.in_material)
+
+
+def _is_physical(order: Meaning, title: Title) -> bool:
+    examination, item = title
+    whole = title.whole
+    signs = any(material_of(name) == BODY for name in whole.analytes | whole.panels)
+    done = [name for name in whole.procedures if is_a(name, "physical")]
+    if not (done or signs) or any(is_a(name, "imaging", "endoscopy") for name in whole.procedures):
+        return False
+    certain = order.procedures - _UNFRAMED
+    by = [name for name in done if name != "physical"]
+    if certain and by and not any_related(certain, by) and not (certain <= {"inspection"}):
+        return False
+    if not order.regions:
+        return not certain or bool(by)
+    return any_related(order.regions, item.regions or examination.regions)
+
+
+def _at_same_place(order: Meaning, whole: Meaning) -> bool:
+    return not order.regions or not whole.regions or any_related(order.regions, whole.regions)
+
+
+def _by_same_method(order: Meaning, whole: Meaning) -> bool:
+    ordered = [name for name in order.procedures if is_a(name, *_METHODS)]
+    by = [name for name in whole.procedures if is_a(name, *_METHODS)]
+    # A swab that is looked at by its nucleic acid is looked at in no other way.
+    ordered = [name for name in ordered if not any(name != other and is_a(other, name) for other in ordered)]
+    if not ordered or any_related(ordered, by):
+        return True
+    # A germ may be recorded without how it was looked for.
+    return not by and any(is_a(name, "organisms") for name in order.analytes)
+
+
+def _in_same_material(order: Meaning, whole: Meaning) -> bool:
+    ordered, recorded = order.in_material, whole.in_material
+    return not ordered or not recorded or _materials_meet(ordered, recorded)
+
+
+def _materials_meet(some: frozenset[str], others: frozenset[str]) -> bool:
+    return any(related(one, other) for one in some for other in others)
