@@ -115,8 +115,7 @@ class NameTable:
                 owners = self.get(" ".join(word for word, _, _ in window))
                 if owners and is_elsewhere(text, window[0][1], window[-1][2]):
                     owners = frozenset(o for o in owners if "=" in o or o.startswith("finding"))
-                # A name does not run over the end of a sentence or of a list.
-                if owners and not re.search(r"[;；。\n]", text[window[0][1] : window[-1][2]]):
+                if owners and not _runs_over(text[window[0][1] : window[-1][2]], owners):
                     start, end = window[0][1], window[-1][2]
                     found.append(Named(text[start:end], start, end, owners))
                     at += length
@@ -124,3 +123,10 @@ class NameTable:
             else:
                 at += 1
         return found
+
+
+def _runs_over(text: str, owners: frozenset[str]) -> bool:
+    """Whether a name would run over the end of a sentence or of a list; over a colon only an item's beside its own."""
+    if re.search(r"[;；。\n]", text):
+        return True
+    return re.search("[:：]", text) is not None and not any(owner.startswith("finding") for owner in owners)

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
+from polyclinic.knowledge.known_names import LIKENESS, SHORTEST_LIKENESS, KnownNames
 from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
-from polyclinic.knowledge.orders.meaning import NOT, Meaning, Title, closeness, is_near, is_place
-from polyclinic.knowledge.orders.reading import Order, read_orders
-
-if TYPE_CHECKING:
-    from polyclinic.knowledge.names import Names
-
-LIKENESS = 88.0  # of 100: the least at which a name that is not spelled rightly counts as named
-SHORTEST_LIKENESS = 5  # letters, in its compared form, of a name that is looked for by likeness; shorter ones are alike
+from polyclinic.knowledge.orders.meaning import NOT, FindingTitle, Meaning, closeness, is_near, is_place
+from polyclinic.knowledge.orders.reading import AskedFor, Reading, read_orders
 
 _REQUEST_PARTS = re.compile(r"[,;.:，。；：、\n]|\band\b|\bwith\b|和|以及|及")
 WHOLE_BODY = frozenset(("physical examination", "physical", "体 格 检 查", "查 体", "体 检", "全 身 检 查"))
@@ -45,7 +40,7 @@ class Layout(NamedTuple):
     table: NameTable
     examinations: tuple[frozenset[str], ...]
     items: tuple[frozenset[str], ...]
-    titles: tuple[Title, ...]
+    titles: tuple[FindingTitle, ...]
     drawn: bool
 
 
@@ -57,8 +52,8 @@ class _LookedUp(NamedTuple):
 class RecordNames:
     """The names of one record's findings, over those of the knowledge."""
 
-    def __init__(self, names: Names, layout: Layout, findings: tuple[Finding, ...]) -> None:
-        self._names, self._findings = names, findings
+    def __init__(self, known: KnownNames, layout: Layout, findings: tuple[Finding, ...]) -> None:
+        self._known, self._findings = known, findings
         self._table, self._examinations, self._items, self._titles, self._drawn = layout
         self._found: dict[str, list[Named]] = {}
         self._looked: dict[str, _LookedUp] = {}
@@ -84,6 +79,10 @@ class RecordNames:
         wanted, missing = self._looked[request]
         return [self._findings[i] for i in wanted], list(missing)
 
+    def refuses(self, request: str) -> bool:
+        """Whether a request speaks of examinations of which it wants none, or none in particular ("some tests")."""
+        return bool(read_orders(request).refused)
+
     def may_be_normal(self, name: str) -> bool:
         """Whether what is not recorded can be said to be normal.
 
@@ -98,10 +97,10 @@ class RecordNames:
         mentions = [
             m
             for m in self.find(request)
-            if self._says_something(m, request) and (self._is_own(m) or not reading.refuses(m.start, m.end))
+            if self._says_something(m, request) and (self._is_own(m) or self._counts(m, reading))
         ]
-        by_name: dict[Named, Order] = {}
-        by_meaning: list[Order] = []
+        by_name: dict[Named, AskedFor] = {}
+        by_meaning: list[AskedFor] = []
         for order in orders:
             whole = next((m for m in mentions if m.start <= order.core[0] and m.end >= order.core[1]), None)
             if whole is None:
@@ -109,20 +108,20 @@ class RecordNames:
                 mentions = [m for m in mentions if m.end <= order.core[0] or m.start >= order.core[1]]
             else:
                 by_name.setdefault(whole, order)
-        if not mentions and not by_meaning:
-            near = self._names.like(request, list(self._table.owners))
+        if not mentions and not by_meaning and not reading.refused:
+            near = self._known.like(request, list(self._table.owners))
             mentions = [] if near is None else [Named(request, 0, len(request), self._table.get(near))]
         wanted: set[int] = set()
         missing: dict[int, str] = {}
-        for mention, found in self._named(request, mentions):
-            if orders and mention not in by_name and found and is_place(mention.text):
+        for mention, named in self._named(request, mentions):
+            if named is None or (orders and mention not in by_name and named and is_place(mention.text)):
                 # A part of the body is no examination beside one, unless it narrows it.
                 continue
             asked = by_name.get(mention)
-            if found is not None and asked is not None and not self._is_own(mention) and not (self._drawn and found):
-                found = found | self._meant(asked)
-            wanted |= found or set()
-            if found is not None and not found:
+            known = asked is not None and not self._is_own(mention)
+            found = self._either(mention, named, self._meant(asked)) if asked is not None and known else named
+            wanted |= found
+            if not found:
                 missing[mention.start] = mention.text
         for order in by_meaning:
             meant = self._meant(order)
@@ -167,7 +166,17 @@ class RecordNames:
                 brought.append((mention, self._owned(mention)))
         return brought
 
-    def _meant(self, order: Order) -> set[int]:
+    def _either(self, mention: Named, named: set[int], meant: set[int]) -> set[int]:
+        """Returns what a name of the knowledge asks for: what it brings, or what it means, or both.
+
+        An examination of the knowledge goes by names that mean a part of it ("arterial blood gas" of a respiratory
+        function test), and in records of others their names need not mean what they mean in the knowledge.
+        """
+        if self._drawn:
+            return named if self._known.is_first(mention.text) else named & meant or named or meant
+        return named | meant if self._known.is_first(mention.text) else meant
+
+    def _meant(self, order: AskedFor) -> set[int]:
         """Returns what is recorded of the same procedure and region as an order: of the closest only."""
         if order.meaning == Meaning(procedures=frozenset(("physical",))):
             return self._owned(Named(order.text, order.start, order.end, frozenset(("physical",))))
@@ -229,6 +238,15 @@ class RecordNames:
             key.startswith(("examination:=", "item:=", "finding")) for key in mention.keys
         )
 
+    @staticmethod
+    def _counts(mention: Named, reading: Reading) -> bool:
+        """Whether a name of the knowledge is meant: "bloods" is an examination, the blood in a sentence is none."""
+        if reading.refuses(mention.start, mention.end):
+            return False
+        examinations = all(key.startswith("examination") for key in mention.keys)
+        word = key_of(mention.text)
+        return not (examinations and " " not in word and word == mention.text.casefold() and is_place(mention.text))
+
     def _owned(self, mention: Named) -> set[int]:
         # The record's own name is that examination, or that item, and no other examination that the knowledge knows by
         # it too.
@@ -249,7 +267,7 @@ class RecordNames:
         return {i for i, own_keys in enumerate(self._items) if own_keys & keys}
 
     def _is_physical(self, index: int, finding: Finding) -> bool:
-        kinds = {self._names.kinds.get(key) for key in self._examinations[index]} - {None}
+        kinds = {self._known.kinds.get(key) for key in self._examinations[index]} - {None}
         return kinds == {"physical"} if kinds else _PHYSICAL.search(finding.examination) is not None
 
     def _within(self, examination: Named, item: Named) -> set[int]:

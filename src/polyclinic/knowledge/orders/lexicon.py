@@ -10,14 +10,14 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.knowledge.name_table import key_of, words
-from polyclinic.language.language import LANGUAGES
+from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.language.word_lists import Pattern, WordLists
 
-GENERIC, HAND, NEUTRAL = "generic", "hand", "neutral"
-"""What a word may be beside a concept: "examination"; what a doctor does by hand; what says nothing more."""
+GENERIC, HAND, NEUTRAL, EVERYDAY = "generic", "hand", "neutral", "everyday"
+"""What a word may be: "examination"; what a doctor does by hand; what says no more; a concept's word of every day."""
 
 
-class Word(NamedTuple):
+class Term(NamedTuple):
     """A word of the lexicon as it stands in a text, from `start` to `end`: its concepts, and what else it is."""
 
     text: str
@@ -29,16 +29,23 @@ class Word(NamedTuple):
 
 
 class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What tells whether something is ordered: `no`, it is not; `done`, it has been; `why`, a purpose follows; ..."""
+    """What stands between and around the words of orders; words.en.yaml says of each what it is."""
 
+    joins: Pattern
+    fills: Pattern
+    of: Pattern
+    whose: Pattern
+    by: Pattern
+    guided: Pattern
     no: Pattern
     done: Pattern
     why: Pattern
     such: Pattern
+    who: Pattern
     vague: Pattern
 
 
-class _Entry(NamedTuple):
+class _Meant(NamedTuple):
     concepts: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     hand: str = ""
@@ -48,6 +55,7 @@ class _Entry(NamedTuple):
 class _Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     neutral: tuple[str, ...]
     generic: tuple[str, ...]
+    everyday: frozenset[str]
     capitals: frozenset[str]
 
 
@@ -62,40 +70,20 @@ patterns = _words.section("patterns", Patterns)
 
 
 class _Table(NamedTuple):
-    entries: Mapping[str, _Entry]
+    entries: Mapping[str, _Meant]
     lengths: Mapping[str, tuple[int, ...]]
 
 
 @functools.cache
 def _table() -> _Table:
     """Reads the words of both languages: a request may mix them."""
-    entries: dict[str, _Entry] = {}
-
-    def add(text: str, **entry: frozenset[str] | str | bool) -> None:
-        key = key_of(text)
-        entries[key] = entries.get(key, _Entry())._replace(**entry)
-
+    entries: dict[str, _Meant] = {}
     for language in LANGUAGES:
-        others = _others(language)
-        for concept, texts in _concepts(language).items():
-            for text in texts:
-                known = entries.get(key_of(text), _Entry()).concepts
-                add(text, concepts=known | {concept}, capitals=text.casefold() in others.capitals)
-        for text in others.neutral:
-            if not entries.get(key_of(text)):
-                add(text, roles=frozenset((NEUTRAL,)))
-        for text in others.generic:
-            if not entries.get(key_of(text), _Entry()).concepts:
-                add(text, roles=frozenset((GENERIC,)))
-        for hand, texts in _hands(language).items():
-            for text in texts:
-                entry = entries.get(key_of(text), _Entry())
-                if not entry.concepts:
-                    add(text, roles=entry.roles - {NEUTRAL} | {HAND}, hand=hand)
+        _add_words(entries, language)
     for language in LANGUAGES:
         capitals = _others(language).capitals
         for text, concepts in _compounds(language).items():
-            add(text, concepts=frozenset(concepts), roles=frozenset(), capitals=text.casefold() in capitals)
+            entries[key_of(text)] = _Meant(frozenset(concepts), capitals=text.casefold() in capitals)
     lengths: dict[str, set[int]] = {}
     for key in entries:
         parts = key.split(" ")
@@ -103,14 +91,32 @@ def _table() -> _Table:
     return _Table(entries, {first: tuple(sorted(of, reverse=True)) for first, of in lengths.items()})
 
 
-def find_words(text: str, *, title: bool = False) -> Sequence[Word]:
+def _add_words(entries: dict[str, _Meant], language: Language) -> None:
+    others = _others(language)
+    for concept, texts in _concepts(language).items():
+        for text in texts:
+            key, plain = key_of(text), text.casefold()
+            known = entries[key].concepts if key in entries else frozenset[str]()
+            roles = frozenset((EVERYDAY,)) if plain in others.everyday else frozenset[str]()
+            entries[key] = _Meant(known | {concept}, roles, capitals=plain in others.capitals)
+    for role, texts in ((NEUTRAL, others.neutral), (GENERIC, others.generic)):
+        for text in texts:
+            entries.setdefault(key_of(text), _Meant(roles=frozenset((role,))))
+    for hand, texts in _hands(language).items():
+        for text in texts:
+            known_as = entries.get(key_of(text), _Meant())
+            if not known_as.concepts:
+                entries[key_of(text)] = _Meant(roles=known_as.roles - {NEUTRAL} | {HAND}, hand=hand)
+
+
+def find_words(text: str, *, title: bool = False) -> Sequence[Term]:
     """Returns the words of the lexicon that stand in a text, in order; longer ones win over shorter ones.
 
     In a `title`, such as the name of a finding, abbreviations that are also words count however they are written.
     """
     table = _table()
     tokens = words(text)
-    found: list[Word] = []
+    found: list[Term] = []
     at = 0
     while at < len(tokens):
         length = _longest(tokens, at, text, title=title)
@@ -120,7 +126,7 @@ def find_words(text: str, *, title: bool = False) -> Sequence[Word]:
         if length:
             start, end = tokens[at][1], tokens[at + length - 1][2]
             entry = table.entries[_key(tokens, at, length)]
-            found.append(Word(text[start:end], start, end, entry.concepts, entry.roles, entry.hand))
+            found.append(Term(text[start:end], start, end, entry.concepts, entry.roles, entry.hand))
         at += length or 1
     return found
 

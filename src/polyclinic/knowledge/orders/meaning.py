@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from itertools import product
 from typing import NamedTuple
 
 from polyclinic.knowledge.orders.concepts import (
@@ -42,7 +43,7 @@ class Meaning(NamedTuple):
     analytes: frozenset[str] = _none
     panels: frozenset[str] = _none
 
-    def __or__(self, other: Meaning) -> Meaning:  # type: ignore[override]
+    def __or__(self, other: Meaning) -> Meaning:
         """Returns what is said by both together."""
         return Meaning(*(mine | theirs for mine, theirs in zip(self, other, strict=True)))
 
@@ -58,16 +59,13 @@ class Meaning(NamedTuple):
         return self.materials or frozenset(looked_at) - {ANYWHERE}
 
 
-class Title(NamedTuple):
-    """What a recorded finding is called: its examination and its item."""
+class FindingTitle(NamedTuple):
+    """What a recorded finding is called: its examination, its item, both together, and in what material it is."""
 
     examination: Meaning
     item: Meaning
-
-    @property
-    def whole(self) -> Meaning:
-        """Both together."""
-        return self.examination | self.item
+    whole: Meaning
+    materials: frozenset[str]
 
 
 _KIND = {PROCEDURE: 0, REGION: 1, MATERIAL: 2, ANALYTE: 3, PANEL: 4}
@@ -82,9 +80,12 @@ def meaning_of(concepts: Iterable[str]) -> Meaning:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def title_of(examination: str, item: str) -> Title:
+def title_of(examination: str, item: str) -> FindingTitle:
     """Returns what the names of a finding mean; nothing where no word of them is known."""
-    return Title(*(_called(name) for name in (examination, item)))
+    outer, inner = _called(examination), _called(item)
+    # Glucose is looked at in blood, but in a urinalysis in urine.
+    materials = inner.materials or (inner.in_material - {"blood"}) or outer.in_material or inner.in_material
+    return FindingTitle(outer, inner, outer | inner, materials)
 
 
 def _called(name: str) -> Meaning:
@@ -102,15 +103,16 @@ def is_place(name: str) -> bool:
     """Whether a name is that of a part of the body or a material, and of nothing that is done there."""
     words = find_words(name, title=True)
     concepts = [concept for word in words for concept in word.concepts]
-    generic = any(GENERIC in word.roles for word in words)
-    return bool(concepts) and not generic and all(KINDS[concept] in (REGION, MATERIAL) for concept in concepts)
+    known = sum(word.end - word.start for word in words if not word.roles)
+    whole = known >= sum(letter.isalnum() for letter in name)
+    return bool(concepts) and whole and all(KINDS[concept] in (REGION, MATERIAL) for concept in concepts)
 
 
 # How close what is recorded is to what is ordered.
 NOT, HOLDS_IT, A_PART, SAME = range(4)
 
 
-def closeness(order: Meaning, title: Title) -> int:
+def closeness(order: Meaning, title: FindingTitle) -> int:
     """Returns how close a recorded finding is to an order.
 
     `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
@@ -120,24 +122,28 @@ def closeness(order: Meaning, title: Title) -> int:
         return _looks_at(order, title)
     if order.panels:
         return _is_panel(order, title)
-    return SAME if _is_done(order, title) else NOT
+    if _is_done(order, title):
+        return SAME
+    return HOLDS_IT if _looks_inside(order, title) else NOT
 
 
-def is_near(order: Meaning, title: Title) -> bool:
-    """Whether a finding is so near to an order that this cannot be said to be normal: a random for a fasting glucose."""
+def is_near(order: Meaning, title: FindingTitle) -> bool:
+    """Whether a finding is so near to an order that this cannot be called normal: a random for a fasting glucose."""
     if closeness(order, title):
         return True
     whole = title.whole
-    if not _in_same_material(order, whole):
+    if not _in_same_material(order, title):
         return False
-    return any(siblings(one, other) for one in order.analytes for other in whole.analytes if one != other)
+    sampled = [[name for name in of.procedures if is_a(name, *_METHODS)] for of in (order, whole)]
+    pairs = (*product(order.analytes, whole.analytes), *product(*sampled))
+    return any(siblings(one, other) for one, other in pairs)
 
 
-def _looks_at(order: Meaning, title: Title) -> int:
+def _looks_at(order: Meaning, title: FindingTitle) -> int:
     whole = title.whole
-    if not (_in_same_material(order, whole) and _by_same_method(order, whole) and _at_same_place(order, whole)):
+    if not (_in_same_material(order, title) and _by_same_method(order, whole) and _at_same_place(order, whole)):
         return NOT
-    examination, item = title
+    examination, item = title.examination, title.item
     looked_at = item.analytes or (_none if item.panels else examination.analytes)
     if any_related(order.analytes, looked_at):
         return SAME
@@ -147,10 +153,9 @@ def _looks_at(order: Meaning, title: Title) -> int:
     return HOLDS_IT if any(order.analytes & parts(panel) for panel in panels) else NOT
 
 
-def _is_panel(order: Meaning, title: Title) -> int:
-    examination, item = title
-    whole = title.whole
-    if not _in_same_material(order, whole):
+def _is_panel(order: Meaning, title: FindingTitle) -> int:
+    examination, item = title.examination, title.item
+    if not _in_same_material(order, title):
         return NOT
     ordered = frozenset[str]().union(*map(parts, order.panels))
     if item.panels & ordered or examination.panels & ordered:
@@ -161,10 +166,10 @@ def _is_panel(order: Meaning, title: Title) -> int:
     return HOLDS_IT if any(order.panels & parts(panel) for panel in holding) else NOT
 
 
-def _is_done(order: Meaning, title: Title) -> bool:
+def _is_done(order: Meaning, title: FindingTitle) -> bool:
     whole = title.whole
     if "laboratory" in order.procedures and order.procedures == {"laboratory"}:
-        return bool(order.materials) and _is_laboratory(order, whole)
+        return bool(order.materials) and _is_laboratory(order, title)
     if any(is_a(name, "physical") for name in order.procedures):
         return _is_physical(order, title)
     for family in (_SAMPLED, None):
@@ -173,23 +178,25 @@ def _is_done(order: Meaning, title: Title) -> bool:
             return False
     if not order.procedures:
         return False
-    if order.materials and not _materials_meet(order.materials, whole.in_material):
+    if order.materials and not _materials_meet(order.materials, title.materials):
         # What is taken from a place may be recorded by the place alone.
         return False
     return _at_same_place(order, whole)
 
 
-def _is_laboratory(order: Meaning, whole: Meaning) -> bool:
+def _is_laboratory(order: Meaning, title: FindingTitle) -> bool:
+    whole = title.whole
     done = {name for name in whole.procedures if is_a(name, *_SAMPLED)}
     if not (whole.analytes or whole.panels or done):
         return False
-    if "blood" in order.materials and any(is_a(name, *_NOT_ROUTINE) for name in done):
-        return False
-    return _materials_meet(order.materials, whole.in_material)
+    if "blood" in order.materials:
+        # "A blood test" is what is done routinely.
+        return "blood" in title.materials and not any(is_a(name, *_NOT_ROUTINE) for name in done)
+    return _materials_meet(order.materials, title.materials)
 
 
-def _is_physical(order: Meaning, title: Title) -> bool:
-    examination, item = title
+def _is_physical(order: Meaning, title: FindingTitle) -> bool:
+    examination, item = title.examination, title.item
     whole = title.whole
     signs = any(material_of(name) == BODY for name in whole.analytes | whole.panels)
     done = [name for name in whole.procedures if is_a(name, "physical")]
@@ -202,6 +209,13 @@ def _is_physical(order: Meaning, title: Title) -> bool:
     if not order.regions:
         return not certain or bool(by)
     return any_related(order.regions, item.regions or examination.regions)
+
+
+def _looks_inside(order: Meaning, title: FindingTitle) -> bool:
+    """Whether a doctor who looks into nose or throat sees what the finding says of an endoscopy there."""
+    looks = bool(order.procedures & {"physical", "inspection"}) and any(is_a(name, "ent") for name in order.regions)
+    seen = any(is_a(name, "endoscopy") for name in title.whole.procedures)
+    return looks and seen and any_related(order.regions, title.whole.regions)
 
 
 def _at_same_place(order: Meaning, whole: Meaning) -> bool:
@@ -219,8 +233,8 @@ def _by_same_method(order: Meaning, whole: Meaning) -> bool:
     return not by and any(is_a(name, "organisms") for name in order.analytes)
 
 
-def _in_same_material(order: Meaning, whole: Meaning) -> bool:
-    ordered, recorded = order.in_material, whole.in_material
+def _in_same_material(order: Meaning, title: FindingTitle) -> bool:
+    ordered, recorded = order.in_material, title.materials
     return not ordered or not recorded or _materials_meet(ordered, recorded)
 
 

@@ -33,18 +33,14 @@ class RulesExaminer:
         """Returns the `Request` that was last made."""
         if ask.purpose is not Purpose.READ_REQUEST:
             raise ScriptError(f"the rules examiner reads requests; it was asked to {ask.purpose}")
-        items: list[str] = []
-        for part in _PARTS.split(_LEAD.sub("", role.request(), count=1)):
-            items += self._read(part.strip(), role)
+        request = role.request()
+        items = [request] if any(role.names.look_up(request)) else []
+        for part in _PARTS.split(_LEAD.sub("", request, count=1)):
+            items += self._unknown(part.strip(), role)
         return Request(items=tuple(dict.fromkeys(items)))
 
-    def _read(self, part: str, role: Examiner) -> list[str]:
-        if not part:
-            return []
-        findings, missing = role.names.look_up(part)
-        if findings or missing:
-            return [part]
-        if FISHING.search(part):
+    def _unknown(self, part: str, role: Examiner) -> list[str]:
+        if not part or any(role.names.look_up(part)) or FISHING.search(part) or role.names.refuses(part):
             return []
         # Nothing of the kind is known by name; what plainly is an examination is answered as not recorded.
         smaller = (_POLITE.sub(" ", p).strip() for p in _SMALLER.split(part))
