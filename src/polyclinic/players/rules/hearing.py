@@ -45,6 +45,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advise: Pattern
     urge: Pattern
     asked_before: Pattern
+    done: Pattern
     instruct: Pattern
     hands: Pattern
     other_topic: Pattern
@@ -130,7 +131,8 @@ def _act(sentence: str, cues: _Cues) -> Act:
     asks = cues.ask.search(sentence) is not None
     if asks and cues.consent.search(sentence):
         return "consent"
-    advises = (cues.urge if asks else cues.advise).search(sentence) is not None
+    urges = cues.urge.search(sentence) is not None
+    advises = urges or (not asks and cues.advise.search(sentence) and not cues.done.search(sentence))
     if not asks and cues.offer.search(sentence):
         return "closing"
     if advises and not cues.asked_before.search(sentence):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import msgspec
 
+from polyclinic.knowledge.orders.concepts import is_a
+from polyclinic.knowledge.orders.meaning import Meaning, closeness, title_of
+from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.rules.words import WORDS
@@ -69,6 +73,21 @@ def ordered(text: str, language: Language) -> str:
         if stripped:
             wanted.append(stripped)
     return MARKS[language].semicolon.join(wanted) or text.strip(_MARKS)
+
+
+@functools.lru_cache(maxsize=4096)
+def wanted(text: str) -> tuple[Meaning, ...]:
+    """Returns what is ordered in a text, by its meaning.
+
+    A part of the body alone is none of it, nor is what a doctor sees and feels: it is done where the doctor is.
+    """
+    orders = (order.meaning for order in read_orders(text).orders if not order.loose)
+    return tuple(m for m in orders if not (m.procedures and all(is_a(name, "physical") for name in m.procedures)))
+
+
+def reports(text: str, order: Meaning) -> int:
+    """Returns how close what a text reports is to what is ordered: 0 where it is something else."""
+    return closeness(order, title_of(text, ""))
 
 
 def examinations(text: str, language: Language) -> list[str]:

@@ -38,7 +38,9 @@ from polyclinic.players.rules.orders import (
     is_planned,
     ordered,
     reported,
+    reports,
     request,
+    wanted,
 )
 from polyclinic.players.rules.questions import Part, core, parts
 from polyclinic.players.rules.speech import Sayer, answer, who
@@ -172,6 +174,11 @@ class _PlayedPatient:
 
     def _naming(self, named: str, known: list[Fact]) -> list[Fact]:
         """Returns the facts that report what is named, of those that are known."""
+        reporting = [f for f in known if f.of_examination]
+        close = [[(reports(f.text, order), f) for f in reporting] for order in wanted(named)]
+        held = [f for facts in close for near, f in facts if near and near == max(near for near, _ in facts)]
+        if held or close:
+            return list(dict.fromkeys(held))
         # First what names the examination itself; else what names something that it looks at.
         direct = frozenset(key for found in self._names.find(named) for key in found.keys)
         held = [f for f in known if direct & self._keys(f)]
@@ -179,7 +186,6 @@ class _PlayedPatient:
             within = direct.union(*(self._names.items.get(key, frozenset()) for key in direct))
             held = [f for f in known if within & self._keys(f)]
         if not held:
-            reporting = [f for f in known if f.of_examination]
             for examination in examinations(named, self._language) or [named]:
                 held += self._story.best(frozenset(terms(examination, self._language)), reporting, enough=0.6)
         return held
