@@ -25,7 +25,8 @@ from polyclinic.errors import ScriptError
 from polyclinic.events import State
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.names import Names, RecordNames
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.recorded_names import RecordNames
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import MARKS, Language, language_of
 from polyclinic.players.player import Ask, PatientTurn, Purpose
