@@ -5,7 +5,13 @@ import math
 
 import pytest
 
-from polyclinic.benchmarks.patient_simulator.recorded import compare_turns, put_turns, read_recorded, recorded_turns
+from polyclinic.benchmarks.patient_simulator.recorded import (
+    RecordedRow,
+    compare_turns,
+    put_turns,
+    read_recorded,
+    recorded_turns,
+)
 from polyclinic.benchmarks.patient_simulator.recorded_tables import short_names
 from polyclinic.errors import BadInput, Refused, TimedOut
 from polyclinic.events import State
@@ -14,6 +20,7 @@ from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 
 VIGNETTE = "A 52-year-old man has had a dry cough for two weeks. He smokes. Chest X-ray shows a shadow. Which is it?"
+SETS = ("HospitalCases", "MedicalExam")
 TURNS = [
     ("O", "Hello, what can I do for you?", "I have had a dry cough for two weeks."),
     ("A-A-A", "Do you smoke?", "Yes."),
@@ -93,7 +100,6 @@ async def test_the_figures(file):
 
 
 def row(recorded, state, **changes):
-    from polyclinic.benchmarks.patient_simulator.recorded import RecordedRow
 
     given = None if state is None else State(state)
     text = {"file": "f", "case": "1", "number": 1, "text": "?", "other_language": False}
@@ -165,3 +171,19 @@ def test_files_are_told_apart_by_their_last_parts():
     assert short_names(["a/x.json", "b/y.json"]) == ["x", "y"]
     assert short_names(["a/x.json", "b/x.json"]) == ["a/x", "b/x"]
     assert short_names(["a.json", "a.txt"]) == ["a.json", "a.txt"]
+
+
+async def test_the_rules_patient_takes_recorded_doctors_as_the_published_tracker_did(shared_data):
+    folder = shared_data / "cases" / "aie" / "recorded"
+    files = [folder / cases / f"{doctor}.json" for cases in SETS for doctor in ("chatgpt", "internlm-20b")]
+    if missing := [file for file in files if not file.is_file()]:
+        pytest.skip(f"no recorded dialogues at {missing[0]}")
+    dialogues = [dialogue for file in files for dialogue in read_recorded(file).dialogues]
+    whole = (await recorded_turns(dialogues).hold({"rules": minds()})).all
+    assert whole.failed == {}
+    # What the figures are on parts of these files, and on others, stands in docs/patients.md.
+    assert whole.states.percent >= 58
+    assert whole.kind >= 91
+    assert min(whole.effective.recall, whole.effective.precision) >= 0.45
+    assert whole.by_state[State.AMBIGUOUS_ADVICE].recall >= 0.30
+    assert whole.by_state[State.AMBIGUOUS_INQUIRY].recall >= 0.25

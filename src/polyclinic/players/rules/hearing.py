@@ -132,7 +132,7 @@ def _act(sentence: str, cues: _Cues) -> Act:
     if asks and cues.consent.search(sentence):
         return "consent"
     urges = cues.urge.search(sentence) is not None
-    advises = urges or (not asks and cues.advise.search(sentence) and not cues.done.search(sentence))
+    advises = urges or (not asks and _advises(sentence, cues))
     if not asks and cues.offer.search(sentence):
         return "closing"
     if advises and not cues.asked_before.search(sentence):
@@ -140,6 +140,12 @@ def _act(sentence: str, cues: _Cues) -> Act:
     if asks:
         return "question"
     return "closing" if cues.close.search(sentence) else "comment"
+
+
+def _advises(sentence: str, cues: _Cues) -> bool:
+    """Whether a sentence says what is to be done, and not only what has been."""
+    done = cues.done.search(sentence)
+    return cues.advise.search(sentence, done.end() if done else 0) is not None
 
 
 def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
