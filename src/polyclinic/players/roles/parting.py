@@ -22,7 +22,7 @@ from polyclinic.cases.terms import result_terms
 from polyclinic.cases.withhold import withhold
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE, MEASURED
 from polyclinic.language.folding import Folded, fold_term
-from polyclinic.language.language import capitalised, chinese_characters, is_chinese
+from polyclinic.language.language import Language, capitalised, chinese_characters, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
 
 WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
@@ -142,6 +142,13 @@ def _texts(history: History) -> list[tuple[str, str]]:
     return [*(("symptoms", symptom) for symptom in history.symptoms), *texts]
 
 
+# Patient and examiner of a visit are made of the same record, one after the other.
+@functools.lru_cache(maxsize=64)
+def _reports(text: str, language: Language) -> bool:
+    """Whether a text may report an examination or its result."""
+    return any(words.search(text) for words in (EXAMINATION, LABORATORY_VALUE, _words(language).sign))
+
+
 class _ClauseRun:
     """Clauses in a row that all report results, or none of which does."""
 
@@ -216,15 +223,15 @@ class _Parting:
 
     def __init__(self, record: Record, secret: tuple[str, ...]) -> None:
         self._findings, self._secret = record.findings, secret
-        self._words = _words(record.presentation.language)
+        self._language = record.presentation.language
+        self._words = _words(self._language)
         self._texts = _texts(record.history)
         self._whole = "\n".join(text for _, text in self._texts)
         self._values = distinctive_results(record.findings, self._whole)
 
     def part(self) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
         """Returns the sections of the history without what the examiner holds, and that."""
-        reporting = (EXAMINATION, LABORATORY_VALUE, self._words.sign)
-        if not self._values and not any(words.search(self._whole) for words in reporting):
+        if not self._values and not _reports(self._whole, self._language):
             return self._texts, ()
         # A symptom is felt, by whatever hand it was found.
         parted = [
