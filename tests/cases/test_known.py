@@ -55,6 +55,25 @@ def test_the_reason_for_what_goes_can_be_said():
 
 
 @pytest.mark.parametrize(
+    ("text", "term", "rest"),
+    [
+        ("She has fever, chills, and gout.", "gout", "She has fever, and chills."),
+        ("She denies fever, chills, or gout.", "gout", "She denies fever, or chills."),
+        ("He presents with gout, mild fever, and chills.", "gout", "He presents with mild fever, and chills."),
+        ("A smear shows gout, together with white cells.", "gout", "A smear shows white cells."),
+        ("He has gout, treated with colchicine, and he drinks.", "gout", "Treated with colchicine, and he drinks."),
+        ("Leukocytes were 12,000/mm3, which suggests gout.", "gout", "Leukocytes were 12,000/mm3."),
+        ("On examination, he has gout.", "gout", ""),
+        ("She limps, complaining to her mother of gout, and she cries.", "gout", "She limps, and she cries."),
+        ("血清尿酸痛风项，9.6umol/L，H，其余正常。", "痛风", "其余正常。"),
+        ("男，59岁，发现痛风2月 患者跛行，乏力。", "痛风", "男，59岁，患者跛行，乏力。"),
+    ],
+)
+def test_what_is_left_of_a_sentence_is_one(text, term, rest):
+    assert withhold(text, [term], section="present") == rest
+
+
+@pytest.mark.parametrize(
     ("history", "said", "leaks"),
     [
         ({"past": "Asthma."}, "I have asthma.", False),

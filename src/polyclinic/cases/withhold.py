@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from polyclinic.cases.known import Known, known_as
+from polyclinic.cases.rejoining import rejoined
 from polyclinic.language.folding import SENTENCE, Folded, fold_term
-from polyclinic.language.language import CHINESE, is_chinese
 
 _CLAUSE = re.compile(
-    r"[，,]|\s(?=患[者儿])|(?<![，,])\s(?=(?:but|and (?:he|she|they|I|has|was|had)|which|because|although)\b)"
+    r"，|,(?!\d{3}(?!\d))|\s(?=患[者儿])"
+    r"|(?<![，,])\s(?=(?:but|and (?:he|she|they|I|has|was|had)|which|because|although)\b)"
 )
-_DANGLING = re.compile(r"^(?:which|who|that|with|including|such as|because of|as|for|of|due to)\b", re.IGNORECASE)
-_REASON = re.compile(r"^(?:because(?! of)|although|though|since|whereas|while)\s+", re.IGNORECASE)
-_JOINT = re.compile(rf"^\s*(?:but|and|so|or|但是?|并且?|而且?|且)(?:\s+|(?<=[{CHINESE}]))", re.IGNORECASE)
 _OPEN, _CLOSE = "([（【“", ")]）】”"
 
 
@@ -86,22 +84,7 @@ def _without_clauses(sentence: str, wanted: tuple[str, ...], section: str | None
         return sentence if any(_holds(clause, wanted) for clause in clauses) else ""
     if all(held):
         return ""
-    rest = ""
-    for order, clause in enumerate(clauses):
-        bare, joined = clause.lstrip("，, "), clause
-        if order and held[order - 1] and _REASON.match(bare):
-            # What gave the reason for a clause that goes can be said by itself.
-            bare = _REASON.sub("", bare)
-            joined = f", and {bare}"
-        elif clause[:1].isspace() and is_chinese(bare):
-            # Where only a blank divides clauses, what goes between them takes the comma with it.
-            joined = f"，{bare}"
-        # What only qualifies a clause that goes, goes with it.
-        held[order] = held[order] or (order > 0 and held[order - 1] and bool(_DANGLING.match(bare)))
-        if not held[order]:
-            rest += joined if rest else _JOINT.sub("", bare)
-    if held[0] and rest:
-        rest = rest[0].upper() + rest[1:]
+    rest = rejoined(clauses, held, lambda text: _holds(text, wanted))
     return "" if section is None and _holds(rest, wanted) else rest
 
 
