@@ -64,7 +64,7 @@ def test_the_reason_for_what_goes_can_be_said():
         ("He has gout, treated with colchicine, and he drinks.", "gout", "Treated with colchicine, and he drinks."),
         ("Leukocytes were 12,000/mm3, which suggests gout.", "gout", "Leukocytes were 12,000/mm3."),
         ("On examination, he has gout.", "gout", ""),
-        ("She limps, complaining to her mother of gout, and she cries.", "gout", "She limps, and she cries."),
+        ("She limps, complaining of gout, and she cries.", "gout", "She limps, and she cries."),
         ("血清尿酸痛风项，9.6umol/L，H，其余正常。", "痛风", "其余正常。"),
         ("男，59岁，发现痛风2月 患者跛行，乏力。", "痛风", "男，59岁，患者跛行，乏力。"),
     ],
