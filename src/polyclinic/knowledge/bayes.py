@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Examination, Item, Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.results import Reading, ResultReader
 from polyclinic.language.language import LANGUAGES
 
 Vector = npt.NDArray[np.float64]
@@ -30,6 +32,33 @@ Vector = npt.NDArray[np.float64]
 _LEAST = 0.002  # No single observation rules a disease out: texts and tests err in ways that no table holds.
 _SAMPLES = 8  # Results drawn per hypothesis to estimate an examination's information; more changes no decision much.
 _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could not change what is best to ask.
+
+
+class ItemEvidence(NamedTuple):
+    """What one item's result says: its place (ids of examination and item), and the log-likelihood of each hypothesis.
+
+    `is_usual`: it was read in others' words as what people without that trouble have.
+    """
+
+    place: tuple[str, str]
+    likelihood: Vector
+    is_usual: bool = False
+
+
+class Evidence(NamedTuple):
+    """What a finding says.
+
+    Attributes:
+        items: the items that it tells of, each at most once.
+        is_unread: it has a result, and nothing of it is in words that are known.
+        is_strange: it tells of something wrong for which there are no words.
+        is_in_others_words: what it tells is put in other words than the knowledge's.
+    """
+
+    items: tuple[ItemEvidence, ...] = ()
+    is_unread: bool = False
+    is_strange: bool = False
+    is_in_others_words: bool = False
 
 
 class Reader:
@@ -100,6 +129,31 @@ class Reader:
             return None
         likelihood = self._tables[place].read(finding)
         return None if likelihood is None else (*self._items[place], likelihood)
+
+    def says(self, finding: Finding) -> Evidence:
+        """Returns what a finding says of the items that it tells of, in the knowledge's words or in others'.
+
+        Where an item is known by its own name and its text in no words, that speaks a little for "something else", as
+        in `finding`.
+        """
+        place = self._names.get((finding.examination.casefold(), finding.item.casefold()))
+        if place is not None and (likelihood := self._tables[place].read_exactly(finding)) is not None:
+            return Evidence((ItemEvidence(place, likelihood),))
+        read = self._results.read(finding)
+        known = tuple(self._as_evidence(reading) for reading in read.readings)
+        if not known and place is not None and (likelihood := self._tables[place].read(finding)) is not None:
+            return Evidence((ItemEvidence(place, likelihood),), is_unread=True)
+        unread = read.is_result and not known
+        return Evidence(known, is_unread=unread, is_strange=read.is_strange, is_in_others_words=bool(known))
+
+    def _as_evidence(self, reading: Reading) -> ItemEvidence:
+        place = reading.examination, reading.item
+        likelihood = self._tables[place].read_as(reading)
+        return ItemEvidence(place, likelihood, is_usual=reading.is_usual(self._items[place][1]))
+
+    @cached_property
+    def _results(self) -> ResultReader:
+        return ResultReader(self.knowledge)
 
     def _table(self, examination: Examination, item: Item) -> _Numbers | _Wordings:
         distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
@@ -202,6 +256,18 @@ class _Numbers:
         self._centre = np.log(parameters[:, 0]) if item.lognormal else parameters[:, 0]
         self._spread = np.log(parameters[:, 1]) if item.lognormal else parameters[:, 1]
 
+    def read_exactly(self, finding: Finding) -> Vector | None:
+        """As `read`."""
+        return self.read(finding)
+
+    def read_as(self, reading: Reading) -> Vector:
+        """Returns the log-likelihoods of a number, or of lying within an interval; see `_generous`."""
+        low, high = (self._scaled(end) for end in (reading.low, reading.high))
+        if low == high:
+            return _generous(self._logs(np.array(low)))
+        share = _normal_share((high - self._centre) / self._spread) - _normal_share((low - self._centre) / self._spread)
+        return _generous(np.log(np.maximum(share, _LEAST)))
+
     def read(self, finding: Finding) -> Vector | None:
         """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
         try:
@@ -210,13 +276,21 @@ class _Numbers:
             return None
         if finding.unit != self._unit:
             return None
-        return self._density(np.array(math.log(max(value, 1e-9)) if self._lognormal else value))
+        return self._density(np.array(self._scaled(value)))
+
+    def _scaled(self, value: float) -> float:
+        return math.log(max(value, 1e-9)) if self._lognormal else value
 
     def _density(self, x: Vector) -> Vector:
         """Returns the log-densities (..., hypothesis), floored far out, where tails mean nothing."""
+        log = self._logs(x)
+        log[..., -1] = np.log(np.mean(np.exp(log), axis=-1))
+        return log
+
+    def _logs(self, x: Vector) -> Vector:
+        """Returns the log-densities (..., hypothesis), the last that of people without this trouble."""
         z = (x[..., None] - self._centre) / self._spread
         log: Vector = -0.5 * np.minimum(z * z, 18.0) - np.log(self._spread)
-        log[..., -1] = np.log(np.mean(np.exp(log), axis=-1))
         return log
 
     def quantiles(self, samples: int) -> Vector:
@@ -235,20 +309,36 @@ class _Wordings:
 
     def __init__(self, item: Item, distributions: list[Distribution]) -> None:
         values = list(item.values)
+        self._ids = tuple(values)
         shares = np.array(
             [[d.get(v, 0.0) for v in values] for d in (*distributions, item.usual) if isinstance(d, dict)]
         )
+        self._usual = shares[-1].copy()
         shares[-1] = shares.mean(axis=0)
         self._shares = np.maximum(shares, _LEAST)
         self._log = np.log(self._shares)
         self._value = {w.casefold(): k for k, v in enumerate(values) for w in (item.values[v].en, item.values[v].zh)}
         self._unread = np.log(np.append(np.full(len(distributions), 0.05), 0.3))
 
+    def read_exactly(self, finding: Finding) -> Vector | None:
+        """Returns the log-likelihoods of a result, or None where it is in other words than the knowledge's."""
+        value = self._value.get(str(finding.value).strip().casefold())
+        return None if value is None else self._of(value)
+
+    def _of(self, value: int) -> Vector:
+        likelihood: Vector = self._log[:, value]
+        return likelihood
+
+    def read_as(self, reading: Reading) -> Vector:
+        """Returns the log-likelihoods of having one of several texts; see `_generous`."""
+        among = [number for number, id in enumerate(self._ids) if id in reading.values]
+        share = np.append(self._shares[:-1, among].sum(axis=1), self._usual[among].sum())
+        return _generous(np.log(np.clip(share, _LEAST, 1.0)))
+
     def read(self, finding: Finding) -> Vector:
         """Returns the log-likelihoods of a result; other words than the knowledge's speak for "something else"."""
-        value = self._value.get(str(finding.value).strip().casefold())
-        likelihood: Vector = self._unread if value is None else self._log[:, value]
-        return likelihood
+        known = self.read_exactly(finding)
+        return self._unread if known is None else known
 
     def quantiles(self, samples: int) -> Vector:
         """As `_Numbers.quantiles`: each text as often as its share says."""
@@ -281,6 +371,22 @@ def _lognormal(x: float, median: Vector, spread: Vector) -> Vector:
     sigma = np.log(spread)
     z = (math.log(max(x, 1e-9)) - np.log(median)) / sigma
     return -0.5 * z * z - np.log(sigma)
+
+
+def _normal_share(z: Vector) -> Vector:
+    """Returns which share of a normal distribution lies below z standard deviations from its centre."""
+    return np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in z])
+
+
+def _generous(log: Vector) -> Vector:
+    """Returns log-likelihoods whose last, that of people without this trouble, is made that of "something else".
+
+    Records of others are full of results that are as usual, and something else leaves most of them so; it is taken to
+    be as people without this trouble or as the mean of all, whichever fits better, so that much that is normal never
+    speaks against it.
+    """
+    log[-1] = max(log[-1], math.log(np.mean(np.exp(log))))
+    return log
 
 
 def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import Reader, Vector, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.language.clauses import clauses, denies
@@ -18,6 +18,12 @@ from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
 
 _UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
 """Chance of a complaint in words outside the knowledge, from a patient with a known disease and with something else."""
+
+_STRANGE_KNOWN, _STRANGE_OTHER, _MOST_STRANGE = 0.2, 0.6, 3
+"""The same of something wrong in an examination outside the knowledge. Such results hang together, so few count."""
+
+_TOLD_KNOWN, _TOLD_OTHER = 0.1, 1.0
+"""The same of results in other words than the knowledge's, once: who is told of so may have anything there is."""
 
 _REASONS = 5
 _WORTH_SAYING = 1.5
@@ -45,8 +51,13 @@ class Belief:
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()
         self._listening_generally = False
+        self._awaited = ""
         self.asked = 0
         self.findings: list[Finding] = []
+        self.unread: list[Finding] = []
+        self._told: dict[tuple[str, str], tuple[str, ItemEvidence]] = {}
+        self._strange = 0
+        self._others_words = False
         self._hear_complaint(role.presentation.complaint)
         if role.record is not None:
             self._read_whole_record()
@@ -76,8 +87,10 @@ class Belief:
         for symptom in symptoms:
             # Whatever the patient makes of it, the same question again would bring the same answer.
             self._settled[self._row[symptom.id]] = True
+        self._awaited = ""
         if examination is not None:
             self._ordered.add(examination)
+            self._awaited = self._reader.knowledge.examinations[examination].name.get(self._language)
 
     def update(self) -> None:
         """Reads what was said and found since the last time."""
@@ -122,8 +135,7 @@ class Belief:
     def _hear_complaint(self, text: str) -> None:
         for clause in clauses(text, self._language):
             if not self._lexicon.read(clause):
-                unread = np.append(np.full(len(self._log) - 1, _UNREAD_KNOWN), _UNREAD_OTHER)
-                self._log = self._log + np.log(unread)
+                self._log = self._log + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
                 self._other_words = [text.strip()]
         for symptom, present in self._lexicon.read(text).items():
             if present:
@@ -133,6 +145,11 @@ class Belief:
             self._add(doctor_sayings(self._language).duration.format(days=round(days)), self._reader.duration(days))
 
     def _hear_reply(self, text: str) -> None:
+        if self._awaited:
+            # Without an examiner it is the patient who tells a result, in whatever words it was told.
+            told = Finding(examination=self._awaited, value=text.strip())
+            if self._reader.says(told).items:
+                self._read_finding(told)
         read = self._lexicon.read(text)
         unanswered, self._asked_symptoms = [s.id for s in self._asked_symptoms if s.id not in read], ()
         denied = denies(text, self._language) if unanswered else None
@@ -188,11 +205,42 @@ class Belief:
         return what, self._reader.symptom(symptom, present)
 
     def _read_finding(self, finding: Finding) -> None:
+        """Takes in what a finding says; what was said before says nothing new, unless it was usual and now is not."""
+        if finding in self.findings:
+            return
         self.findings.append(finding)
-        read = self._reader.finding(finding)
-        if read is not None:
-            self._ordered.add(read[0].id)
-            self._add(finding.text(self._language), read[2])
+        says, what = self._reader.says(finding), finding.text(self._language)
+        if says.is_unread:
+            self.unread.append(finding)
+        if says.is_strange and self._strange < _MOST_STRANGE:
+            self._strange += 1
+            self._add(what, self._of_known_and_other(_STRANGE_KNOWN, _STRANGE_OTHER))
+        new = []
+        for item in says.items:
+            self._ordered.add(item.place[0])
+            before, told = self._told.get(item.place), (what, item)
+            if before is None:
+                self._told[item.place] = told
+                new.append(item.likelihood)
+            elif before[1].is_usual and not item.is_usual:
+                self._told[item.place] = told
+                self._take_back(*before)
+                new.append(item.likelihood)
+        if new:
+            self._add(what, np.sum(new, axis=0) if len(new) > 1 else new[0])
+        if says.is_in_others_words and not self._others_words:
+            self._others_words = True
+            self._log = self._log + self._of_known_and_other(_TOLD_KNOWN, _TOLD_OTHER)
+
+    def _take_back(self, what: str, item: ItemEvidence) -> None:
+        """Forgets what was said of an item."""
+        self._log = self._log - item.likelihood
+        self._evidence = [(w, v - item.likelihood if w == what else v) for w, v in self._evidence]
+
+    def _of_known_and_other(self, known: float, other: float) -> Vector:
+        """Returns the log-likelihood of what has one chance with a known disease and one with something else."""
+        likelihood: Vector = np.log(np.append(np.full(len(self._log) - 1, known), other))
+        return likelihood
 
     def _read_whole_record(self) -> None:
         record = self._role.record

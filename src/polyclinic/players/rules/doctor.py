@@ -28,6 +28,8 @@ LOST = 0.5  # Takes a general history where something else than what it knows is
 SURE_OF_SEVERITY = 0.8  # Plans no treatment on one less probable than this without a physical examination.
 LEAST_INFORMATION = 0.01  # Concludes when no question or examination is expected to say more than this, in nats.
 LEAST_PROBABILITY = 0.02  # Diagnoses less probable than this do not stand in the report.
+CANDIDATES = 3  # Diseases that are named where none is likely enough to be the diagnosis.
+UNREAD_SHOWN = 6  # Results in unknown words that are named in the report.
 QUESTIONS_A_TURN = 2  # Symptoms asked for in one breath; more is an interrogation, and patients answer it badly.
 HISTORY_FIRST = 3  # A doctor talks before ordering: so many questions come first, as long as they are worth asking.
 _NOTHING_LEFT = 1e-6  # Below this probability of all known diseases together there is nothing to separate.
@@ -166,28 +168,58 @@ class RulesDoctor:
             if d < len(self._reader.diseases) and by_disease[d] >= LEAST_PROBABILITY
         )
 
+    def _outside(self, belief: Belief, by_disease: Vector, language: Language) -> tuple[str, ...]:
+        """Returns why no diagnosis is named: what speaks for something else, or between which diseases it is open."""
+        say, marks, last = doctor_sayings(language), MARKS[language], len(self._reader.diseases)
+        percent = say.percent(float(by_disease[-1]))
+        known = say.known.format(diseases=marks.item.join(d.name.get(language) for d in self._reader.diseases))
+        if by_disease.argmax() == last:
+            reasons = belief.reasons(last, say)
+            return (say.outside.format(percent=percent), *reasons, *self._unread(belief, language), known)
+        likeliest = [d for d in np.argsort(-by_disease) if d != last][:CANDIDATES]
+        candidates = marks.item.join(
+            say.candidate.format(
+                disease=self._reader.diseases[d].name.get(language), percent=say.percent(float(by_disease[d]))
+            )
+            for d in likeliest
+        )
+        undecided = say.undecided.format(candidates=candidates, percent=percent)
+        reasons = belief.reasons(int(likeliest[0]), say)
+        return (undecided, *reasons, *self._unread(belief, language), known)
+
+    def _unread(self, belief: Belief, language: Language) -> tuple[str, ...]:
+        """Returns how many results are in words that it does not know, and which; nothing where none is."""
+        if not belief.unread:
+            return ()
+        names = dict.fromkeys(": ".join(filter(None, (f.examination, f.item))) for f in belief.unread)
+        shown = list(names)[:UNREAD_SHOWN] + (["…"] if len(names) > UNREAD_SHOWN else [])
+        named = MARKS[language].item.join(shown)
+        line = doctor_sayings(language).unread
+        return (line.format(unread=len(belief.unread), all=len(belief.findings), names=named),)
+
     def _report(self, role: Doctor, belief: Belief) -> Report:
         language = role.presentation.language
         say = doctor_sayings(language)
         diagnoses = self._diagnoses(belief, language)
         by_disease = self._reader.members @ belief.posterior()
-        outside = 100 * float(by_disease[-1])
+        outside = float(by_disease[-1])
         if not diagnoses:
-            known = MARKS[language].item.join(d.name.get(language) for d in self._reader.diseases)
-            undecided = say.outside if by_disease.argmax() == len(self._reader.diseases) else say.undecided
-            rationale: tuple[str, ...] = (undecided.format(percent=outside), say.known.format(diseases=known))
+            rationale: tuple[str, ...] = self._outside(belief, by_disease, language)
             treatment: tuple[str, ...] = (say.refer,)
         else:
             best = int(by_disease[:-1].argmax())
             disease = self._reader.diseases[best]
             severities = belief.posterior()[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
             severity = SEVERITIES[int(severities.argmax())]
-            probable = say.probable.format(disease=disease.name.get(language), percent=100 * float(by_disease[best]))
+            probable = say.probable.format(
+                disease=disease.name.get(language), percent=say.percent(float(by_disease[best]))
+            )
             rationale = (
                 probable,
                 *belief.reasons(best, say),
-                *((say.doubt.format(percent=outside),) if outside >= 100 * LEAST_PROBABILITY else ()),
+                *((say.doubt.format(percent=say.percent(outside)),) if outside >= LEAST_PROBABILITY else ()),
                 say.severity.format(severity=say.severities[severity]),
+                *self._unread(belief, language),
             )
             treatment = disease.plan(severity).get(language)
         return Report(

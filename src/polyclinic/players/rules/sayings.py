@@ -22,10 +22,18 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     doubt: str
     outside: str
     undecided: str
+    candidate: str
+    unread: str
     known: str
     refer: str
     severity: str
     severities: dict[Severity, str]
+    below: str
+
+    def percent(self, probability: float) -> str:
+        """Returns a probability as it is written; what is possible is never said to be 0 %."""
+        percent = f"{100 * probability:.0f} %"
+        return self.below if percent == "0 %" else percent
 
 
 class DirectorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
