@@ -21,15 +21,13 @@ import numpy.typing as npt
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Examination, Item, Severity
+from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Examination, Item, Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.likelihoods import LEAST, NumberTable, Vector, WordingTable
 from polyclinic.knowledge.results import Reading, ResultReader
 from polyclinic.language.language import LANGUAGES
 
-Vector = npt.NDArray[np.float64]
-
-_LEAST = 0.002  # No single observation rules a disease out: texts and tests err in ways that no table holds.
 _SAMPLES = 8  # Results drawn per hypothesis to estimate an examination's information; more changes no decision much.
 _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could not change what is best to ask.
 
@@ -80,7 +78,7 @@ class Reader:
         # Row e, column d: whether disease d has findings in examination e.
         self._shows = np.array([[e in d.findings for d in self.diseases] for e in knowledge.examinations], dtype=bool)
         shares = [[*(d.share(s, severity) for d, severity in self._pairs), s.base] for s in knowledge.symptoms.values()]
-        self.shares: Vector = np.clip(np.array(shares), _LEAST, 1 - _LEAST)
+        self.shares: Vector = np.clip(np.array(shares), LEAST, 1 - LEAST)
         self._present = np.log(self.shares)
         self._absent = np.log1p(-self.shares)
         self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
@@ -105,11 +103,11 @@ class Reader:
         total = np.zeros(len(self._pairs) + 1)
         if presentation.age is not None:
             band = next((b for b, (_, last) in AGE_BANDS.items() if presentation.age < last + 1), "65-90")
-            shares = [max(d.epidemiology.age.get(band, 0.0), _LEAST) for d, _ in self._pairs]
+            shares = [max(d.epidemiology.age.get(band, 0.0), LEAST) for d, _ in self._pairs]
             total += np.log([*shares, float(np.mean(shares))])
         if presentation.sex is not None:
             shares = [*(d.epidemiology.female for d, _ in self._pairs), 0.5]
-            female = np.clip(np.array(shares), _LEAST, 1 - _LEAST)
+            female = np.clip(np.array(shares), LEAST, 1 - LEAST)
             total += np.log(female if presentation.sex == "female" else 1 - female)
         return total
 
@@ -117,7 +115,7 @@ class Reader:
         """Returns the log-likelihood of an illness of so many days."""
         parameters = np.array([d.duration for d, _ in self._pairs])
         known = _lognormal(days, parameters[:, 0], parameters[:, 1])
-        return np.append(np.logaddexp(known, math.log(_LEAST)), math.log(np.mean(np.exp(known)) + _LEAST))
+        return np.append(np.logaddexp(known, math.log(LEAST)), math.log(np.mean(np.exp(known)) + LEAST))
 
     def finding(self, finding: Finding) -> tuple[Examination, Item, Vector] | None:
         """Returns what a finding is about and its log-likelihood, or None where the knowledge does not know it.
@@ -143,21 +141,24 @@ class Reader:
         known = tuple(self._as_evidence(reading) for reading in read.readings)
         if not known and place is not None and (likelihood := self._tables[place].read(finding)) is not None:
             return Evidence((ItemEvidence(place, likelihood),), is_unread=True)
-        unread = read.is_result and not known
-        return Evidence(known, is_unread=unread, is_strange=read.is_strange, is_in_others_words=bool(known))
+        return Evidence(known, read.is_result and not known, read.is_strange, bool(known))
 
     def _as_evidence(self, reading: Reading) -> ItemEvidence:
         place = reading.examination, reading.item
         likelihood = self._tables[place].read_as(reading)
         return ItemEvidence(place, likelihood, is_usual=reading.is_usual(self._items[place][1]))
 
+    def examinations_named(self, text: str) -> frozenset[str]:
+        """Returns the ids of the examinations that a text names."""
+        return self._results.names.examinations(text)
+
     @cached_property
     def _results(self) -> ResultReader:
         return ResultReader(self.knowledge)
 
-    def _table(self, examination: Examination, item: Item) -> _Numbers | _Wordings:
+    def _table(self, examination: Examination, item: Item) -> NumberTable | WordingTable:
         distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
-        return _Numbers(item, distributions) if item.numeric else _Wordings(item, distributions)
+        return NumberTable(item, distributions) if item.numeric else WordingTable(item, distributions)
 
     def read_parts(self, record: Record) -> dict[str, Vector]:
         """Reads a whole record, where what is not written is not there.
@@ -246,110 +247,6 @@ class Reader:
         return dict(zip(asked, information.tolist(), strict=True))
 
 
-class _Numbers:
-    """Log-likelihood of a number under every hypothesis; "something else" has the mean of all."""
-
-    def __init__(self, item: Item, distributions: list[Distribution]) -> None:
-        parameters = np.array([*distributions, item.usual], dtype=float)
-        self._unit = item.unit
-        self._lognormal = item.lognormal
-        self._centre = np.log(parameters[:, 0]) if item.lognormal else parameters[:, 0]
-        self._spread = np.log(parameters[:, 1]) if item.lognormal else parameters[:, 1]
-
-    def read_exactly(self, finding: Finding) -> Vector | None:
-        """As `read`."""
-        return self.read(finding)
-
-    def read_as(self, reading: Reading) -> Vector:
-        """Returns the log-likelihoods of a number, or of lying within an interval; see `_generous`."""
-        low, high = (self._scaled(end) for end in (reading.low, reading.high))
-        if low == high:
-            return _generous(self._logs(np.array(low)))
-        share = _normal_share((high - self._centre) / self._spread) - _normal_share((low - self._centre) / self._spread)
-        return _generous(np.log(np.maximum(share, _LEAST)))
-
-    def read(self, finding: Finding) -> Vector | None:
-        """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
-        try:
-            value = float(finding.value)
-        except ValueError:
-            return None
-        if finding.unit != self._unit:
-            return None
-        return self._density(np.array(self._scaled(value)))
-
-    def _scaled(self, value: float) -> float:
-        return math.log(max(value, 1e-9)) if self._lognormal else value
-
-    def _density(self, x: Vector) -> Vector:
-        """Returns the log-densities (..., hypothesis), floored far out, where tails mean nothing."""
-        log = self._logs(x)
-        log[..., -1] = np.log(np.mean(np.exp(log), axis=-1))
-        return log
-
-    def _logs(self, x: Vector) -> Vector:
-        """Returns the log-densities (..., hypothesis), the last that of people without this trouble."""
-        z = (x[..., None] - self._centre) / self._spread
-        log: Vector = -0.5 * np.minimum(z * z, 18.0) - np.log(self._spread)
-        return log
-
-    def quantiles(self, samples: int) -> Vector:
-        """Returns the log-likelihoods (hypothesis, sample, hypothesis) of evenly spread results of each hypothesis."""
-        from statistics import NormalDist  # noqa: PLC0415
-
-        # Every item goes through its quantiles in an order of its own, so that the items of an examination vary freely.
-        steps = np.array([NormalDist().inv_cdf((k + 0.5) / samples) for k in range(samples)])
-        order = np.random.default_rng(len(self._centre) + int(abs(self._centre).sum() * 997)).permutation(samples)
-        drawn = self._centre[:-1, None] + self._spread[:-1, None] * steps[order]
-        return self._density(drawn)
-
-
-class _Wordings:
-    """Log-likelihood of one of an item's texts under every hypothesis."""
-
-    def __init__(self, item: Item, distributions: list[Distribution]) -> None:
-        values = list(item.values)
-        self._ids = tuple(values)
-        shares = np.array(
-            [[d.get(v, 0.0) for v in values] for d in (*distributions, item.usual) if isinstance(d, dict)]
-        )
-        self._usual = shares[-1].copy()
-        shares[-1] = shares.mean(axis=0)
-        self._shares = np.maximum(shares, _LEAST)
-        self._log = np.log(self._shares)
-        self._value = {w.casefold(): k for k, v in enumerate(values) for w in (item.values[v].en, item.values[v].zh)}
-        self._unread = np.log(np.append(np.full(len(distributions), 0.05), 0.3))
-
-    def read_exactly(self, finding: Finding) -> Vector | None:
-        """Returns the log-likelihoods of a result, or None where it is in other words than the knowledge's."""
-        value = self._value.get(str(finding.value).strip().casefold())
-        return None if value is None else self._of(value)
-
-    def _of(self, value: int) -> Vector:
-        likelihood: Vector = self._log[:, value]
-        return likelihood
-
-    def read_as(self, reading: Reading) -> Vector:
-        """Returns the log-likelihoods of having one of several texts; see `_generous`."""
-        among = [number for number, id in enumerate(self._ids) if id in reading.values]
-        share = np.append(self._shares[:-1, among].sum(axis=1), self._usual[among].sum())
-        return _generous(np.log(np.clip(share, _LEAST, 1.0)))
-
-    def read(self, finding: Finding) -> Vector:
-        """Returns the log-likelihoods of a result; other words than the knowledge's speak for "something else"."""
-        known = self.read_exactly(finding)
-        return self._unread if known is None else known
-
-    def quantiles(self, samples: int) -> Vector:
-        """As `_Numbers.quantiles`: each text as often as its share says."""
-        order = np.random.default_rng(int(self._shares.sum() * 997)).permutation(samples)
-        levels = (order + 0.5) / samples
-        cumulative = np.cumsum(self._shares[:-1] / self._shares[:-1].sum(axis=1, keepdims=True), axis=1)
-        drawn = np.minimum((levels[None, :, None] > cumulative[:, None, :]).sum(axis=2), self._shares.shape[1] - 1)
-        likelihoods: Vector = self._log.T[drawn]
-        return likelihoods
-
-
 def _names(examinations: Iterable[Examination]) -> dict[tuple[str, str], tuple[str, str]]:
     return {
         (outer.casefold(), inner.casefold()): (examination.id, item.id)
@@ -371,22 +268,6 @@ def _lognormal(x: float, median: Vector, spread: Vector) -> Vector:
     sigma = np.log(spread)
     z = (math.log(max(x, 1e-9)) - np.log(median)) / sigma
     return -0.5 * z * z - np.log(sigma)
-
-
-def _normal_share(z: Vector) -> Vector:
-    """Returns which share of a normal distribution lies below z standard deviations from its centre."""
-    return np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in z])
-
-
-def _generous(log: Vector) -> Vector:
-    """Returns log-likelihoods whose last, that of people without this trouble, is made that of "something else".
-
-    Records of others are full of results that are as usual, and something else leaves most of them so; it is taken to
-    be as people without this trouble or as the mean of all, whichever fits better, so that much that is normal never
-    speaks against it.
-    """
-    log[-1] = max(log[-1], math.log(np.mean(np.exp(log))))
-    return log
 
 
 def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:

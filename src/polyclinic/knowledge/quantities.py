@@ -31,7 +31,7 @@ _QUANTITY = re.compile(
 )
 _BELOW = ("<", "≤", "＜", "less than", "below", "under", "小于", "低于")
 _PER_VOLUME = re.compile(
-    r"(?:\*?10[*^]*(?P<power>\d+))?(?P<prefix>[kdcmunpf]?)(?P<what>g|mol|eq|u)?/(?P<by>[dcmunp]?)l$"
+    r"(?:\*?10[*^]*(?P<power>\d+))?(?P<prefix>(?:[kdcmunpf](?=g|mol|eq|u))?)(?P<what>g|mol|eq|u)?/(?P<by>[dcmunp]?)l$"
 )
 
 
@@ -114,8 +114,6 @@ def _simple(text: str) -> _Unit | None:
     if match is None:
         return None
     kinds: dict[str | None, Kind] = {None: "count", "g": "mass", "mol": "amount", "eq": "amount", "u": "activity"}
-    if match["what"] is None and match["prefix"]:
-        return None
     factor = 10.0 ** int(match["power"] or 0) * _PREFIX[match["prefix"]] / _PREFIX[match["by"]]
     return _Unit(kinds[match["what"]], factor)
 

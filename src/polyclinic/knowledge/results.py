@@ -70,7 +70,7 @@ class ResultReader:
     """Reads findings in any words; made once for a knowledge."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._items = ItemNames(knowledge)
+        self.names = ItemNames(knowledge)
         self._read = functools.lru_cache(maxsize=1 << 12)(self._read_anew)
 
     def read(self, finding: Finding) -> ReadFinding:
@@ -83,7 +83,7 @@ class ResultReader:
         say = general_words(language)
         if say.none.search(text) and not any(ch.isdigit() for ch in text):
             return ReadFinding(is_result=False)
-        one = _OneFinding(self._items, finding.examination, finding.item, text, language)
+        one = _OneFinding(self.names, finding.examination, finding.item, text, language)
         found: dict[str, Reading] = {}
         for reading in one.readings():
             found.setdefault(reading.item, reading)
@@ -224,19 +224,19 @@ class _OneFinding:
                 # A wording that itself denies something ("absent") is not denied by that.
                 denying = self._say.denial.search(found.pattern) is not None
                 spans += [
-                    (m.start(), m.end(), value, self._is_denied(text, m.start(), m.start() if denying else m.end()))
+                    (m.start(), m.end(), value, self._is_denied(text, *m.span(), denying=denying))
                     for m in found.finditer(text)
                 ]
-        # A longer wording says what a shorter one within it says, and more.
+        # A longer wording says what a shorter one that overlaps it says, and more.
         longest = [
-            s for s in spans if not any(o[0] <= s[0] and s[1] <= o[1] and o[1] - o[0] > s[1] - s[0] for o in spans)
+            s for s in spans if not any(o[0] < s[1] and s[0] < o[1] and o[1] - o[0] > s[1] - s[0] for o in spans)
         ]
         there = frozenset(value for _, _, value, denied in longest if value != normal and not denied)
         if not there and (longest or self._is_normal(text)):
             there = frozenset((normal,))
         return Reading(known.examination.id, item.id, values=there) if there else None
 
-    def _is_denied(self, text: str, start: int, end: int) -> bool:
+    def _is_denied(self, text: str, start: int, end: int, *, denying: bool = False) -> bool:
         """Whether what stands there is denied: in its clause, or as part of a list that begins with a denial."""
         denied, at = False, 0
         clauses = list(self._clauses(text))
@@ -247,9 +247,9 @@ class _OneFinding:
             if text[at:begin].strip(" ") != ",":
                 denied = False
             in_list = any(_LIST_END.match(text[b:s]) for b, s in clauses[number : number + 4])
-            denied = denied and (in_list or len(clause.split()) <= 2)
+            denied = denied and (in_list or (clause.isascii() and len(clause.split()) == 1))
             if within:
-                before = denial is not None and begin + denial.start() < max(start, end)
+                before = denial is not None and begin + denial.start() < (start if denying else end)
                 after = self._say.denied_after.match(text[end:stop])
                 return bool(denied or before or after)
             denied, at = denied or denial is not None, stop

@@ -124,3 +124,88 @@ async def test_it_chooses_among_the_diseases_it_knows(reader):
     assert (await doctor.act(choose_from(question))).answer == "C"
     unknown = Question(id="q", stem="Which?", options={"A": "Gout", "B": "Scurvy"})
     assert (await doctor.act(choose_from(unknown))).answer is None
+
+
+OF_OTHERS = (
+    Finding(examination="physical examination", item="Vital signs, temperature", value="39.1°C (102.4°F)"),
+    Finding(examination="Rapid antigen test", item="Influenza A", value="Positive"),
+)
+
+
+async def in_one_step(reader, findings, complaint="Fever and muscle aches", **history):
+    record = Record(
+        presentation=Presentation(complaint=complaint, age=44, sex="female"),
+        history=History(symptoms=("muscle aches",), **history),
+        findings=findings,
+    )
+    doctor = Doctor(RulesDoctor(reader), record.presentation, max_turns=10, record=record)
+    return await doctor.act(REPORT)
+
+
+async def test_results_in_others_words_are_believed(reader):
+    for findings in (
+        OF_OTHERS,
+        (OF_OTHERS[0], Finding(examination="Rapid flu test", value="Influenza A: Positive. Influenza B: Negative.")),
+        (Finding(examination="咽拭子", item="甲型流感抗原", value="阳性"),),
+    ):
+        report = await in_one_step(reader, findings)
+        assert report.diagnoses[0].name == "Influenza A"
+        assert report.diagnoses[0].probability > 0.5
+
+
+async def test_what_it_cannot_read_is_counted_and_named(reader):
+    odd = Finding(examination="Skin biopsy", value="Atypical melanocytes in all layers")
+    report = await in_one_step(reader, (*OF_OTHERS, odd))
+    (line,) = [reason for reason in report.rationale if reason.startswith("Not read")]
+    assert "1 of 3 results (Skin biopsy)" in line
+    assert not any(reason.startswith("Not read") for reason in (await in_one_step(reader, OF_OTHERS)).rationale)
+
+
+async def test_outside_its_knowledge_it_says_what_speaks_for_that(reader):
+    odd = (
+        Finding(examination="Acetylcholine receptor antibody", value="Positive"),
+        Finding(examination="Mediastinal MRI", value="A mass of the thymus"),
+    )
+    report = await in_one_step(reader, odd, complaint="Drooping lids and double vision in the evening")
+    assert report.diagnoses == ()
+    assert "(0 %)" not in report.rationale[0] and "%" in report.rationale[0]
+    assert any("Acetylcholine receptor antibody: Positive" in reason for reason in report.rationale[1:])
+
+
+async def test_where_it_is_open_it_names_between_which(knowledge):
+    """No disease is likely enough to name, and something else hardly likelier: it says which they are."""
+    _, report = await hear(Reader(knowledge, something_else=0.001), "Fever for 2 days", *["I cannot say, doctor."] * 10)
+    assert report.diagnoses == ()
+    assert report.rationale[0].startswith("Outside my knowledge")
+    assert "It may be Influenza" in report.rationale[0] and "below 1 %" in report.rationale[0]
+
+
+async def test_the_same_result_counts_once(reader):
+    pcr = Finding(examination="Throat swab PCR", item="Influenza A", value="Detected")
+    _, once = await hear(reader, "Fever for 2 days", (pcr,))
+    _, twice = await hear(reader, "Fever for 2 days", (pcr,), (pcr,))
+    assert [d.probability for d in once.diagnoses[:1]] == [d.probability for d in twice.diagnoses[:1]]
+    assert sum("Throat swab PCR" in done for done in twice.examinations) == 1
+
+
+async def test_of_two_results_of_one_item_the_unusual_one_counts(reader):
+    normal = Finding(examination="Vitals", item="Temperature", value="Normal")
+    fever = Finding(examination="Vitals at night", item="Temperature", value="39.5 °C")
+    for findings in ((normal, fever), (fever, normal)):
+        assert any("39.5" in reason for reason in (await in_one_step(reader, (*findings, OF_OTHERS[1]))).rationale)
+
+
+async def test_a_result_that_the_patient_tells_is_read(reader):
+    """Without an examiner the results are with the patient, who tells them in the words they were told in."""
+    doctor = Doctor(RulesDoctor(reader), Presentation(complaint="Fever and aching muscles for 2 days"), max_turns=10)
+    for number in range(1, 11):
+        turn = await doctor.act(SPEAK)
+        doctor.observe(Said(seq=0, turn=number, who=Role.DOCTOR, to=Role.PATIENT, text=turn.say))
+        if turn.conclude:
+            break
+        ordered = "antigen" in turn.say or "nucleic" in turn.say
+        said = "The result was: influenza B positive." if ordered else "No."
+        doctor.observe(Said(seq=0, turn=number, who=Role.PATIENT, to=Role.DOCTOR, text=said))
+    report = await doctor.act(REPORT)
+    assert report.diagnoses[0].name == "Influenza B"
+    assert any("influenza B positive" in done for done in report.examinations)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
-from polyclinic.knowledge.bayes import ItemEvidence, Reader, Vector, normalise
+from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
+from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
@@ -25,12 +26,23 @@ _STRANGE_KNOWN, _STRANGE_OTHER, _MOST_STRANGE = 0.2, 0.6, 3
 _TOLD_KNOWN, _TOLD_OTHER = 0.1, 1.0
 """The same of results in other words than the knowledge's, once: who is told of so may have anything there is."""
 
+_UNTOLD = 0.25
+"""How much it weighs that a record in others' words does not speak of a symptom, where its absence weighs 1."""
+
 _REASONS = 5
 _WORTH_SAYING = 1.5
 
 
 class Belief:
-    """What the doctor of one visit has learnt, and what follows from it."""
+    """What the doctor of one visit has learnt, and what follows from it.
+
+    Attributes:
+        asked: questions and orders so far.
+        findings: the results, each once.
+        unread: those of them in words outside the knowledge.
+        in_others_words: some result was put in other words than the knowledge's, and could be read.
+        complaint_unread: part of the complaint was in words outside the knowledge.
+    """
 
     def __init__(self, reader: Reader, role: Doctor) -> None:
         self._reader = reader
@@ -57,7 +69,7 @@ class Belief:
         self.unread: list[Finding] = []
         self._told: dict[tuple[str, str], tuple[str, ItemEvidence]] = {}
         self._strange = 0
-        self._others_words = False
+        self.in_others_words = self.complaint_unread = False
         self._hear_complaint(role.presentation.complaint)
         if role.record is not None:
             self._read_whole_record()
@@ -78,6 +90,10 @@ class Belief:
         sex = self._role.presentation.sex
         examinations = self._reader.knowledge.examinations
         return [i for i, e in examinations.items() if i not in self._ordered and e.possible(sex)]
+
+    def has_ordered(self, examinations: Iterable[str]) -> bool:
+        """Whether all these examinations were ordered, or their results came."""
+        return self._ordered.issuperset(examinations)
 
     def expect(self, *, symptoms: Sequence[Symptom] = (), examination: str | None = None) -> None:
         """Notes what the next answer is an answer to; neither: a general question."""
@@ -136,6 +152,7 @@ class Belief:
         for clause in clauses(text, self._language):
             if not self._lexicon.read(clause):
                 self._log = self._log + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
+                self.complaint_unread = True
                 self._other_words = [text.strip()]
         for symptom, present in self._lexicon.read(text).items():
             if present:
@@ -184,7 +201,7 @@ class Belief:
             self._log = self._log - likelihood
             self._evidence = [(w, v) for w, v in self._evidence if w != what]
 
-    def _learn(self, symptom: str, present: bool) -> None:
+    def _learn(self, symptom: str, present: bool, *, weight: float = 1.0) -> None:
         if symptom in self._present or symptom in self._impossible:
             return
         knowledge = self._reader.knowledge
@@ -197,7 +214,8 @@ class Belief:
                 return
         self._present[symptom] = present
         self._settled[self._row[symptom]] = True
-        self._add(*self._evidence_of(symptom, present))
+        what, likelihood = self._evidence_of(symptom, present)
+        self._add(what, weight * likelihood if weight != 1 else likelihood)
 
     def _evidence_of(self, symptom: str, present: bool) -> tuple[str, Vector]:
         name = self._reader.knowledge.symptoms[symptom].name.get(self._language)
@@ -228,8 +246,8 @@ class Belief:
                 new.append(item.likelihood)
         if new:
             self._add(what, np.sum(new, axis=0) if len(new) > 1 else new[0])
-        if says.is_in_others_words and not self._others_words:
-            self._others_words = True
+        if says.is_in_others_words and not self.in_others_words:
+            self.in_others_words = True
             self._log = self._log + self._of_known_and_other(_TOLD_KNOWN, _TOLD_OTHER)
 
     def _take_back(self, what: str, item: ItemEvidence) -> None:
@@ -245,15 +263,17 @@ class Belief:
     def _read_whole_record(self) -> None:
         record = self._role.record
         assert record is not None  # noqa: S101
+        for finding in record.findings:
+            self._read_finding(finding)
         for section, text in record.history.sections():
             for symptom, present in self._lexicon.read(text).items():
                 self._learn(symptom, present)
             if section == "symptoms" and not self._lexicon.read(text):
                 self._other_words.append(text)
+        # A record in the knowledge's words tells everything; one in others' is silent about most that nobody asked.
+        weight = _UNTOLD if self.in_others_words else 1.0
         for symptom in self._reader.knowledge.symptoms:
-            self._learn(symptom, False)
-        for finding in record.findings:
-            self._read_finding(finding)
+            self._learn(symptom, False, weight=weight)
 
     def _add(self, what: str, likelihood: Vector) -> None:
         self._log = self._log + likelihood

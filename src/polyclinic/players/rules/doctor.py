@@ -14,8 +14,9 @@ import numpy as np
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.knowledge.bayes import Reader, Vector
+from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -24,6 +25,7 @@ from polyclinic.players.rules.sayings import doctor_sayings
 
 CONFIDENT = 0.98  # Concludes when one disease is this probable.
 COMMITS = 0.4  # Names no diagnosis where the likeliest disease is less probable than this.
+COMMITS_IN_OTHERS_WORDS = 0.5  # The same where it is told in other words than its knowledge's, as of anybody.
 LOST = 0.5  # Takes a general history where something else than what it knows is at least so probable.
 SURE_OF_SEVERITY = 0.8  # Plans no treatment on one less probable than this without a physical examination.
 LEAST_INFORMATION = 0.01  # Concludes when no question or examination is expected to say more than this, in nats.
@@ -99,11 +101,14 @@ class RulesDoctor:
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""
         general = doctor_sayings(role.presentation.language).general
-        if self._asked_generally == len(general):
-            return None
-        self._asked_generally += 1
-        belief.expect()
-        return DoctorTurn(general[self._asked_generally - 1])
+        for text in general[self._asked_generally :]:
+            self._asked_generally += 1
+            # What has been ordered before would only be read out again.
+            ordered = self._reader.examinations_named(text)
+            if not ordered or not belief.has_ordered(ordered):
+                belief.expect()
+                return DoctorTurn(text)
+        return None
 
     def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
         """Returns the question or order with the most information for its effort; None where none says enough."""
@@ -156,7 +161,9 @@ class RulesDoctor:
     def _diagnoses(self, belief: Belief, language: Language) -> tuple[Diagnosis, ...]:
         by_disease = self._reader.members @ belief.posterior()
         order = np.argsort(-by_disease)
-        if order[0] == len(self._reader.diseases) or by_disease[order[0]] < COMMITS:
+        in_own_words = not (belief.in_others_words or belief.complaint_unread)
+        commits = COMMITS if in_own_words else COMMITS_IN_OTHERS_WORDS
+        if order[0] == len(self._reader.diseases) or by_disease[order[0]] < commits:
             return ()
         return tuple(
             Diagnosis(
