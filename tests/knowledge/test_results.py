@@ -11,7 +11,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.result_words import general_words, item_words
-from polyclinic.knowledge.results import Reading, ResultReader
+from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
 from polyclinic.yaml_files import read_yaml
 
@@ -28,7 +28,7 @@ def reader():
     return Reader(read_knowledge(), something_else=0.04)
 
 
-def _as_written(reading: Reading) -> str:
+def _as_written(reading: ItemReading) -> str:
     if reading.values:
         return f"{reading.item}: {'|'.join(sorted(reading.values))}"
     low, high = ("" if abs(end) == inf else f"{end:.3g}" for end in (reading.low, reading.high))

@@ -24,8 +24,8 @@ from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Examination, Item, Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.likelihoods import LEAST, NumberTable, Vector, WordingTable
-from polyclinic.knowledge.results import Reading, ResultReader
+from polyclinic.knowledge.likelihoods import LEAST, NumberLikelihoods, Vector, WordingLikelihoods
+from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
 
 _SAMPLES = 8  # Results drawn per hypothesis to estimate an examination's information; more changes no decision much.
@@ -143,7 +143,7 @@ class Reader:
             return Evidence((ItemEvidence(place, likelihood),), is_unread=True)
         return Evidence(known, read.is_result and not known, read.is_strange, bool(known))
 
-    def _as_evidence(self, reading: Reading) -> ItemEvidence:
+    def _as_evidence(self, reading: ItemReading) -> ItemEvidence:
         place = reading.examination, reading.item
         likelihood = self._tables[place].read_as(reading)
         return ItemEvidence(place, likelihood, is_usual=reading.is_usual(self._items[place][1]))
@@ -156,9 +156,9 @@ class Reader:
     def _results(self) -> ResultReader:
         return ResultReader(self.knowledge)
 
-    def _table(self, examination: Examination, item: Item) -> NumberTable | WordingTable:
+    def _table(self, examination: Examination, item: Item) -> NumberLikelihoods | WordingLikelihoods:
         distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
-        return NumberTable(item, distributions) if item.numeric else WordingTable(item, distributions)
+        return NumberLikelihoods(item, distributions) if item.numeric else WordingLikelihoods(item, distributions)
 
     def read_parts(self, record: Record) -> dict[str, Vector]:
         """Reads a whole record, where what is not written is not there.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.entries import SEVERITIES, Distribution, Item
-from polyclinic.knowledge.results import Reading
+from polyclinic.knowledge.results import ItemReading
 
 Vector = npt.NDArray[np.float64]
 
@@ -17,7 +17,7 @@ LEAST = 0.002
 """No single observation rules a disease out: texts and tests err in ways that no table holds."""
 
 
-class NumberTable:
+class NumberLikelihoods:
     """Log-likelihood of a number under every hypothesis; "something else" has the mean of all."""
 
     def __init__(self, item: Item, distributions: list[Distribution]) -> None:
@@ -31,7 +31,7 @@ class NumberTable:
         """As `read`."""
         return self.read(finding)
 
-    def read_as(self, reading: Reading) -> Vector:
+    def read_as(self, reading: ItemReading) -> Vector:
         """Returns the log-likelihoods of a number, or of lying within an interval; see `_generous`."""
         low, high = (self._scaled(end) for end in (reading.low, reading.high))
         if low == high:
@@ -75,7 +75,7 @@ class NumberTable:
         return self._density(drawn)
 
 
-class WordingTable:
+class WordingLikelihoods:
     """Log-likelihood of one of an item's texts under every hypothesis."""
 
     def __init__(self, item: Item, distributions: list[Distribution]) -> None:
@@ -100,7 +100,7 @@ class WordingTable:
         likelihood: Vector = self._log[:, value]
         return likelihood
 
-    def read_as(self, reading: Reading) -> Vector:
+    def read_as(self, reading: ItemReading) -> Vector:
         """Returns the log-likelihoods of having one of several texts; see `_generous`."""
         among = [number for number, id in enumerate(self._ids) if id in reading.values]
         share = np.append(self._shares[:-1, among].sum(axis=1), self._usual[among].sum())
@@ -112,7 +112,7 @@ class WordingTable:
         return self._unread if known is None else known
 
     def quantiles(self, samples: int) -> Vector:
-        """As `NumberTable.quantiles`: each text as often as its share says."""
+        """As `NumberLikelihoods.quantiles`: each text as often as its share says."""
         order = np.random.default_rng(int(self._shares.sum() * 997)).permutation(samples)
         levels = (order + 0.5) / samples
         cumulative = np.cumsum(self._shares[:-1] / self._shares[:-1].sum(axis=1, keepdims=True), axis=1)

@@ -11,13 +11,14 @@ from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import words
 from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.orders.meaning import SAME, closeness, title_of
 from polyclinic.knowledge.result_words import general_words, item_words
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 SAMPLED = frozenset(("laboratory", "microbiology"))
 """Kinds of examinations that look at a sample."""
 
-_LINKING = frozenset(("of", "the", "a", "in", "and", "test", "examination", "scan"))
+_LOOKS = frozenset(("imaging", "endoscopy", "function"))
 
 
 class KnownItem(NamedTuple):
@@ -76,16 +77,6 @@ class ItemNames:
             for side in ("high", "low", "normal"):
                 yield getattr(own, side), known, side
 
-    @functools.cached_property
-    def _word_sets(self) -> list[tuple[str, frozenset[str]]]:
-        """Each name of an examination that has several words, as the set of them; English alone has such words."""
-        return [
-            (examination.id, frozenset(w for w, _, _ in words(name)) - _LINKING)
-            for examination in self._knowledge.examinations.values()
-            for name in (examination.name.en, *examination.synonyms.en)
-            if len(frozenset(w for w, _, _ in words(name)) - _LINKING) > 1
-        ]
-
     def mentions(self, text: str, language: Language) -> list[ItemMention]:
         """Returns where items are named in a text; of names that overlap the longest, which may be that of several."""
         spans: dict[tuple[int, int, str], list[KnownItem]] = {}
@@ -103,9 +94,17 @@ class ItemNames:
         """Returns the ids of the examinations that a title names."""
         keys = {key for named in self._names.find(title) for key in named.keys} | self._names.keys(title)
         named = {key.removeprefix("examination:") for key in keys if key.startswith("examination:")}
-        # In another order of its words it is the same ("X-ray of the knee").
-        there = {word for word, _, _ in words(title)}
-        return frozenset(named | {id for id, name in self._word_sets if name <= there})
+        if named:
+            return frozenset(named)
+        # Under no name of its own it may still be the same procedure in the same region ("renal ultrasound").
+        meant = title_of(title, "").whole
+        if not (meant.procedures and meant.regions):
+            return frozenset()
+        return frozenset(
+            e.id
+            for e in self._knowledge.examinations.values()
+            if e.kind in _LOOKS and any(closeness(meant, title_of(name, "")) == SAME for name in e.names())
+        )
 
 
 def samples_of(text: str, language: Language) -> frozenset[str]:

@@ -32,7 +32,7 @@ _STOP = re.compile(r"[;。；\n]|\.(?!\d)|,\s(?=\w+\s)")
 _BARE = 3  # words of a value that says only how something came out ("positive", "not present")
 
 
-class Reading(NamedTuple):
+class ItemReading(NamedTuple):
     """What a finding says of an item: a number, an interval (`low` below `high`), or that it is one of its wordings.
 
     `values` are ids of wordings; empty where the item is a number.
@@ -61,7 +61,7 @@ class ReadFinding(NamedTuple):
         is_strange: nothing was read, and it tells of something wrong that the knowledge has no words for.
     """
 
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[ItemReading, ...] = ()
     is_result: bool = True
     is_strange: bool = False
 
@@ -84,7 +84,7 @@ class ResultReader:
         if say.none.search(text) and not any(ch.isdigit() for ch in text):
             return ReadFinding(is_result=False)
         one = _OneFinding(self.names, finding.examination, finding.item, text, language)
-        found: dict[str, Reading] = {}
+        found: dict[str, ItemReading] = {}
         for reading in one.readings():
             found.setdefault(reading.item, reading)
         if found:
@@ -106,7 +106,7 @@ class _OneFinding:
         # "sputum examination" is none of the body, whatever its name sounds like.
         self.is_physical = kinds == {"physical"} if kinds else bool(self._say.physical.search(examination))
 
-    def readings(self) -> Iterator[Reading]:
+    def readings(self) -> Iterator[ItemReading]:
         """Yields what is read, an item perhaps more than once, the surest first."""
         yield from self._pressures()
         titled = self._names.mentions(self._inner, self._language) or self._names.mentions(self._outer, self._language)
@@ -152,7 +152,7 @@ class _OneFinding:
 
     # What is said of it.
 
-    def _result(self, known: KnownItem, text: str, before: str = "") -> Reading | None:
+    def _result(self, known: KnownItem, text: str, before: str = "") -> ItemReading | None:
         """Returns what a text says of an item that is named beside it; `before` stands before the name."""
         if known.item.numeric:
             return self._number(known, text) or self._side(known, text) or self._side(known, before)
@@ -160,17 +160,17 @@ class _OneFinding:
         for told in (before,) if _SAID_OF.search(before) else (text, before):
             value = self._ordinal(known.item, told)
             if value:
-                return Reading(known.examination.id, known.item.id, values=value)
+                return ItemReading(known.examination.id, known.item.id, values=value)
         return self._wording(known, text)
 
-    def _number(self, known: KnownItem, text: str) -> Reading | None:
+    def _number(self, known: KnownItem, text: str) -> ItemReading | None:
         for quantity in quantities(text):
             ends = in_unit_of(quantity, known.item)
             if ends is not None:
-                return Reading(known.examination.id, known.item.id, *ends)
+                return ItemReading(known.examination.id, known.item.id, *ends)
         return None
 
-    def _side(self, known: KnownItem, text: str) -> Reading | None:
+    def _side(self, known: KnownItem, text: str) -> ItemReading | None:
         """Returns that a number is above, below or within its reference range."""
         say = self._say
         sides = {"high": [say.high, *([say.positive] if known.item.low is None else [])], "low": [say.low]}
@@ -180,12 +180,12 @@ class _OneFinding:
                     return self._sided(known, side)
         return self._sided(known, "normal") if self._is_normal(text) else None
 
-    def _sided(self, known: KnownItem, side: str) -> Reading | None:
+    def _sided(self, known: KnownItem, side: str) -> ItemReading | None:
         low, high = known.item.low, known.item.high
         limits = {"high": (high, inf), "low": (-inf, low)}.get(side, (-inf if low is None else low, high or inf))
         if limits[0] is None or limits[1] is None:
             return None
-        return Reading(known.examination.id, known.item.id, limits[0], limits[1])
+        return ItemReading(known.examination.id, known.item.id, limits[0], limits[1])
 
     def _is_normal(self, text: str) -> bool:
         abnormal = self._say.abnormal.search(text)
@@ -211,7 +211,7 @@ class _OneFinding:
             return there & {"trace", "positive"} or there
         return there if say.positive.search(text) or say.high.search(text) else frozenset()
 
-    def _wording(self, known: KnownItem, text: str) -> Reading | None:
+    def _wording(self, known: KnownItem, text: str) -> ItemReading | None:
         """Returns which of an item's own wordings a text holds in other words; the normal one where all is denied."""
         item = known.item
         normal, *_ = item.values
@@ -234,7 +234,7 @@ class _OneFinding:
         there = frozenset(value for _, _, value, denied in longest if value != normal and not denied)
         if not there and (longest or self._is_normal(text)):
             there = frozenset((normal,))
-        return Reading(known.examination.id, item.id, values=there) if there else None
+        return ItemReading(known.examination.id, item.id, values=there) if there else None
 
     def _is_denied(self, text: str, start: int, end: int, *, denying: bool = False) -> bool:
         """Whether what stands there is denied: in its clause, or as part of a list that begins with a denial."""
@@ -264,7 +264,7 @@ class _OneFinding:
 
     # Where it is named.
 
-    def _named_in_text(self) -> Iterator[Reading]:
+    def _named_in_text(self) -> Iterator[ItemReading]:
         """Yields what the value itself names and says: "WBC 15.2 (high), CRP elevated", "positive for influenza A"."""
         mentions = self._names.mentions(self._text, self._language)
         for number, mention in enumerate(mentions):
@@ -281,7 +281,7 @@ class _OneFinding:
             before = re.split(r"[.;,，。；]", self._text[begin : mention.start])[-1]
             yield from _some(self._result(known, _STOP.split(self._text[mention.end : stop])[0], before))
 
-    def _looked_at(self) -> Iterator[Reading]:
+    def _looked_at(self) -> Iterator[ItemReading]:
         """Yields what is told of what is looked at without its name: "infiltrate in the right lower lobe"."""
         bare = len(words(self._text)) <= _BARE and bool(
             self._say.positive.search(self._text) or self._say.negative.search(self._text)
@@ -307,7 +307,7 @@ class _OneFinding:
             elif known.examination.id in self._named:
                 yield from _some(self._wording(known, text))
 
-    def _panel(self) -> Iterator[Reading]:
+    def _panel(self) -> Iterator[ItemReading]:
         """Yields that all of a panel is normal."""
         last = re.split(r"[,，]\s*", _BRACKETS.sub("", self._inner or self._outer))[-1].strip()
         named = next((items for items, pattern in self._say.panels.items() if pattern.fullmatch(last)), "")
@@ -315,9 +315,9 @@ class _OneFinding:
             if known.item.id in named.split():
                 yield from _some(self._sided(known, "normal"))
             elif "negative" in known.item.values and not self._inner and known.examination.id in self._named:
-                yield Reading(known.examination.id, known.item.id, values=frozenset(("negative",)))
+                yield ItemReading(known.examination.id, known.item.id, values=frozenset(("negative",)))
 
-    def _pressures(self) -> Iterator[Reading]:
+    def _pressures(self) -> Iterator[ItemReading]:
         for text in (f"{self._title}: {self._text}",):
             named = self._say.pressure.search(text)
             numbers = _PRESSURE.search(text, named.end()) if named else None
@@ -325,8 +325,8 @@ class _OneFinding:
                 by_id = {known.item.id: known for known in self._names.items}
                 for item, value in zip(("systolic", "diastolic"), numbers.groups(), strict=True):
                     if item in by_id:
-                        yield Reading(by_id[item].examination.id, item, float(value), float(value))
+                        yield ItemReading(by_id[item].examination.id, item, float(value), float(value))
 
 
-def _some(reading: Reading | None) -> Iterable[Reading]:
+def _some(reading: ItemReading | None) -> Iterable[ItemReading]:
     return () if reading is None else (reading,)
