@@ -36,6 +36,7 @@ _RESUMED = re.compile(
     re.IGNORECASE,
 )
 _JOINT = re.compile(r"^\s*(?:(?:and|but|so|although|while|whereas)\s+|[但而且并]+(?=[\u3400-\u9fff]))", re.IGNORECASE)
+_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]$")
 _MARKS = " \t\r\n，、,。.；;"
 _HERE = frozenset(("symptoms", "present", "review"))
 _LEAST_ALIKE = 4  # letters of a clause that stands in two places
@@ -315,7 +316,8 @@ class _Parting:
         ]
         if held and _is_distinctive(held[0].value_text):
             return held[0].examination
-        own = [f.examination for f in self._findings if folded.find(fold_term(f.examination)) >= 0]
+        bare = ((f.examination, fold_term(_BRACKETS.sub("", f.examination))) for f in self._findings)
+        own = [examination for examination, name in bare if name and folded.find(name) >= 0]
         if own:
             return max(own, key=len)
         if words.physical.search(clause):
