@@ -21,7 +21,7 @@ WORDS = WordLists(Path(__file__).with_name("words"))
 """The words of this room."""
 
 Known = Literal["had", "a relative's", "denied"]
-"""How a patient knows of a disease."""
+"""How a patient knows of a disease: its own, somebody else's (or one it met, or was warded off), or denied."""
 
 _OF_BEFORE = frozenset(("past", "medications", "allergies", "personal"))
 
