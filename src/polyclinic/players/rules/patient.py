@@ -165,9 +165,9 @@ class _PlayedPatient:
 
     def _heard_before(self, asked: str) -> str:
         """Returns the results from before this visit that a patient in a ward heard and is asked for, or ""."""
-        heard = [f for f in self._story.facts if f.of_examination and not is_planned(f.text, self._language)]
-        if not heard or not asks_earlier(asked, self._language):
+        if not asks_earlier(asked, self._language):
             return ""
+        heard = [f for f in self._story.facts if f.of_examination and not is_planned(f.text, self._language)]
         if self._names.find(asked) or examinations(asked, self._language):
             heard = self._naming(asked, heard)
         told = dict.fromkeys(reported(self._result(f), self._language) for f in heard)
