@@ -33,8 +33,8 @@ COMMANDS = {
     "installed.",
     "eval aie": "eval_aie:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE "
     "beside.\n\nCases without a question get one: their diagnosis and four like it.",
-    "eval patient-simulator": "eval_patient_simulator:patient_simulator How well a simulated patient does on questions "
-    "that people have labelled: its states, and what it tells.",
+    "eval patient-simulator": "eval_patient_simulator:patient_simulator How well a simulated patient understands what "
+    "doctors say: questions that people have labelled, or recorded dialogues turn by turn.",
     "eval mvme": "eval_mvme:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
     "ICD-10 checks the diagnoses.",
     "eval reliability": "eval_reliability:reliability AI Hospital's reliability: are patient and examiner relevant, "
