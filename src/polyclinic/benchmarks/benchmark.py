@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from polyclinic.files import write_text
+from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.tasks import AT_ONCE, run_all
 
 if TYPE_CHECKING:
@@ -95,6 +96,17 @@ class Output:
     written: str = "Traces and summary: {}"
     failed: int = 0
     n: int = 0
+
+    def with_trust(self, trust: PatientTrust | None) -> Output:
+        """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""
+        if trust is None:
+            return self
+
+        def show(screen: Console) -> None:
+            self.show(screen)
+            screen.print(f"\n{trust.line}", style="yellow")
+
+        return replace(self, document={**self.document, **trust_fields(trust)}, show=show)
 
     def write(self, folder: Path) -> None:
         """Writes the document and the files.

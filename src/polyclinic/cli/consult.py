@@ -17,11 +17,13 @@ from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import options
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
+from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
 from polyclinic.events import Failed
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.opening import Cast, open_minds
+from polyclinic.players.patient_trust import trust_fields
 from polyclinic.tasks import run_until_error
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
@@ -71,6 +73,7 @@ async def consult(
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
     async with open_minds(doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal) as opened:
         minds = [opened.minds[name] for name in doctors]
+        trust = note_trust(None if one_step else opened.patient_trust)
 
         async def hold(case: Case, screen: Console | None = None) -> Visit | TeamVisit:
             if not team.doctors:
@@ -103,7 +106,7 @@ async def consult(
         if not json:
             note(f"Trace: {out}. See it again with: polyclinic replay {out}")
     if json and visits:
-        documents = [visit.document() for visit in visits]
+        documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
         print_json(documents[0] if one else documents)
     if isinstance(stopped, BudgetSpent) and len(cases) > 1:
         again = "the same command goes on from there" if journal else "with --journal FILE a run can go on"

@@ -63,7 +63,12 @@ async def aie(
             seed=run.seed,
         )
         result = await hold(benchmark, opened.minds, run)
-    finish(aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed), run, opened.session.ledger)
+    finish(
+        aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed),
+        run,
+        opened.session.ledger,
+        trust=opened.patient_trust,
+    )
 
 
 def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:

@@ -60,7 +60,7 @@ async def mvme(
     order = Order.SEQUENTIAL if paper else team.order
     missing: Literal["normal", "not recorded"] = "normal" if paper else "not recorded"
     names, judges = list(dict.fromkeys((*alone, *together))), [] if judge == "rules" else [judge]
-    async with open_players(names, cases, run, director=team.director, judges=judges) as opened:
+    async with open_players(names, cases, run, director=team.director, judges=judges, one_step=one_step) as opened:
         entrants = [Entrant(name, (opened.minds[name],), one_step) for name in alone]
         if together:
             entrants.append(Entrant(" + ".join(together), tuple(opened.minds[name] for name in together), one_step))
@@ -97,7 +97,12 @@ async def mvme(
         "patient": cases.patient,
     }
     note = "No ICD-10 for the Chinese cases: name a table of Chinese titles with --table."
-    finish(mvme_output(result, about, note=note if languages - linkers.keys() else ""), run, opened.session.ledger)
+    finish(
+        mvme_output(result, about, note=note if languages - linkers.keys() else ""),
+        run,
+        opened.session.ledger,
+        trust=opened.patient_trust,
+    )
 
 
 def _check(alone: list[str], together: list[str], judge: str) -> None:

@@ -53,4 +53,4 @@ async def reliability(
             with progress("attacking", 200 if reader is None else 300, quiet=run.json) as advance:
                 attacks = await attack_examiner(asked, minds.examination_names, reader=reader, advance=advance)
     about = {"cases": len(asked), "patient": cases.patient, "examiner": cases.examiner, "seed": run.seed}
-    finish(reliability_output(result, attacks, about), run, opened.session.ledger)
+    finish(reliability_output(result, attacks, about), run, opened.session.ledger, trust=opened.patient_trust)

@@ -12,12 +12,14 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.options import CaseOptions, RunOptions
+from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
+from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 
@@ -58,15 +60,19 @@ async def open_players(
     director: str = "rules",
     judges: Sequence[str] = (),
     what: str = "evaluation",
+    one_step: bool = False,
 ) -> AsyncIterator[OpenMinds]:
-    """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`."""
+    """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
+
+    It notes how far the patient is to be trusted, where that is to be said; in one step nobody meets it.
+    """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()
     with within_budget(run, what):
         async with open_minds(
             doctors, cast, run.models, knowledge=known, seed=run.seed, journal=run.journal, others=judges
         ) as opened:
-            yield opened
+            yield opened._replace(patient_trust=note_trust(None if one_step else opened.patient_trust))
 
 
 async def hold(
@@ -80,12 +86,17 @@ async def hold(
         return await benchmark.hold(players, advance=advance)
 
 
-def finish(output: Output, run: RunOptions, ledger: Ledger, *, purposes: bool = True) -> None:
+def finish(
+    output: Output, run: RunOptions, ledger: Ledger, *, purposes: bool = True, trust: PatientTrust | None = None
+) -> None:
     """Writes and prints what came of the evaluation, and what the models cost, by role and purpose or by role alone.
+
+    `trust` is how far the patient is to be trusted, which then stands in all of it.
 
     Raises:
         PlayFailure: more visits failed than may.
     """
+    output = output.with_trust(trust)
     if run.out is not None:
         output.write(run.out)
     if run.json:

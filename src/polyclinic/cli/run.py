@@ -14,6 +14,7 @@ from cyclopts import Group, Parameter
 from polyclinic.cli import options
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
+from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.setup import Setup
@@ -27,6 +28,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.models.session import read_price
 from polyclinic.players.minds import HUMAN
+from polyclinic.players.patient_trust import trust_in
 from polyclinic.statistics.uncertainty import estimate
 from polyclinic.terminal.screen import console, note, plain, print_json
 
@@ -101,6 +103,7 @@ def run(
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
+        note_trust(trust_in(patient, [doctor]))
         described = read_hospital(town.hospital, read_knowledge())
         if out is not None and replicas > 1:
             make_folder(out)
@@ -156,6 +159,7 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], 
         configuration = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
+    note_trust(trust_in(configuration.setup.patient, [configuration.setup.doctor]))
     return _hold(configuration, store, workers, quiet=quiet)
 
 

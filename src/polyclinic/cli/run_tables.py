@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, interval, mean_and_error, number, table
@@ -43,6 +44,7 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print(plain(f"profiles that a model could not write, from templates instead: {lost}"), style="yellow")
     told = f"{document['events']:,} events in {document['wall_seconds']:.1f} s, log {document['log_hash']}"
     screen.print(plain(f"{minds}\n{told}"), style="dim")
+    _show_trust(screen, document)
     if document["calls"]:
         cost = "" if document["cost"] is None else f", cost {document['cost']:.4f}"
         screen.print(f"{document['calls']:,} calls, {document['tokens']:,} tokens{cost}", style="dim")
@@ -103,3 +105,9 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
         one = msgspec.convert(value, Estimate, from_attributes=True)
         shown.add_row(name, mean_and_error(one), interval(one), str(one.n))
     screen.print(shown)
+    _show_trust(screen, document["runs"][0])
+
+
+def _show_trust(screen: Console, document: dict[str, Any]) -> None:
+    if "patient_trust" in document:
+        screen.print(msgspec.convert(document["patient_trust"], PatientTrust).line, style="yellow")

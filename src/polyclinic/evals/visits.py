@@ -30,6 +30,7 @@ from polyclinic.judges.director import sections_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.dialogue import information_of, unusable_answer
 from polyclinic.players.minds import Minds, check_mind, model_of
+from polyclinic.players.patient_trust import trust_fields, trust_in
 from polyclinic.visits.revisit import revisit
 from polyclinic.visits.visit import Visit
 
@@ -107,6 +108,8 @@ def visiting(
                 visit = await see(case, who.minds, watch=watch)
         finally:
             state.store.set(TRACE, msgspec.to_builtins(list(trace)))
+            if not in_one_step:
+                state.metadata |= trust_fields(trust_in(patient, [who.minds.names[Role.DOCTOR]]))
         failure = visit.trace.last(Failed)
         if failure is not None and issubclass(getattr(errors, failure.error, object), errors.EndpointError):
             return Told("", f"the {failure.who}: {failure.error}: {failure.problem}")

@@ -25,6 +25,7 @@ from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.models.session import Session, open_session
+from polyclinic.players.patient_trust import trust_fields, trust_in
 
 _NATURE = "nature"
 _JOURNAL = "the run itself"  # names the run in its journal, which holds no other
@@ -131,6 +132,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "lookahead": configuration.lookahead,
             "staff": {one.id: str(one.job) for one in configuration.hospital.staff.values()},
             "summary": summary,
+            **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }
     )
     return document

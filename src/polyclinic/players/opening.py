@@ -12,6 +12,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.players.minds import Minds, Playing, model_of, name_of
+from polyclinic.players.patient_trust import PatientTrust, trust_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +32,14 @@ class Cast:
 
 
 class OpenMinds(NamedTuple):
-    """For each doctor, by name, who plays its visits, and the models behind all of them."""
+    """For each doctor, by name, who plays its visits, the models behind all of them, and how far the patient holds.
+
+    `patient_trust` is None where there is nothing to say (see `trust_in`).
+    """
 
     minds: dict[str, Minds]
     session: Session
+    patient_trust: PatientTrust | None = None
 
     def judge(self, name: str) -> Model:
         """Returns a further model that was opened, as one that judges."""
@@ -76,4 +81,4 @@ async def open_minds(
             )
             for doctor in doctors
         }
-        yield OpenMinds(minds, session)
+        yield OpenMinds(minds, session, trust_in(cast.patient, doctors))

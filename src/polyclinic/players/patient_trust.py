@@ -1,0 +1,64 @@
+"""How far a simulated patient is to be trusted: said wherever a doctor who is a language model meets one who is not.
+
+What a doctor is found to be depends on what the patient understands, and a model asks in words that no rule has seen. A
+doctor by rules asks in words that the rules know, and a script is nobody who is measured: of them nothing is said.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.players.minds import Playing, model_of, name_of
+from polyclinic.yaml_files import read_yaml
+
+
+class PatientTrust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a patient takes a doctor's turn for what it is.
+
+    Attributes:
+        agreement: percent of turns whose state is that of the published tracker.
+        constant: the same of always the commonest state.
+        turns: how many turns it was measured on.
+        of: whose turns they are.
+        command: what measures it.
+    """
+
+    agreement: float
+    constant: float
+    turns: int
+    of: str
+    command: str
+
+    @property
+    def line(self) -> str:
+        """The same in one line, for people."""
+        return (
+            f"How far to trust the patient 'rules' with a model's questions: of {self.turns:,} {self.of}, it takes "
+            f"{self.agreement:g} % for what they are (always the commonest: {self.constant:g} %); saps:MODEL is the "
+            f"patient played by a model. Measured by: {self.command}"
+        )
+
+
+@functools.cache
+def _figures() -> dict[str, PatientTrust]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[str, PatientTrust])
+
+
+def trust_in(patient: Playing, doctors: Iterable[Playing]) -> PatientTrust | None:
+    """Returns how far a patient is to be trusted with these doctors; None where nothing is to be said.
+
+    It is said where one of the doctors is a language model and the patient is played without one.
+    """
+    if not any(model_of(doctor) is not None for doctor in doctors):
+        return None
+    return _figures().get(name_of(patient))
+
+
+def trust_fields(trust: PatientTrust | None) -> dict[str, Any]:
+    """Returns what results hold of it under a name of its own; nothing where nothing is to be said."""
+    return {} if trust is None else {"patient_trust": msgspec.to_builtins(trust)}
