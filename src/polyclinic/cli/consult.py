@@ -73,7 +73,6 @@ async def consult(
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
     async with open_minds(doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal) as opened:
         minds = [opened.minds[name] for name in doctors]
-        trust = note_trust(None if one_step else opened.patient_trust)
 
         async def hold(case: Case, screen: Console | None = None) -> Visit | TeamVisit:
             if not team.doctors:
@@ -97,6 +96,8 @@ async def consult(
         else:
             with progress("consulting", len(cases), quiet=json) as advance:
                 visits, stopped = await run_until_error((partial(hold, case) for case in cases), advance=advance)
+    held = not one_step and any(visit.report is not None for visit in visits)
+    trust = note_trust(opened.patient_trust if held else None)
     if not json:
         if not one:
             show_visits(screen, visits, knowledge)

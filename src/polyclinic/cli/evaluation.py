@@ -64,7 +64,7 @@ async def open_players(
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
-    It notes how far the patient is to be trusted, where that is to be said; in one step nobody meets it.
+    In one step nobody meets the patient, and nothing is said of how far it is to be trusted.
     """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()
@@ -72,7 +72,7 @@ async def open_players(
         async with open_minds(
             doctors, cast, run.models, knowledge=known, seed=run.seed, journal=run.journal, others=judges
         ) as opened:
-            yield opened._replace(patient_trust=note_trust(None if one_step else opened.patient_trust))
+            yield opened._replace(patient_trust=None) if one_step else opened
 
 
 async def hold(
@@ -91,12 +91,13 @@ def finish(
 ) -> None:
     """Writes and prints what came of the evaluation, and what the models cost, by role and purpose or by role alone.
 
-    `trust` is how far the patient is to be trusted, which then stands in all of it.
+    `trust` is how far the patient is to be trusted, which then is noted on stderr and stands in all of it.
 
     Raises:
         PlayFailure: more visits failed than may.
     """
-    output = output.with_trust(trust)
+    held = output.failed < output.n or not output.n
+    output = output.with_trust(note_trust(trust if held else None))
     if run.out is not None:
         output.write(run.out)
     if run.json:

@@ -103,7 +103,6 @@ def run(
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
-        note_trust(trust_in(patient, [doctor]))
         described = read_hospital(town.hospital, read_knowledge())
         if out is not None and replicas > 1:
             make_folder(out)
@@ -144,6 +143,9 @@ def run(
 
 
 def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
+    minds = documents[0]["minds"]
+    if any(document["failed"] < document["visits"] for document in documents):
+        note_trust(trust_in(minds["patient"], [minds["doctor"]]))
     document = documents[0] if len(documents) == 1 else replicated(documents)
     if json:
         print_json(document)
@@ -159,7 +161,6 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], 
         configuration = msgspec.convert(store.configuration, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
-    note_trust(trust_in(configuration.setup.patient, [configuration.setup.doctor]))
     return _hold(configuration, store, workers, quiet=quiet)
 
 

@@ -1,4 +1,4 @@
-"""How far a simulated patient is to be trusted, said before anything is asked."""
+"""How far a simulated patient is to be trusted, said beside the results."""
 
 from __future__ import annotations
 
