@@ -7,6 +7,8 @@ from pathlib import Path
 SHIPPED = {
     "shipped": Path(__file__).parent / "data" / "respiratory.jsonl",
     "shipped-zh": Path(__file__).parent / "data" / "respiratory.zh.jsonl",
+    "inpatients": Path(__file__).parent / "data" / "inpatients.jsonl",
+    "inpatients-zh": Path(__file__).parent / "data" / "inpatients.zh.jsonl",
 }
 """Their names on the command line, and their files."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import Parameter
@@ -13,12 +14,17 @@ from polyclinic.cases.case import case_schema
 from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
+from polyclinic.cli.case_summary import show_summary, summarise
 from polyclinic.cli.options import CASE_FILE, Force, Json, Layout, NewFile, Seed, between, check_new
 from polyclinic.errors import UserError
+from polyclinic.files import write_text
 from polyclinic.generation.ceiling import Ceiling, measure
 from polyclinic.generation.draw import generate as draw
+from polyclinic.generation.inpatients import generate_inpatients
+from polyclinic.generation.tor_records import tor_lines
 from polyclinic.knowledge.check import check_knowledge
-from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -27,6 +33,9 @@ from polyclinic.terminal.tables import counted, table
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
 
+_FEWEST = 4
+"""Diseases without which no inpatient can be drawn that has other options too."""
+
 
 def list_cases(
     file: Annotated[str, CASE_FILE],
@@ -34,10 +43,20 @@ def list_cases(
     *,
     layout: Layout = None,
     truth: Annotated[bool, Parameter(help="Show the diagnoses too.")] = False,
+    summary: Annotated[
+        bool, Parameter(help="Draw who they are together: diagnoses, ages, sexes, departments, examinations.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Prints who is ill, and how much is recorded."""
     cases = list(read_cases(shipped_path(file), layout=layout))
+    if summary:
+        summed = summarise(cases, read_knowledge())
+        if json:
+            print_json(msgspec.to_builtins(summed))
+        else:
+            show_summary(console(), summed)
+        return
     if json:
         print_json(
             [
@@ -187,13 +206,33 @@ def generate(
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
     ] = "all",
     language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
+    layout: Annotated[
+        Literal["polyclinic", "tor"],
+        Parameter(
+            help="polyclinic: outpatients with one disease; tor: inpatients with two to five at once, with options, in "
+            "the layout of Tree-of-Reasoning."
+        ),
+    ] = "polyclinic",
     force: Force = False,
 ) -> None:
     """Draws patients and writes them."""
     check_new(out, force=force)
     knowledge = read_knowledge().select(diseases)
+    if layout == "tor":
+        _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
+        return
     write_cases(out, draw(knowledge, n=n, seed=seed, language=language))
     note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
+
+
+def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:
+    if len(knowledge.diseases) < _FEWEST:
+        raise UserError(
+            f"inpatients have several diseases at once; --diseases leaves {len(knowledge.diseases)}, needs 4"
+        )
+    cases = generate_inpatients(knowledge, n=n, seed=seed, language=language)
+    write_text(out, tor_lines(cases, with_pathology(knowledge)))
+    note(f"{counted(n, 'inpatient')}: {out}. Next: polyclinic eval tor --cases {out} --doctor rules")
 
 
 def schema() -> None:

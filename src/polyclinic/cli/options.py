@@ -73,7 +73,9 @@ MaxFailures = Annotated[
     Parameter(help="Share of failures, in percent, above which the run has failed."),
 ]
 
-CASE_FILE = Parameter(help="A case file; 'shipped' and 'shipped-zh' come with polyclinic.")
+CASE_FILE = Parameter(
+    help="A case file; 'shipped', 'inpatients', and 'shipped-zh', 'inpatients-zh' in Chinese, come with polyclinic."
+)
 Cases = Annotated[str, FILE, CASE_FILE]
 Layout = Annotated[
     str | None,

@@ -1,9 +1,9 @@
 """A record divided among the doctors of Tree-of-Reasoning by the kind of data (§3.1).
 
 Outpatient: complaint, history, physical examination, age and sex, and whatever is nobody else's. Laboratory: blood,
-urine, other fluids, microbes. Radiology: X-ray, CT, magnetic resonance, ultrasound. Pathology: biopsies, specimens,
-smears. An examination that the knowledge knows by name is of the kind that it has there; of others the name's words
-decide.
+urine, other fluids, microbes, and what else is measured (an electrocardiogram, lung function). Radiology: X-ray, CT,
+magnetic resonance, ultrasound, and what is seen through an endoscope. Pathology: biopsies, specimens, smears. An
+examination that the knowledge knows by name is of the kind that it has there; of others the name's words decide.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Removed = Literal["reassigned", "withheld"]
 
 _BY_KIND: dict[str, Kind] = {
     "physical": "outpatient",
-    "function": "outpatient",
-    "endoscopy": "outpatient",
+    "function": "laboratory",
+    "endoscopy": "radiology",
     "laboratory": "laboratory",
     "microbiology": "laboratory",
     "imaging": "radiology",

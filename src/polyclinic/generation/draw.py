@@ -118,7 +118,8 @@ def draw_for(
     return msgspec.structs.replace(case, record=record, source=source)
 
 
-def _draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, int]:
+def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, int]:
+    """Returns the sex, the band of age and the age of somebody who falls ill with a disease."""
     sex: Sex = "female" if rng.random() < disease.epidemiology.female else "male"
     bands = list(disease.epidemiology.age)
     band = rng.choices(bands, [disease.epidemiology.age[b] for b in bands])[0]
@@ -135,7 +136,7 @@ def _draw(
     case_id: str,
 ) -> Case:
     disease, severity = stratum
-    sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else _draw_sex_and_age(disease, rng)
+    sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
     days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
     possible = [s for s in knowledge.symptoms.values() if s.possible(age, sex)]
     present = _draw_symptoms(possible, disease, severity, rng)
@@ -198,14 +199,15 @@ def _draw_findings(
         yield Finding(
             examination=examination.name.get(language),
             item=item.name.get(language),
-            value=_draw_value(item, distribution, rng, language),
+            value=draw_value(item, distribution, rng, language),
             unit=item.unit,
-            reference=_reference(item, language),
+            reference=reference_of(item, language),
             code=Code("loinc", item.loinc) if item.loinc else None,
         )
 
 
-def _draw_value(item: Item, distribution: Distribution, rng: random.Random, language: Language) -> str | float:
+def draw_value(item: Item, distribution: Distribution, rng: random.Random, language: Language) -> str | float:
+    """Returns a result of an item."""
     if isinstance(distribution, dict):
         value = rng.choices(list(distribution), list(distribution.values()))[0]
         return item.values[value].get(language)
@@ -216,7 +218,8 @@ def _draw_value(item: Item, distribution: Distribution, rng: random.Random, lang
     return float(round(drawn, item.decimals))
 
 
-def _reference(item: Item, language: Language) -> str:
+def reference_of(item: Item, language: Language) -> str:
+    """Returns the reference range of an item, as it is written beside a result; "" where it has none."""
     if not item.numeric:
         return ""
     if item.low is not None and item.high is not None:

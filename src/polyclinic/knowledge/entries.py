@@ -175,7 +175,7 @@ class Examination(Entry, frozen=True, kw_only=True):
         sex: on whom alone it can be done; None on anybody.
     """
 
-    kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy"]
+    kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy", "pathology"]
     preset: bool = True
     effort: Annotated[float, msgspec.Meta(ge=1)]
     items: tuple[Item, ...]

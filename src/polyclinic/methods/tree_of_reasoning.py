@@ -51,7 +51,7 @@ Targets = Literal["chosen", "random"]
 Draw = Callable[..., random.Random]
 
 
-class Reasoned(Outcome, frozen=True, kw_only=True):
+class MeetingOutcome(Outcome, frozen=True, kw_only=True):
     """An outcome with everything that happened in the meeting, and which parts of the record there were."""
 
     parts: tuple[RecordPart, ...] = ()
@@ -87,7 +87,7 @@ async def tree_of_reasoning(
     seed: int = 0,
     temperature: float | None = None,
     top_p: float | None = None,
-) -> Reasoned:
+) -> MeetingOutcome:
     """Chooses the diagnoses that hold as a team of up to four doctors; who has no data does not take part.
 
     The paper's ablations: without `tree` doctors speak plain language to one another, without `cross_verification`
@@ -132,7 +132,7 @@ async def tree_of_reasoning(
     except PlayFailure as failure:
         outcome = calls.failed(question.id, failure)
     parts = tuple(meeting.parts.values())
-    return Reasoned(**msgspec.structs.asdict(outcome), parts=parts, log=tuple(meeting.log))
+    return MeetingOutcome(**msgspec.structs.asdict(outcome), parts=parts, log=tuple(meeting.log))
 
 
 async def _read(meeting: Meeting, team: Doctors, library: Retriever | None, passages: int) -> None:

@@ -67,6 +67,7 @@ def load(record: dict[str, Any], order: int) -> Case:
         truth=Truth(diagnoses=diagnoses, answers=answers),
         question=question,
         source="Tree-of-Reasoning",
+        department=as_text(fields.get("department")),
     )
 
 
@@ -74,7 +75,7 @@ def _question(fields: dict[str, Any], order: int, language: Language) -> tuple[Q
     if not fields.get("options"):
         return None, ()
     options = read_options(fields["options"], "$.Options")
-    question = Question(id=str(order), stem=_words(language).stem, options=options, language=language)
+    question = Question(id=str(order), stem=_words(language).stem, options=options, language=language, several=True)
     return question, read_keys(fields.get("label"), options)
 
 

@@ -1,0 +1,329 @@
+"""Inpatients with two to five illnesses at once, drawn from the medical knowledge.
+
+The principal disease goes round all there are, so that every department has its inpatients. The others are
+complications of what is there already or look-alikes of it, whom age and sex allow. What several diseases change comes
+together as `polyclinic.knowledge.several` says. Examined is what is right for each disease, what a look-alike would
+have called for, and what every inpatient has; specimens are taken of most who have something to show in them.
+
+The options are the patient's diseases and others of their departments (Tree-of-Reasoning §4.1.4), in a drawn order.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import string
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.record import Code, Finding, History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.generation.draw import draw_sex_and_age, draw_value, reference_of
+from polyclinic.knowledge.duration import say_days
+from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Data, Disease, Examination, Severity, Symptom
+from polyclinic.knowledge.knowledge import Knowledge, ancestors
+from polyclinic.knowledge.pathology import with_pathology
+from polyclinic.knowledge.several import Ailment, distributions_of, share_of
+from polyclinic.language.language import MARKS, Language, capitalised
+from polyclinic.language.word_lists import WordLists
+from polyclinic.seeds import derive
+from polyclinic.yaml_files import read_yaml
+
+_ILLNESSES = {
+    2: 3,
+    3: 4,
+    4: 2,
+    5: 1,
+}  # how many at once, and how often; nearly five in the paper, where all are counted
+_ALIKE = 0.4  # share of further illnesses that are look-alikes, where complications are known too
+_LEAST_SHARE = 0.02  # of a disease's patients in the band of age, below which somebody so old does not have it
+_NEAREST = 6
+_COMPLAINTS = 3
+_DENIED = 6
+_DISTRACTORS = (5, 8)
+_SPECIMEN = 0.8  # how often one is taken of what could show a disease
+_LOOKED_AT = 0.5  # how often it is looked for at the bedside what could show a further disease
+_SILENT = 0.4  # share of further illnesses without complaints: found in the laboratory, on an image, in a specimen
+_WRITTEN = 0.6  # share of the other symptoms that find their way into the record
+_ROUTINE = 0.35  # share of diseases that name an examination of blood, above which every inpatient has it
+
+
+class _Together(Data, frozen=True, kw_only=True):
+    of: str
+    with_: dict[str, float] = msgspec.field(name="with")
+
+
+class _Comorbidities(Data, frozen=True, kw_only=True):
+    together: tuple[_Together, ...]
+    never: tuple[tuple[str, ...], ...]
+
+
+class _InpatientWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    onset: str
+    sudden: str
+    further: str
+    denied: str
+    course: str
+    known: str
+    last: str
+    or_last: str
+    diagnosis: str
+
+
+_words = WordLists(Path(__file__).with_name("words")).section("inpatient", _InpatientWords)
+
+
+@functools.cache
+def _comorbidities() -> _Comorbidities:
+    return read_yaml(Path(__file__).with_name("comorbidities.yaml"), _Comorbidities)
+
+
+def generate_inpatients(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:
+    """Draws n inpatients with diseases that the knowledge holds (see `Knowledge.select`); the same for the same seed.
+
+    Patient i is the same whatever `n`.
+
+    Raises:
+        BadInput: the file of specimens or of comorbidities is wrong.
+    """
+    ward = _Ward(with_pathology(knowledge), language)
+    principals: list[Disease] = []
+    for number in range(n):
+        if not principals:
+            known = list(knowledge.diseases)
+            order = derive(seed, "principals", number // len(known)).sample(known, len(known))
+            principals = [ward.knowledge.diseases[disease] for disease in order]
+        yield ward.draw(principals.pop(), derive(seed, "inpatient", number), f"i{seed}-{number + 1:05d}")
+
+
+class _Ward:
+    """What is the same for all inpatients of a knowledge."""
+
+    def __init__(self, knowledge: Knowledge, language: Language) -> None:
+        self.knowledge, self._language = knowledge, language
+        self._diseases = list(knowledge.diseases.values())
+        self._alike = _alike(knowledge)
+        given = _comorbidities()
+        self._together = {one.of: one.with_ for one in given.together}
+        self._never = [frozenset(group) for group in given.never]
+        named = [e for d in self._diseases for e in d.findings]
+        self._routine = {
+            e.id
+            for e in knowledge.examinations.values()
+            if e.id == "physical-examination"
+            or (e.kind == "laboratory" and named.count(e.id) > _ROUTINE * len(self._diseases))
+        }
+
+    def draw(self, principal: Disease, rng: random.Random, case_id: str) -> Case:
+        sex, _, age = draw_sex_and_age(principal, rng)
+        illnesses = self._illnesses(principal, age, sex == "female", rng)
+        symptoms = [s for s in self.knowledge.symptoms.values() if s.possible(age, sex)]
+        felt = [i for i in illnesses if i is illnesses[0] or not self._is_silent(i.disease, rng)]
+        present = _symptoms(symptoms, felt, rng)
+        while not any(s.section == "symptoms" and s.id in principal.symptoms for s in present):
+            present = _symptoms(symptoms, felt, rng)
+        days = rng.lognormvariate(math.log(principal.duration[0]), math.log(principal.duration[1]))
+        findings = [
+            finding
+            for examination in self._examined(illnesses, felt, rng)
+            if examination.possible(sex)
+            for finding in self._findings(examination, illnesses, rng)
+        ]
+        complaint, history = self._told(symptoms, present, illnesses, days, rng)
+        options, right = self._options(illnesses, rng)
+        person = Presentation(complaint=complaint, language=self._language, age=age, sex=sex)
+        return Case(
+            id=case_id,
+            record=Record(presentation=person, history=history, findings=tuple(findings)),
+            truth=Truth(
+                diagnoses=tuple(
+                    Diagnosis(name=i.disease.name.get(self._language), icd10=i.disease.icd10) for i in illnesses
+                ),
+                severity=illnesses[0].severity,
+                answers=right,
+            ),
+            question=Question(id=case_id, stem="", options=options, language=self._language, several=True),
+            source=f"polyclinic cases generate, seed {case_id[1:].partition('-')[0]}",
+            department=principal.department,
+        )
+
+    def _illnesses(self, principal: Disease, age: int, female: bool, rng: random.Random) -> list[Ailment]:
+        count = rng.choices(list(_ILLNESSES), list(_ILLNESSES.values()))[0]
+        found = [principal]
+        band = next(b for b, (_, last) in AGE_BANDS.items() if age <= last)
+        while len(found) < count:
+            allowed = [d for d in self._diseases if d not in found and self._may_join(d, found, band, female)]
+            brought: dict[str, float] = {}
+            for one in found:
+                for other, weight in self._together.get(one.id, {}).items():
+                    brought[other] = brought.get(other, 0.0) + weight
+            complications = [d for d in allowed if d.id in brought]
+            alike = [d for d in allowed if any(d.id in self._alike[one.id] for one in found)]
+            if complications and (not alike or rng.random() >= _ALIKE):
+                found.append(rng.choices(complications, [brought[d.id] for d in complications])[0])
+            elif alike or allowed:
+                found.append(rng.choice(alike or allowed))
+            else:
+                break
+        return [Ailment(d, self._severity(d is principal, rng)) for d in found]
+
+    def _may_join(self, disease: Disease, found: Sequence[Disease], band: str, female: bool) -> bool:
+        if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
+            return False
+        of_sex = disease.epidemiology.female if female else 1 - disease.epidemiology.female
+        return disease.epidemiology.age.get(band, 0.0) >= _LEAST_SHARE and of_sex > _LEAST_SHARE
+
+    @staticmethod
+    def _severity(principal: bool, rng: random.Random) -> Severity:
+        # Whoever is admitted is so for something that is not mild.
+        return rng.choices(SEVERITIES, (0, 3, 2) if principal else (3, 4, 1))[0]
+
+    def _is_silent(self, disease: Disease, rng: random.Random) -> bool:
+        """Whether a further illness gives no complaints; only what an examination can show does so."""
+        shown = any(self.knowledge.examinations[e].kind not in ("physical", "function") for e in disease.examinations)
+        return shown and rng.random() < _SILENT
+
+    def _examined(self, illnesses: Sequence[Ailment], felt: Sequence[Ailment], rng: random.Random) -> list[Examination]:
+        diseases = [i.disease for i in illnesses]
+        complained_of = {i.disease.id for i in felt}
+        wanted = set(self._routine)
+        for disease in diseases:
+            wanted |= {e for e in disease.examinations if e in self.knowledge.examinations}
+            for examination in disease.findings:
+                kind = self.knowledge.examinations[examination].kind
+                bedside = _LOOKED_AT * (disease.id in complained_of) if disease is not diseases[0] else 1.0
+                if rng.random() < {"physical": bedside, "pathology": _SPECIMEN}.get(kind, 0.0):
+                    wanted.add(examination)
+        # What was thought of beside them was looked for as well.
+        thought_of = sorted({other for d in diseases for other in self._alike[d.id]} - {d.id for d in diseases})
+        for other in rng.sample(thought_of, min(2, len(thought_of))):
+            wanted |= {e for e in self.knowledge.diseases[other].examinations if e in self.knowledge.examinations}
+            specimens = [e for e in self.knowledge.diseases[other].findings if self._is_specimen(e)]
+            wanted |= {e for e in specimens if rng.random() < _SPECIMEN / 2}
+        return [e for e in self.knowledge.examinations.values() if e.id in wanted]
+
+    def _is_specimen(self, examination: str) -> bool:
+        return self.knowledge.examinations[examination].kind == "pathology"
+
+    def _findings(
+        self, examination: Examination, illnesses: Sequence[Ailment], rng: random.Random
+    ) -> Iterator[Finding]:
+        language = self._language
+        for item in examination.items:
+            drawn = [
+                draw_value(item, distribution, rng, language)
+                for distribution in distributions_of(examination, item, illnesses)
+            ]
+            value = drawn[0]
+            if not item.numeric:
+                normal = next(iter(item.values.values())).get(language)
+                others = [str(one) for one in dict.fromkeys(drawn) if one != normal]
+                value = MARKS[language].comma.join(others) if others else normal
+            yield Finding(
+                examination=examination.name.get(language),
+                item=item.name.get(language),
+                value=value,
+                unit=item.unit,
+                reference=reference_of(item, language),
+                code=Code("loinc", item.loinc) if item.loinc else None,
+            )
+
+    def _told(
+        self,
+        possible: Sequence[Symptom],
+        present: Sequence[Symptom],
+        illnesses: Sequence[Ailment],
+        days: float,
+        rng: random.Random,
+    ) -> tuple[str, History]:
+        """Returns the complaint, and the history in whole sentences."""
+        language, words, marks = self._language, _words(self._language), MARKS[self._language]
+        leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
+        # Where several diseases speak at once, not every symptom finds its way into the record.
+        roots = {s.id for s in present if s.parent is None and rng.random() < _WRITTEN}
+        written = {s.id for s in present if [s.id, *self._ancestors(s)][-1] in roots}
+        principal = illnesses[0].disease
+        named = [s for s in leaves if not principal.symptoms.keys().isdisjoint((s.id, *self._ancestors(s)))]
+        main = rng.sample(named or leaves, min(_COMPLAINTS, len(named or leaves)))
+        others = [s for s in leaves if s not in main and s.id in written]
+        duration = say_days(days, language)
+        complaint = (
+            f"{capitalised(_listed(main, language, words.last))} " if language == "en" else _listed(main, language, "")
+        )
+        complaint += f"for {duration}" if language == "en" else duration
+        alike = {
+            s for i in illnesses for other in self._alike[i.disease.id] for s in self.knowledge.diseases[other].symptoms
+        }
+        absent = [
+            s for s in possible if s.section == "symptoms" and s.parent is None and s not in present and s.id in alike
+        ]
+        denied = rng.sample(absent, min(_DENIED, len(absent)))
+        sentences = [words.onset.format(duration=capitalised(duration), symptoms=_listed(main, language, words.last))]
+        if others:
+            sentences.append(words.further.format(symptoms=_listed(others, language, words.last)))
+        if denied:
+            sentences.append(words.denied.format(symptoms=_listed(denied, language, words.or_last)))
+        sentences.append(words.course)
+        told = {"present": marks.blank.join(sentences)}
+        for section in ("past", "medications", "allergies", "personal", "family"):
+            names = [s for s in present if s.section == section and s.id in written]
+            if names:
+                told[section] = capitalised(_listed(names, language, words.last)) + marks.stop
+        return complaint, msgspec.convert(told, History)
+
+    def _ancestors(self, symptom: Symptom) -> list[str]:
+        return ancestors(self.knowledge.symptoms, symptom.id)
+
+    def _options(self, illnesses: Sequence[Ailment], rng: random.Random) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Returns the options by letter and the letters of the right ones; distractors are of the same departments."""
+        right = [i.disease for i in illnesses]
+        departments = {d.department for d in right}
+        others = [d for d in self._diseases if d not in right]
+        near = [d for d in others if d.department in departments]
+        wanted = min(rng.randint(*_DISTRACTORS), len(string.ascii_uppercase) - len(right))
+        wrong = rng.sample(near, min(wanted, len(near)))
+        far = [d for d in others if d not in near]
+        # A department of two diseases has no five others: they come from elsewhere.
+        wrong += rng.sample(far, min(wanted - len(wrong), len(far)))
+        drawn = rng.sample([*right, *wrong], len(right) + len(wrong))
+        options = {key: d.name.get(self._language) for key, d in zip(string.ascii_uppercase, drawn, strict=False)}
+        return options, tuple(key for key, d in zip(options, drawn, strict=True) if d in right)
+
+
+def _symptoms(symptoms: Sequence[Symptom], illnesses: Sequence[Ailment], rng: random.Random) -> list[Symptom]:
+    present: dict[str, Symptom] = {}
+    for symptom in symptoms:
+        draw = rng.random()
+        if (symptom.parent is None or symptom.parent in present) and draw < share_of(symptom, illnesses):
+            present[symptom.id] = symptom
+    return list(present.values())
+
+
+def _listed(symptoms: Sequence[Symptom], language: Language, last: str) -> str:
+    names = [s.name.get(language) for s in symptoms]
+    first = MARKS[language].item.join(names[:-1])
+    return f"{first}{last or MARKS[language].item}{names[-1]}" if first else names[0]
+
+
+@functools.cache
+def _alike(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
+    """Returns for each disease those whose symptoms are most like its own, the likest first."""
+    symptoms = list(knowledge.symptoms.values())
+    profiles = np.array(
+        [[float(np.mean(d.symptoms.get(s.id, (0.0,)))) for s in symptoms] for d in knowledge.diseases.values()]
+    )
+    norms = np.linalg.norm(profiles, axis=1)
+    likeness = profiles @ profiles.T / np.outer(norms, norms)
+    np.fill_diagonal(likeness, -1.0)
+    ids = list(knowledge.diseases)
+    return {
+        one: tuple(ids[place] for place in np.argsort(-row, kind="stable")[: min(_NEAREST, len(ids) - 1)])
+        for one, row in zip(ids, likeness, strict=True)
+    }

@@ -1,0 +1,306 @@
+"""Several diseases at once: how what they change comes together, and the reader of it.
+
+Given the diseases and their severities, symptoms and results are independent, as in `polyclinic.knowledge.bayes`. A
+symptom that several diseases name is brought by any of them (noisy or). Of a number that several name, the one decides
+that takes it farthest from the usual. Of a text each brings its own, and all that is not normal is reported. What none
+of them names is as it is in other illness.
+
+`polyclinic.generation.inpatients` draws by this, and `SeveralReader` reads by it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.knowledge.entries import (
+    AGE_BANDS,
+    SEVERITIES,
+    Disease,
+    Distribution,
+    Examination,
+    Item,
+    Severity,
+    Symptom,
+)
+from polyclinic.knowledge.knowledge import Knowledge
+
+Vector = npt.NDArray[np.float64]
+
+_LEAST = 0.004  # No single observation proves or rules out anything: texts and tests err in ways that no table holds.
+_FARTHEST = 16.0  # squared spreads beyond which it says nothing more how far a number is off
+RECORDED = 0.4
+"""Share of the symptoms of somebody with several diseases that stand in the record; some give no complaints."""
+
+_SPARE = 2.6  # log odds that a disease has to bring before it counts as one of several: some three in forty have it
+
+
+class Ailment(NamedTuple):
+    """A disease that somebody has, and how badly."""
+
+    disease: Disease
+    severity: Severity
+
+
+def share_of(symptom: Symptom, illnesses: Sequence[Ailment]) -> float:
+    """Returns how probable a symptom is (given its parent) in somebody with these illnesses."""
+    named = [i.disease.symptoms[symptom.id] for i in illnesses if symptom.id in i.disease.symptoms]
+    if not named:
+        return min(i.disease.share(symptom, i.severity) for i in illnesses)
+    severities = [SEVERITIES.index(i.severity) for i in illnesses if symptom.id in i.disease.symptoms]
+    return 1 - math.prod(1 - shares[place] for shares, place in zip(named, severities, strict=True))
+
+
+def distributions_of(examination: Examination, item: Item, illnesses: Sequence[Ailment]) -> list[Distribution]:
+    """Returns the distributions that an item's result is drawn from: one of a number, one of each disease of a text."""
+    named = [
+        i.disease.distribution(examination.id, item, i.severity)
+        for i in illnesses
+        if item.id in i.disease.findings.get(examination.id, {})
+    ]
+    if not named:
+        return [item.usual]
+    return [max(named, key=lambda one: off_usual(item, one))] if item.numeric else named
+
+
+def off_usual(item: Item, distribution: Distribution) -> float:
+    """Returns how far a distribution of a number lies from the usual one, in spreads of that."""
+    assert isinstance(distribution, tuple) and isinstance(item.usual, tuple)  # noqa: S101
+    (centre, _), (usual, spread) = distribution, item.usual
+    if item.lognormal:
+        return abs(math.log(centre / usual)) / math.log(spread)
+    return abs(centre - usual) / spread
+
+
+class SymptomTold(NamedTuple):
+    """A symptom that is told or denied; where it has a parent, that is there."""
+
+    symptom: str
+    present: bool
+
+
+class Shown(NamedTuple):
+    """What an item of an examination showed: a number in its unit, or the texts that are not normal, none or more."""
+
+    examination: str
+    item: str
+    value: float | frozenset[str]
+
+
+Observation = SymptomTold | Shown
+
+
+class Weighed(NamedTuple):
+    """What observations say.
+
+    Attributes:
+        chosen: the diseases that together explain them, in the order in which they were found.
+        weights: log odds by disease: how much better the observations are explained with it than without, given the
+            other diseases chosen.
+        parts: the same by observation: (observation, disease).
+    """
+
+    chosen: tuple[str, ...]
+    weights: dict[str, float]
+    parts: Vector
+
+
+class SeveralReader:
+    """Reads observations of somebody who may have several diseases; made once, used for any number of patients."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self.knowledge = knowledge
+        self.diseases: tuple[Disease, ...] = tuple(knowledge.diseases.values())
+        self.ids = [disease.id for disease in self.diseases]
+        self._items = {(e.id, item.id): (e, item) for e in knowledge.examinations.values() for item in e.items}
+        self._terms = functools.cache(self._make_terms)
+        self._numbers = functools.cache(self._make_numbers)
+        self._beside_others = functools.cache(self._make_beside)
+        leaks = [d.background for d in self.diseases]
+        self._background = sum(leaks) / len(leaks)
+
+    def person(self, presentation: Presentation) -> Vector:
+        """Returns how age and sex speak for each disease, in log odds."""
+        total = np.zeros(len(self.diseases))
+        if presentation.age is not None:
+            age = presentation.age
+            band = next((b for b, (_, last) in AGE_BANDS.items() if age < last + 1), "65-90")
+            years = {b: last - first + 1 for b, (first, last) in AGE_BANDS.items()}
+            usual = years[band] / sum(years.values())
+            shares = np.array([d.epidemiology.age.get(band, 0.0) for d in self.diseases])
+            total += np.log(np.maximum(shares, 0.01) / usual)
+        if presentation.sex is not None:
+            female = np.clip(np.array([d.epidemiology.female for d in self.diseases]), 0.01, 0.99)
+            total += np.log(2 * (female if presentation.sex == "female" else 1 - female))
+        return np.clip(total, -4.0, 1.0)
+
+    def weigh(self, observations: Sequence[Observation], presentation: Presentation | None = None) -> Weighed:
+        """Finds the diseases that together explain what was observed."""
+        prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
+        chosen: list[int] = []
+        parts = self._parts(observations, chosen)
+        for _ in range(len(self.diseases)):
+            weights = parts.sum(axis=0) + prior
+            worst = min(chosen, key=lambda d: weights[d], default=None)
+            if worst is not None and weights[worst] < _SPARE:
+                # What was found later explains what it was chosen for.
+                chosen.remove(worst)
+                parts = self._parts(observations, chosen)
+                continue
+            gains = weights.copy()
+            gains[chosen] = -math.inf
+            best = int(gains.argmax())
+            if gains[best] <= _SPARE:
+                break
+            chosen.append(best)
+            parts = self._parts(observations, chosen)
+        weights = parts.sum(axis=0) + prior
+        by_id = dict(zip(self.ids, weights.tolist(), strict=True))
+        return Weighed(tuple(self.ids[d] for d in chosen), by_id, parts)
+
+    def beside(
+        self, observations: Sequence[Observation], given: Iterable[str], presentation: Presentation | None = None
+    ) -> Weighed:
+        """Weighs every disease beside others that are given; those that are not known are passed over."""
+        prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
+        chosen = [self.ids.index(disease) for disease in given if disease in self.ids]
+        parts = self._parts(observations, chosen)
+        weights = dict(zip(self.ids, (parts.sum(axis=0) + prior).tolist(), strict=True))
+        return Weighed(tuple(self.ids[d] for d in chosen), weights, parts)
+
+    def _parts(self, observations: Sequence[Observation], chosen: list[int]) -> Vector:
+        """Returns the log-likelihood ratio of each observation: with each disease, beside the others, and without."""
+        return np.array([self._ratio(one, chosen) for one in observations]).reshape(-1, len(self.diseases))
+
+    def _ratio(self, observation: Observation, chosen: list[int]) -> Vector:
+        if isinstance(observation, Shown) and not isinstance(observation.value, frozenset):
+            return self._numbers(observation.examination, observation.item).ratio(observation.value, chosen)
+        if isinstance(observation, Shown) and isinstance(observation.value, frozenset) and len(observation.value) > 1:
+            # No disease brings two texts of one item: each is looked at by itself.
+            values = sorted(observation.value)
+            each = [self._beside_others(observation.examination, observation.item, value) for value in values]
+            return np.array([one.ratio(chosen) for one in each]).sum(axis=0)  # type: ignore[no-any-return]
+        return self._terms(observation).ratio(chosen)
+
+    def _make_terms(self, observation: Observation) -> _Terms:
+        if isinstance(observation, SymptomTold):
+            symptom = self.knowledge.symptoms[observation.symptom]
+            named = np.array([symptom.id in d.symptoms for d in self.diseases])
+            # A part of a symptom that is written down ("dry cough") is.
+            written = RECORDED if symptom.parent is None else 1.0
+            share = written * np.array([float(np.mean(d.symptoms.get(symptom.id, (0.0,)))) for d in self.diseases])
+            complaint = symptom.section == "symptoms" and symptom.parent is None
+            usual = written * (symptom.base * self._background if complaint else symptom.base)
+            if not observation.present:
+                return _Terms(named, [(1, 1 - share, 1 - usual)])
+            return _Terms(named, [(1, np.ones_like(share), 1.0), (-1, 1 - share, 1 - usual)])
+        examination, item = self._items[observation.examination, observation.item]
+        assert isinstance(observation.value, frozenset)  # noqa: S101
+        named = np.array([item.id in d.findings.get(examination.id, {}) for d in self.diseases])
+        normal = next(iter(item.values))
+        terms = [self._all_among(1, examination, item, (normal, *observation.value))]
+        if observation.value:
+            # Not all of them normal.
+            terms.append(self._all_among(-1, examination, item, (normal,)))
+        return _Terms(named, terms)
+
+    def _all_among(
+        self, sign: int, examination: Examination, item: Item, values: Sequence[str]
+    ) -> tuple[int, Vector, float]:
+        """Returns the probability, by disease, that what it brings is one of these."""
+        q = np.array([_mean_share(d, examination, item, values) for d in self.diseases])
+        return sign, q, _share(item.usual, values)
+
+    def _make_beside(self, examination: str, item: str, value: str) -> _Terms:
+        """Returns the probability that a text is reported, whatever else is."""
+        outer, inner = self._items[examination, item]
+        named = np.array([inner.id in d.findings.get(outer.id, {}) for d in self.diseases])
+        others = [one for one in inner.values if one != value]
+        return _Terms(named, [(1, np.ones(len(self.diseases)), 1.0), self._all_among(-1, outer, inner, others)])
+
+    def _make_numbers(self, examination: str, item: str) -> _Numeric:
+        return _Numeric(*self._items[examination, item], self.diseases)
+
+
+class _Terms:
+    """The probability of a text or a symptom, as a sum of products over the diseases that bring it."""
+
+    def __init__(self, named: npt.NDArray[np.bool_], terms: Sequence[tuple[int, Vector, float]]) -> None:
+        self._named = named
+        self._signs = np.array([sign for sign, _, _ in terms], dtype=float)[:, None]
+        # A disease that does not name it leaves it as it is.
+        self._q = np.array([np.where(named, np.clip(q, 1e-6, 1.0), 1.0) for _, q, _ in terms])
+        self._usual = np.array([usual for _, _, usual in terms])[:, None]
+
+    def ratio(self, chosen: list[int]) -> Vector:
+        """Returns log P(with each disease) - log P(without), the other chosen ones being there."""
+        product = self._q[:, chosen].prod(axis=1, keepdims=True)
+        count = np.full(len(self._named), int(self._named[chosen].sum()))
+        without = np.repeat(product, len(self._named), axis=1)
+        for d in chosen:
+            without[:, d] = self._q[:, [one for one in chosen if one != d]].prod(axis=1)
+            count[d] -= int(self._named[d])
+        before = (self._signs * np.where(count > 0, without, self._usual)).sum(axis=0)
+        behind = np.where(self._named, (self._signs * without * self._q).sum(axis=0), before)
+        ratio: Vector = np.log(np.maximum(behind, _LEAST)) - np.log(np.maximum(before, _LEAST))
+        return ratio
+
+
+class _Numeric:
+    """The density of a number under each disease; the one farthest from the usual decides."""
+
+    def __init__(self, examination: Examination, item: Item, diseases: Iterable[Disease]) -> None:
+        self._log = item.lognormal
+        self._usual = self._parameters(item.usual)
+        self._named, self._off, self._all = [], [], []
+        for disease in diseases:
+            named = item.id in disease.findings.get(examination.id, {})
+            found = [disease.distribution(examination.id, item, severity) for severity in SEVERITIES]
+            self._named.append(named)
+            self._off.append(float(np.mean([off_usual(item, one) for one in found])) if named else -1.0)
+            self._all.append([self._parameters(one) for one in found])
+        self._mask, self._far = np.array(self._named), np.array(self._off)
+        self._centres = np.array(self._all)
+
+    def _parameters(self, distribution: Distribution) -> tuple[float, float]:
+        assert isinstance(distribution, tuple)  # noqa: S101
+        centre, spread = distribution
+        return (math.log(centre), math.log(spread)) if self._log else (centre, spread)
+
+    def ratio(self, value: float, chosen: list[int]) -> Vector:
+        """As `_Terms.ratio`."""
+        x = math.log(max(value, 1e-9)) if self._log else value
+        by_severity = self._density(x, self._centres[:, :, 0], self._centres[:, :, 1])
+        each = np.log(np.exp(by_severity).mean(axis=1))
+        usual = float(self._density(x, *map(np.array, self._usual)))
+        before = np.full(len(each), usual)
+        far = np.full(len(each), -1.0)
+        for d in range(len(each)):
+            others = [one for one in chosen if one != d and self._named[one]]
+            if others:
+                top = max(others, key=lambda one: self._off[one])
+                before[d], far[d] = each[top], self._off[top]
+        ratio: Vector = np.where(self._mask & (self._far > far), each - before, 0.0)
+        return ratio
+
+    @staticmethod
+    def _density(x: float, centre: Vector, spread: Vector) -> Vector:
+        z = (x - centre) / spread
+        density: Vector = -0.5 * np.minimum(z * z, _FARTHEST) - np.log(spread)
+        return density
+
+
+def _mean_share(disease: Disease, examination: Examination, item: Item, values: Iterable[str]) -> float:
+    shares = [_share(disease.distribution(examination.id, item, severity), values) for severity in SEVERITIES]
+    return sum(shares) / len(shares)
+
+
+def _share(distribution: Distribution, values: Iterable[str]) -> float:
+    assert isinstance(distribution, dict)  # noqa: S101
+    return sum(distribution.get(value, 0.0) for value in values)

@@ -1,0 +1,275 @@
+"""The doctors of Tree-of-Reasoning by rules: each reads its part of the record by the knowledge, and nothing else.
+
+A doctor suspects what its part speaks for, in log odds beside its other suspicions (`SeveralReader`), and writes the
+weight into the reasoning and the words of the record that carry it under it. To another doctor it says what its own
+part weighs for or against the diagnoses in that doctor's tree. After a round it takes the lines over that were said to
+it, weighs its own part anew beside the diagnoses that the team by then holds, and drops what more speaks against than
+for. The head adds up the lines of all trees, one line a doctor. Of one another's parts they know what was said.
+
+Without trees they name diagnoses, and no weights or evidence. What is looked up is not read.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.evidence_tree.meeting import Concluded, Meeting, Opinion
+from polyclinic.evidence_tree.merging import merge
+from polyclinic.evidence_tree.parts import Kind, RecordPart
+from polyclinic.evidence_tree.tree import EvidenceTree, Reasoning, Suspected
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.pathology import with_pathology
+from polyclinic.knowledge.several import SeveralReader, Weighed
+from polyclinic.language.language import LANGUAGES, Language
+from polyclinic.players.rules.part_reading import Observed, PartReader
+from polyclinic.players.rules.words import WORDS
+from polyclinic.retrieval.retriever import Passage
+
+_SUSPECTED = 1.0  # log odds from which a doctor names a disease
+_WORTH_SAYING = 0.5  # log odds, for or against, of which another is told
+_HELD = 2.6  # log odds from which the team takes a diagnosis to be settled
+_CHOSEN = 0.5  # log odds from which the head chooses an option: of those that are shown, a third are right
+_CARRIES = 0.3  # log odds from which an observation is evidence
+_PIECES = 6
+_BETWEEN = " | "
+
+
+class _SpecialistWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    doctors: dict[Kind, str]
+    speaks_for: str
+    speaks_against: str
+    weight: re.Pattern[str]
+    said: str
+    suspects: str
+    nothing: str
+    plainly_against: str
+    between: str
+
+
+_words = WORDS.section("specialists", _SpecialistWords)
+
+
+class _Reading:
+    """What a doctor makes of its part: weights by disease, and the words of the record that carry each."""
+
+    def __init__(self, observed: Sequence[Observed], weighed: Weighed, ids: Sequence[str]) -> None:
+        self.observed, self.weights = observed, weighed.weights
+        self._row = {disease: place for place, disease in enumerate(ids)}
+        self._parts = weighed.parts
+
+    def evidence(self, disease: str, *, against: bool = False) -> tuple[str, ...]:
+        """Returns the words that carry the weight, the heaviest first."""
+        if not self.observed:
+            return ()
+        column = self._parts[:, self._row[disease]] * (-1 if against else 1)
+        order = sorted(range(len(self.observed)), key=lambda place: -column[place])
+        carrying = [self.observed[place].quote for place in order if column[place] > _CARRIES]
+        return tuple(dict.fromkeys(filter(None, carrying)))[:_PIECES]
+
+
+class RulesDoctors:
+    """The four doctors and the head of one team, for any number of patients; see `polyclinic.evidence_tree.meeting`."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = with_pathology(knowledge)
+        self._reader = SeveralReader(self._knowledge)
+        self._part_reader = functools.cache(functools.partial(PartReader, self._knowledge))
+        self._read = functools.lru_cache(maxsize=1024)(self._weigh)
+
+    def _weigh(self, part: RecordPart) -> _Reading:
+        observed = self._part_reader(part.language).read(part)
+        weighed = self._reader.weigh([one.observation for one in observed], _person(part))
+        return _Reading(observed, weighed, self._reader.ids)
+
+    def _beside(self, part: RecordPart, given: Iterable[str]) -> _Reading:
+        """Reads the part again, beside diagnoses that the team holds: what they explain speaks for no other."""
+        observed = self._read(part).observed
+        weighed = self._reader.beside([one.observation for one in observed], given, _person(part))
+        return _Reading(observed, weighed, self._reader.ids)
+
+    async def read(self, part: RecordPart, passages: Sequence[Passage], *, trees: bool) -> Opinion:
+        """Names what the part speaks for, the surest first."""
+        del passages
+        read, language = self._read(part), part.language
+        ordered = sorted(read.weights, key=lambda disease: -read.weights[disease])
+        suspected = [
+            Suspected(self._name(disease, language), (line,))
+            for disease in ordered
+            if read.weights[disease] >= _SUSPECTED and (line := self._line(disease, part)) is not None
+        ]
+        tree = EvidenceTree(tuple(suspected))
+        return tree if trees else self._plain([one.diagnosis for one in suspected], language)
+
+    async def addressees(self, me: Kind, meeting: Meeting) -> Sequence[Kind]:
+        """Speaks to those whose diagnoses its own part bears on, and who have not heard of that yet."""
+        told = {one.to for one in meeting.remarks() if one.by == me}
+        return [other for other in meeting.others(me) if other not in told and self._remark(me, other, meeting)]
+
+    async def remark(self, me: Kind, to: Kind, meeting: Meeting) -> str:
+        """Says what its own part weighs for and against the other's diagnoses."""
+        return "\n".join(self._remark(me, to, meeting))
+
+    def _remark(self, me: Kind, to: Kind, meeting: Meeting) -> list[str]:
+        part, opinion = meeting.parts[me], meeting.opinions[to]
+        words, read = _words(part.language), self._read(part)
+        if not isinstance(opinion, EvidenceTree):
+            against = [n for n in self._named(opinion) if read.weights[self._id(n)] <= -_WORTH_SAYING]
+            said = words.plainly_against.format(diagnoses=words.between.join(against))
+            return [said] if against and not any(one.text == said for one in meeting.remarks(to=to)) else []
+        lines = []
+        for one in opinion.suspected:
+            disease = self._id(one.diagnosis)
+            if disease not in read.weights or abs(read.weights[disease]) < _WORTH_SAYING:
+                continue
+            line = self._line(disease, part)
+            if line is not None and line not in one.reasonings:
+                evidence = _BETWEEN.join(line.evidence)
+                lines.append(words.said.format(diagnosis=one.diagnosis, analysis=line.analysis, evidence=evidence))
+        return lines
+
+    async def update(self, me: Kind, before: Opinion, meeting: Meeting) -> Opinion:
+        """Takes over what others said to its diagnoses, and drops those that more speaks against than for."""
+        language = meeting.parts[me].language
+        heard = [line for one in meeting.remarks(to=me) for line in one.text.split("\n")]
+        if not isinstance(before, EvidenceTree):
+            refuted = {self._id(name) for line in heard for name in self._named(line)}
+            return self._plain([name for name in self._named(before) if self._id(name) not in refuted], language)
+        part, words = meeting.parts[me], _words(language)
+        read = self._beside(part, self._held(meeting))
+        lines: dict[str, dict[str, Reasoning]] = {}
+        for one in before.suspected:
+            lines[self._id(one.diagnosis)] = {self._speaker(line, language): line for line in one.reasonings}
+        for line in heard:
+            name, said = self._heard(line, language)
+            lines.setdefault(self._id(name), {})[self._speaker(said, language)] = said
+        for disease, by in lines.items():
+            own = self._line(disease, part, read) if disease in read.weights else None
+            by.pop(words.doctors[me], None)
+            if own is not None:
+                by[words.doctors[me]] = own
+        total = {disease: sum(_weight(line, language) for line in by.values()) for disease, by in lines.items()}
+        kept = sorted((disease for disease in lines if lines[disease] and total[disease] >= 0), key=lambda d: -total[d])
+        names = {self._id(one.diagnosis): one.diagnosis for one in before.suspected}
+        return EvidenceTree(
+            tuple(
+                Suspected(names.get(d) or self._name(d, language), tuple(lines[d][who] for who in sorted(lines[d])))
+                for d in kept
+            )
+        )
+
+    def _held(self, meeting: Meeting) -> list[str]:
+        """Returns the diagnoses that the team holds, by what stands in the trees and was said to everybody's ears."""
+        language = next(iter(meeting.parts.values())).language
+        weights: dict[str, dict[str, float]] = {}
+        for opinion in meeting.opinions.values():
+            for one in opinion.suspected if isinstance(opinion, EvidenceTree) else ():
+                for line in one.reasonings:
+                    weights.setdefault(self._id(one.diagnosis), {})[self._speaker(line, language)] = _weight(
+                        line, language
+                    )
+        for remark in meeting.remarks():
+            for text in remark.text.split("\n"):
+                name, line = self._heard(text, language)
+                weights.setdefault(self._id(name), {})[self._speaker(line, language)] = _weight(line, language)
+        return [disease for disease, by in weights.items() if sum(by.values()) >= _HELD]
+
+    def _heard(self, text: str, language: Language) -> tuple[str, Reasoning]:
+        """Returns the diagnosis and the line that one line of a remark holds."""
+        before, between = (part.partition("{")[0] for part in _words(language).said.split("}")[1:3])
+        name, _, rest = text.partition(before)
+        analysis, _, evidence = rest.partition(between)
+        return name, Reasoning(analysis, tuple(evidence.split(_BETWEEN)))
+
+    def _speaker(self, line: Reasoning, language: Language) -> str:
+        """Returns whose findings a line speaks of."""
+        doctors = _words(language).doctors.values()
+        return next((doctor for doctor in doctors if doctor in line.analysis), "")
+
+    async def conclude(self, meeting: Meeting, question: Question) -> Concluded:
+        """Adds up the lines of all trees, and chooses the options that they speak for; the surest one at least."""
+        language = next(iter(meeting.parts.values())).language
+        options = {self._id(text): key for key, text in question.options.items()}
+        opinions = list(meeting.opinions.values())
+        trees = [one for one in opinions if isinstance(one, EvidenceTree)]
+        # What a doctor says in its own tree counts before what others remember of it.
+        mine = [self._own(kind, opinion) for kind, opinion in meeting.opinions.items()]
+        merged = merge([*mine, *trees], same=self._id)
+        weights = {self._id(one.diagnosis): self._total(one, language) for one in merged.suspected}
+        for opinion in opinions:
+            if isinstance(opinion, str):
+                weights |= dict.fromkeys(map(self._id, self._named(opinion)), _CHOSEN)
+        among = [disease for disease in weights if disease in options]
+        best = max(among, key=lambda disease: weights[disease], default=next(iter(options)))
+        holds = {disease for disease in among if weights[disease] >= _CHOSEN} | {best}
+        if not question.several:
+            holds = {best}
+        answers = frozenset(options[disease] for disease in holds)
+        if not meeting.trees:
+            names = [question.options[key] for key in question.options if key in answers]
+            return Concluded(opinion=self._plain(names, language), answers=answers)
+        kept = sorted(
+            (
+                one
+                for one in merged.suspected
+                if weights[self._id(one.diagnosis)] >= _CHOSEN or self._id(one.diagnosis) in holds
+            ),
+            key=lambda one: -weights[self._id(one.diagnosis)],
+        )
+        return Concluded(opinion=EvidenceTree(tuple(kept)), answers=answers)
+
+    def _own(self, kind: Kind, opinion: Opinion) -> EvidenceTree:
+        """Returns a doctor's tree with the lines on its own findings alone."""
+        suspected = []
+        for one in opinion.suspected if isinstance(opinion, EvidenceTree) else ():
+            names = {_words(language).doctors[kind] for language in LANGUAGES}
+            own = tuple(line for line in one.reasonings if any(name in line.analysis for name in names))
+            suspected += [Suspected(one.diagnosis, own)] if own else []
+        return EvidenceTree(tuple(suspected))
+
+    def _total(self, one: Suspected, language: Language) -> float:
+        first: dict[str, float] = {}
+        for line in one.reasonings:
+            first.setdefault(self._speaker(line, language), _weight(line, language))
+        return sum(first.values())
+
+    def _line(self, disease: str, part: RecordPart, read: _Reading | None = None) -> Reasoning | None:
+        """Returns what a part weighs for or against a disease; None where no words of the record carry it."""
+        read, words = read or self._read(part), _words(part.language)
+        weight = read.weights[disease]
+        evidence = read.evidence(disease, against=weight < 0)
+        said = words.speaks_for if weight >= 0 else words.speaks_against
+        told = said.format(doctor=words.doctors[part.kind], weight=f"{weight:+.1f}")
+        return Reasoning(told, evidence) if evidence else None
+
+    def _name(self, disease: str, language: Language) -> str:
+        return self._knowledge.diseases[disease].name.get(language)
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019
+    def _id(self, name: str) -> str:
+        known = self._knowledge.disease_named(name)
+        return name.casefold() if known is None else known.id
+
+    def _plain(self, names: Sequence[str], language: Language) -> str:
+        words = _words(language)
+        return words.suspects.format(diagnoses=words.between.join(names)) if names else words.nothing
+
+    def _named(self, text: str) -> list[str]:
+        """Returns the names of diseases that a sentence of these doctors holds."""
+        listed = re.split(r"[;；]", text.partition(":")[2] or text.partition("：")[2])
+        names = [name.strip().rstrip(".。") for name in listed]
+        return [name for name in names if self._id(name) in self._knowledge.diseases]
+
+
+def _person(part: RecordPart) -> Presentation | None:
+    """Returns whose age and sex the outpatient doctor weighs; nobody else is told."""
+    return part.presentation if part.kind == "outpatient" else None
+
+
+def _weight(line: Reasoning, language: Language) -> float:
+    match = _words(language).weight.search(line.analysis)
+    return 0.0 if match is None else float(match[1])
