@@ -1,5 +1,6 @@
 """What a doctor's turn is to a patient: sentences and turns of our own, in tables beside this file."""
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -66,3 +67,13 @@ def test_marks_that_a_model_ends_with_are_not_heard():
 def test_what_says_nothing_names_nothing(text, language):
     heard = hear(text, language)
     assert (heard.kind, heard.definite) == ("inquiry", False)
+
+
+@pytest.mark.parametrize(
+    "said", ["if you ", "in the meantime, ", "and so then ", "please ", "1. ", "，", "您可以考虑", "a"]
+)
+def test_who_repeats_itself_without_end_is_heard_all_the_same(said):
+    begun = time.perf_counter()
+    for language in LANGUAGES:
+        hear(said * (20_000 // len(said)), language)
+    assert time.perf_counter() - begun < 5

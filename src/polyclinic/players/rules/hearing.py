@@ -68,6 +68,8 @@ _ITEM = re.compile(r"\W*(?:\d{1,2}[.、)）:：]|[（(]\d{1,2}[)）]|[-*•·—
 """How an item of a list begins."""
 _PHRASE = 3
 """Words up to which a question is a phrase ("Chest pain?"), and needs none of those that every sentence has."""
+_SENTENCE_AT_MOST = 1000
+"""Characters of a sentence by which its act is known; a model that repeats itself may find no end."""
 _BARE_ORDER = 60
 """Characters up to which a turn that is nothing but the name of an examination is an order."""
 
@@ -115,7 +117,7 @@ def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
         said = sentence.strip()
         if not _WORD.search(said):
             continue
-        act = _act(said, _cues(language))
+        act = _act(said[:_SENTENCE_AT_MOST], _cues(language))
         if act == "comment" and acts and _ITEM.match(said):
             # "Please have these done: 1. blood count 2. urinalysis"
             act = acts[-1][1]
