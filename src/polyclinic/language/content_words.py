@@ -44,8 +44,15 @@ def _stems(text: str) -> list[str]:
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Returns what is left of an English word without its ending; words that mean the same have one stem."""
-    plain: str = _stemmer().stemWord(word)
+    plain = plain_stem(word)
     return _same().get(plain, plain)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def plain_stem(word: str) -> str:
+    """Returns what is left of an English word in small letters without its ending."""
+    plain: str = _stemmer().stemWord(word)
+    return plain
 
 
 @functools.cache

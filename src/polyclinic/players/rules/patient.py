@@ -43,10 +43,10 @@ from polyclinic.players.rules.orders import (
     request,
     wanted,
 )
-from polyclinic.players.rules.questions import Part, core, parts
+from polyclinic.players.rules.questions import core, is_opening
+from polyclinic.players.rules.recall import names_something, recall
 from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.topics import topics_of
 from polyclinic.players.rules.wording import first_person, opening
 from polyclinic.players.rules.words import Voice
 
@@ -115,6 +115,8 @@ class _PlayedPatient:
 
     def _reply(self) -> PatientTurn:
         said = self.role.heard()
+        if is_opening(said, language_of([said])):
+            return self.open()
         # A doctor may speak another language than the case; what kind of turn it is can be heard all the same.
         heard = hear(said, language_of([said]))
         match heard.kind:
@@ -129,7 +131,7 @@ class _PlayedPatient:
                 return self._advised(heard)
             case "inquiry":
                 # "How long have you had these symptoms?" names none, and is answered where a time is known.
-                if heard.definite or topics_of(heard.focus, self._language):
+                if heard.definite or names_something(heard.focus, self._language):
                     asked = self._asked(heard)
                     if heard.definite or asked.state is not State.INEFFECTIVE_INQUIRY:
                         return asked
@@ -221,45 +223,20 @@ class _PlayedPatient:
             if results:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
-        known = self._lexicon.knows_questions(asking)
-        topics = () if known else topics_of(asking, self._language)
-        topic = topics[0] if topics else None
-        asked = parts(asking, self._lexicon)
-        if topic is None and not asked:
-            return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
-        if topic is not None:
-            if topic.name in ("age", "sex"):
-                is_so = who(topic.name, self.role.presentation)
-                state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
-                return PatientTurn(say=is_so or self._say("unknown"), state=state)
-            held = [fact for one in topics for fact in one.answers(self._story, asked, asking)]
-            if held:
-                return PatientTurn(say=self._tell(held, []), state=State.EFFECTIVE_INQUIRY)
-            if topic.only or not asked:
-                return PatientTurn(say=self._say(topic.unknown), state=State.INEFFECTIVE_INQUIRY)
-        return self._by_parts(asked)
-
-    def _by_parts(self, asked: tuple[Part, ...]) -> PatientTurn:
-        held: list[Fact] = []
-        absent: list[str] = []
-        effective = False
-        for part in asked:
-            facts = self._held(part)
-            affirmed = [f for f in facts if not f.denied]
-            effective = effective or bool(facts)
-            if affirmed:
-                held += affirmed[:1]
-            elif part.name or facts:
-                absent.append(part.name or facts[0].text)
-        answer = self._tell(held, absent) if held or absent else self._say("nothing like that")
-        if not effective and absent:
-            answer = self._say("denial", answer if answer.startswith("I ") else answer[0].lower() + answer[1:])
-        return PatientTurn(say=answer, state=State.EFFECTIVE_INQUIRY if effective else State.INEFFECTIVE_INQUIRY)
-
-    def _held(self, part: Part) -> list[Fact]:
-        facts = [] if part.symptom is None else self._story.with_symptom(part.symptom)
-        return facts or self._story.best(part.terms)
+        found = recall(asking, self._story, self._lexicon)
+        if found.who:
+            is_so = who(found.who, self.role.presentation)
+            state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
+            return PatientTurn(say=is_so or self._say("unknown"), state=state)
+        if found.told:
+            return PatientTurn(say=self._tell(list(found.told), list(found.absent)), state=State.EFFECTIVE_INQUIRY)
+        if found.absent:
+            said = self._tell([], list(found.absent))
+            denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])
+            return PatientTurn(say=denial, state=State.INEFFECTIVE_INQUIRY)
+        if found.lack:
+            return PatientTurn(say=self._say(found.lack), state=State.INEFFECTIVE_INQUIRY)
+        return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 
     def _tell(self, facts: list[Fact], absent: list[str]) -> str:
         at_most = 1 if self._manner == "withholding" else AT_MOST

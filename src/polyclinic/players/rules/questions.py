@@ -11,21 +11,32 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
+from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.meaning import Frame, read
+from polyclinic.players.rules.vocabulary import vocabulary
 from polyclinic.players.rules.words import WORDS
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One thing that is asked for, and its `name` for when it is not there: "" where it is better left unnamed."""
+    """One thing that is asked for, and its `name` for when it is not there: "" where it is better left unnamed.
+
+    `listed`: it is asked whether it is there ("Do you have ...?"), and not how it is.
+    """
 
     name: str
     terms: frozenset[str]
     symptom: str | None = None
+    frames: tuple[Frame, ...] = ()
+    listed: bool = False
 
 
 class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    opening: Pattern
+    greeting: Pattern
     comment: Pattern
     cue: Pattern
     aside: Pattern
+    context: Pattern
     lead: Pattern
     divider: Pattern
     name_lead: Pattern
@@ -33,14 +44,25 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no_name: Pattern
     addressed: tuple[Rule, ...]
     longest_name: int
+    in_part: str
 
 
 _forms = WORDS.section("questions", _Forms)
 
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")
+_ASKS = re.compile(r"[?？]")
 _CLAUSE = re.compile(r"(?<=[，,])")
 _MARKS = " .,?!:，。？"
+
+
+def is_opening(text: str, language: Language) -> bool:
+    """Whether a doctor's turn opens the visit: it asks what brings the patient, and nothing else."""
+    forms = _forms(language)
+    asking = [s for s in _SENTENCE.split(text) if s.strip() and (forms.opening.search(s) or _ASKS.search(s))]
+    return bool(asking) and all(forms.opening.search(s) or forms.greeting.search(s) for s in asking) and (
+        any(forms.opening.search(s) for s in asking)
+    )
 
 
 def core(text: str, language: Language) -> str:
@@ -56,6 +78,11 @@ def core(text: str, language: Language) -> str:
     return "".join(found)
 
 
+def without_context(text: str, language: Language) -> str:
+    """Returns a question without what it sets beside what it asks ("along with the cough", "since the operation")."""
+    return _forms(language).context.sub(" ", text)
+
+
 @functools.lru_cache(maxsize=4096)
 def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
     """Splits a question into what it asks for; none where it names nothing."""
@@ -68,9 +95,11 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
         if known is not None:
             found.append(Part(lexicon.symptoms[known].name.get(language), frozenset(), known))
             continue
-        asked, several = forms.lead.subn("", forms.aside.sub("", sentence))
-        for piece in forms.divider.split(asked) if several else [asked]:
-            found += _part(piece, lexicon, forms, nameable=several > 0)
+        asked, several = forms.lead.subn("", forms.context.sub(" ", forms.aside.sub("", sentence)))
+        frames = read(asked, language)
+        for begin, piece in _pieces(asked, forms.divider) if several else [(0, asked)]:
+            mine = tuple(f for f in frames if begin <= f.begin < begin + len(piece))
+            found += _part(piece, mine, lexicon, forms, nameable=several > 0)
     asked_as = _questions(lexicon).get(_bare(text))
     if asked_as is not None:
         # The knowledge's own question means its symptom, in whatever words it is put; the doctor's words name it.
@@ -78,6 +107,15 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
         name = named or lexicon.symptoms[asked_as].name.get(language)
         return (Part(name, frozenset(terms(text, language)), asked_as),)
     return tuple(found)
+
+
+def _pieces(text: str, divider: Pattern) -> list[tuple[int, str]]:
+    """Returns what stands between the divisions of a text, with where each piece begins."""
+    found, begin = [], 0
+    for division in divider.finditer(text):
+        found.append((begin, text[begin : division.start()]))
+        begin = division.end()
+    return [*found, (begin, text[begin:])]
 
 
 @functools.lru_cache(maxsize=16)
@@ -90,20 +128,57 @@ def _bare(text: str) -> str:
     return re.sub(r"\W+", "", text).casefold()
 
 
-def _part(piece: str, lexicon: Lexicon, forms: _Forms, *, nameable: bool) -> list[Part]:
+def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms, *, nameable: bool) -> list[Part]:
     language = lexicon.language
+    if frames and all(frame.later and not essential(frame) for frame in frames):
+        return []
     symptoms = list(dict.fromkeys(symptom for symptom, _ in lexicon.mentions(piece)))
     wanted = frozenset(terms(piece, language))
-    if len(symptoms) > 1:
-        return [Part(lexicon.symptoms[s].name.get(language), frozenset(), s) for s in symptoms]
+    if len(symptoms) > 1 and not _one_thing(frames):
+        below = {above for s in symptoms for above in lexicon.ancestors(s)}
+        return [Part(lexicon.symptoms[s].name.get(language), frozenset(), s) for s in symptoms if s not in below]
+    name = _name(piece, forms) if nameable else ""
+    known = vocabulary(language)
     if symptoms:
         rest = frozenset(terms(lexicon.unread(piece), language))
         symptom = lexicon.symptoms[symptoms[0]]
         # "chest pain when breathing in" is more than "chest pain", but chest pain answers it.
-        return [Part(_name(piece, forms) or symptom.name.get(language), wanted if rest else frozenset(), symptom.id)]
-    if not wanted:
+        plain = symptom.name.get(language)
+        if name and not (known.is_noun(name) or lexicon.unread(name).strip(_MARKS) == ""):
+            name = ""
+        return [
+            Part(
+                name or spoken(frames, language) or plain, wanted if rest else frozenset(), symptom.id, frames, nameable
+            )
+        ]
+    if len(frames) > 1:
+        return [Part(spoken((frame,), language), wanted, None, (frame,), nameable) for frame in frames]
+    if not wanted and not frames:
         return []
-    return [Part(_name(piece, forms) if nameable else "", wanted)]
+    if name and language == "en" and not known.is_noun(name):
+        name = ""
+    return [Part(name or spoken(frames, language), wanted, None, frames, nameable)]
+
+
+def _one_thing(frames: tuple[Frame, ...]) -> bool:
+    """Whether several words of the lexicon say one thing together, as "pain" and "urine" do."""
+    return len(frames) == 1 and len(frames[0].things) == 1
+
+
+def spoken(frames: tuple[Frame, ...], language: Language) -> str:
+    """Returns what a patient calls the first thing that is asked for: "pain in my chest"; "" where there is none."""
+    known, words = vocabulary(language), _forms(language)
+    for frame in frames:
+        for thing in essential(frame)[:1]:
+            noun = known.named[thing]
+            inner = {p for i in frame.things for p in known.felt[i]}
+            parts_of_body = [p for p in frame.named if p not in inner]
+            if not noun or known.kind[thing] not in ("generic", "whole") or frame.later:
+                continue
+            if known.kind[thing] == "generic" and parts_of_body:
+                return words.in_part.format(noun, known.named[parts_of_body[0]])
+            return noun
+    return ""
 
 
 def _name(piece: str, forms: _Forms) -> str:

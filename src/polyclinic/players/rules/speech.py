@@ -67,6 +67,7 @@ def answer(there: Sequence[str], absent: Sequence[str], language: Language, voic
     words, marks = _speech(language), MARKS[language]
     said = [capitalised(sentence) for sentence in there if sentence]
     absent = list(dict.fromkeys(rewritten(name, words.of_child[voice]) for name in absent if name))
+    absent = [name for name in absent if not any(name != other and name in other for other in absent)]
     said[1:] = [sentence.removeprefix(words.subject) for sentence in said[1:]]
     if absent and said:
         said.append(words.also_none.format(words.between_none.join(absent)))

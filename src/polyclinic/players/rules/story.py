@@ -1,11 +1,14 @@
 """What a patient can tell, clause by clause, and which of it answers a question.
 
-Retrieval is lexical: stemmed content words for English, character bigrams for Chinese, weighted by how rare they are in
-the patient's own story; a symptom of the lexicon is the same thing in whatever words.
+Retrieval is by meaning: what is asked and what can be told are read into frames of a thing, a part of the body and how
+it is, and a frame answers another where `matching.py` says so; a symptom of the lexicon is the same thing in whatever
+words. What is asked in words that mean none of these is looked for by the words: stems for English, character bigrams
+for Chinese, weighted by how rare they are in the patient's own story.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -19,6 +22,9 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.rules.matching import best_fit
+from polyclinic.players.rules.meaning import Frame, read
+from polyclinic.players.rules.vocabulary import vocabulary
 from polyclinic.players.rules.words import WORDS
 
 ENOUGH = 0.55
@@ -37,6 +43,7 @@ class _Cuts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no_item: Pattern
     item_tail: Pattern
     shared_tails: tuple[str, ...]
+    examined: Pattern
     not_told: Pattern
     clause_not_told: Pattern
 
@@ -47,18 +54,32 @@ _cuts = WORDS.section("story", _Cuts)
 class Fact:
     """One thing that the patient can tell."""
 
-    def __init__(self, number: int, section: str, sentence: int, text: str, *, denied: bool, whole: str) -> None:
+    def __init__(
+        self, number: int, section: str, sentence: int, text: str, *, denied: bool, whole: str, language: Language
+    ) -> None:
         self.number, self.section, self.sentence = number, section, sentence
         self.text, self.denied, self.whole = text, denied, whole
+        self.language = language
         self.terms: frozenset[str] = frozenset()
         self.symptoms: frozenset[str] = frozenset()
         self.direct: frozenset[str] = frozenset()
         self.named: frozenset[str] | None = None
+        self.frames: tuple[Frame, ...] = ()
 
-    @property
+    @functools.cached_property
+    def manners(self) -> frozenset[str]:
+        """How it says that something is."""
+        return frozenset(manner for frame in self.frames for manner in frame.manners)
+
+    @functools.cached_property
     def of_examination(self) -> bool:
         """Whether it reports an examination or a measured value."""
         return any(words.search(self.text) for words in (EXAMINATION, LABORATORY_VALUE, _MEASURED))
+
+    @functools.cached_property
+    def is_finding(self) -> bool:
+        """Whether it tells what others found, in an examination or by looking, and not what the patient felt."""
+        return self.of_examination or _cuts(self.language).examined.search(self.text) is not None
 
 
 class Story:
@@ -71,6 +92,7 @@ class Story:
             fact.terms = frozenset(terms(fact.text, self.language))
             mentions = lexicon.mentions(fact.text)
             fact.direct = frozenset(symptom for symptom, _ in mentions)
+            fact.frames = read(fact.text, self.language)
             fact.symptoms = fact.direct.union(*(lexicon.ancestors(s) for s, present in mentions if present))
         counts = Counter(term for fact in self.facts for term in fact.terms)
         total = len(self.facts) + 1
@@ -103,6 +125,26 @@ class Story:
         facts = [f for f in self.facts if symptom in f.symptoms and not f.of_examination]
         return sorted(facts, key=lambda f: (f.denied, symptom not in f.direct, len(f.text)))
 
+    def meaning(self, asked: Frame, among: Iterable[Fact] | None = None, most: int = 2) -> list[Fact]:
+        """Returns the facts that answer a frame best; what affirms stands before what denies."""
+        known, found = vocabulary(self.language), []
+        for fact in self.facts if among is None else among:
+            fit, denied = best_fit(asked, fact.frames, known)
+            if fit.likeness and not LABORATORY_VALUE.search(fact.text):
+                found.append(
+                    (
+                        fit.likeness,
+                        not (denied or fact.denied),
+                        not fact.is_finding,
+                        fit.besides,
+                        -len(fact.text),
+                        -fact.number,
+                        fact,
+                    )
+                )
+        found.sort(reverse=True)
+        return [one[-1] for one in found if one[:4] == found[0][:4] or most > 2][:most]
+
     def section(self, *names: str) -> list[Fact]:
         """Returns the facts of some sections."""
         return [f for f in self.facts if f.section in names]
@@ -119,7 +161,7 @@ def _facts(patient: Patient, language: Language) -> Iterator[Fact]:
             for clause, denied in _clauses(whole, cuts):
                 if clause.casefold() not in seen and not cuts.clause_not_told.search(clause):
                     seen.add(clause.casefold())
-                    yield Fact(number, section, sentence, clause, denied=denied, whole=whole.strip())
+                    yield Fact(number, section, sentence, clause, denied=denied, whole=whole.strip(), language=language)
                     number += 1
 
 

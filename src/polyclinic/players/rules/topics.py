@@ -8,8 +8,11 @@ import msgspec
 
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
+from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.meaning import Frame
 from polyclinic.players.rules.questions import Part
 from polyclinic.players.rules.story import Fact, Story
+from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 
@@ -21,8 +24,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         told: how what answers it reads, in any section; None where all of its sections answer it.
         groups: what it is made of, where only what is asked for of it is told.
         unlike: how something else reads that could be taken for it.
+        about: concepts, or kinds of them, that tell it in any section.
         only: nothing else can answer it.
-        together: it is often asked for in one breath with others of these.
+        whole: what is named beside it belongs to it ("heart disease in the family").
         unknown: the phrase for when there is nothing.
     """
 
@@ -31,9 +35,10 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sections: tuple[str, ...] = ()
     told: Pattern | None = None
     groups: tuple[Pattern, ...] = ()
+    about: frozenset[str] = frozenset()
     unlike: Pattern | None = None
     only: bool = True
-    together: bool = False
+    whole: bool = False
     unknown: str = "unknown"
 
     def answers(self, story: Story, asked: tuple[Part, ...], text: str) -> list[Fact]:
@@ -44,27 +49,51 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         told = self._told(story)
         if self.name == "course":
             return told[:3]
+        # Of several, those that speak of what is named beside the topic ("the pills for your heart").
+        named = [frame for part in asked for frame in part.frames if self._besides(frame, story)]
+        fitting = [fact for frame in named for fact in story.meaning(frame, told)]
+        if fitting:
+            return fitting[:3]
+        if named and (self.whole or any(self._is_special(i, story) for f in named for i in essential(f))):
+            return []
         wanted = frozenset(t for part in asked for t in part.terms)
-        best = story.best(wanted, told, enough=0.5)
-        if best:
-            return best
-        return self._when(story, told, wanted) if self.name == "time" else told[:3]
+        return story.best(wanted, told, enough=0.5) or told[:3]
+
+    def covers(self, part: Part, story: Story) -> bool:
+        """Whether a part of the question asks for nothing but this topic."""
+        known = vocabulary(story.language)
+        return all(not essential(f) or any(self._of_it(i, known) for i in essential(f)) for f in part.frames)
+
+    def _besides(self, frame: Frame, story: Story) -> bool:
+        """Whether a frame names something beside the topic itself."""
+        known = vocabulary(story.language)
+        return any(not self._of_it(i, known) or self._is_special(i, story) for i in essential(frame))
+
+    def _is_special(self, thing: str, story: Story) -> bool:
+        """Whether a thing is one of the topic's, and not the topic as such: aspirin, of the medicines."""
+        return vocabulary(story.language).kind[thing] in self.about and thing not in self.about
+
+    def _of_it(self, thing: str, known: Vocabulary) -> bool:
+        return known.kind[thing] in self.about or bool(known.above[thing] & self.about)
 
     def _told(self, story: Story) -> list[Fact]:
         told = story.section(*self.sections)
-        if self.told is not None:
-            here = [f for f in told if self.told.search(f.text)]
-            told = here or [f for f in story.facts if self.told.search(f.text)]
-        return [f for f in told if not f.of_examination] or told
+        if self.told is not None or self.about:
+            known = vocabulary(story.language)
+            here = [f for f in told if self._tells(f, known)]
+            others = [
+                f for f in story.facts if not f.is_finding and (self.name != "past" or f.section != "complaint")
+            ]
+            told = here or [f for f in others if self._tells(f, known)]
+        return [f for f in told if not f.is_finding] or told
 
-    def _when(self, story: Story, told: list[Fact], wanted: frozenset[str]) -> list[Fact]:
-        if wanted:
-            # Of something else than the complaint no time is known unless it is told beside it.
-            of_complaint = bool(wanted & story.topic)
-            near = [f for f in told if story.cover(wanted, f) > (0.0 if of_complaint else 0.3)]
-            return sorted(near, key=lambda f: -story.cover(wanted, f))[:1] or (told[:1] if of_complaint else [])
-        about = [f for f in told if f.terms & story.topic]
-        return (about or [f for f in told if self.unlike is None or not self.unlike.search(f.text)])[:1]
+    def _tells(self, fact: Fact, known: Vocabulary) -> bool:
+        if self.unlike is not None and self.unlike.search(fact.text):
+            return False
+        if self.told is not None and self.told.search(fact.text):
+            return True
+        wide = {i for frame in fact.frames for i in frame.wide}
+        return bool(wide & self.about) or any(known.kind[i] in self.about for f in fact.frames for i in f.things)
 
 
 _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
@@ -72,8 +101,5 @@ _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
 
 @functools.lru_cache(maxsize=4096)
 def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
-    """Returns the topic that a question asks for, or several of those that go together; none where there is none."""
-    found = [topic for topic in _section(language)["topics"] if topic.asked.search(text)]
-    if found and found[0].together:
-        return tuple(topic for topic in found if topic.together)
-    return tuple(found[:1])
+    """Returns the topics that a question asks for."""
+    return tuple(topic for topic in _section(language)["topics"] if topic.asked.search(text))

@@ -1,0 +1,69 @@
+"""How something is, as a question asks for it: since when, how bad, of what kind, where, what makes it worse."""
+
+from __future__ import annotations
+
+import msgspec
+
+from polyclinic.language.language import Language
+from polyclinic.language.word_lists import Pattern
+from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.questions import Part
+from polyclinic.players.rules.story import Fact
+from polyclinic.players.rules.vocabulary import vocabulary
+from polyclinic.players.rules.words import WORDS
+
+
+class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way in which something can be.
+
+    Attributes:
+        asked: how it is asked for.
+        groups: the groups of qualities that tell it.
+        told: how it reads where no quality tells it, a time or a number.
+        place: a part of the body tells it.
+        open: whatever is said of the thing tells it.
+    """
+
+    name: str
+    asked: Pattern
+    groups: tuple[str, ...] = ()
+    told: Pattern | None = None
+    place: bool = False
+    open: bool = False
+
+    def is_told(self, fact: Fact) -> bool:
+        """Whether a fact tells it."""
+        if self.told is not None and self.told.search(fact.text):
+            return True
+        if self.place and any(frame.named for frame in fact.frames):
+            return True
+        return self.is_quality(fact)
+
+    def is_quality(self, fact: Fact) -> bool:
+        """Whether a quality of one of its groups is told."""
+        kinds = vocabulary(fact.language).kind
+        return any(kinds[manner] in self.groups for manner in fact.manners)
+
+
+_section = WORDS.section("attributes", dict[str, tuple[Attribute, ...]])
+
+
+def attributes_of(text: str, language: Language, asked: tuple[Part, ...]) -> tuple[Attribute, ...]:
+    """Returns what a question asks of something or of the illness; none where it asks whether something is there."""
+    known = _section(language)["attributes"]
+    found = [one for one in known if one.asked.search(text)]
+    if found:
+        # "How long does it last?" asks for no beginning, nor does "When is it worse?".
+        special = {one.name for one in found} & {"length", "frequency", "trigger"}
+        return tuple(one for one in found if not special or one.name != "time")
+    kinds = vocabulary(language).kind
+    # "Is the pain constant?" asks how it is; "Do you have severe headaches?" whether there are any.
+    groups = {
+        kinds[manner]
+        for part in asked
+        if not part.listed or not any(essential(frame) or frame.named for frame in part.frames)
+        for frame in part.frames
+        for manner in frame.manners
+        if manner not in frame.later
+    }
+    return tuple(one for one in known if groups & set(one.groups))

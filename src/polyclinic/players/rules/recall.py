@@ -1,0 +1,175 @@
+"""What a patient recalls of its record when it is asked something: the facts to tell, and what is not there.
+
+A question asks for a topic of the history ("Which medicines do you take?"), for how something is ("Is it worse at
+night?"), or for things by their names, each a part of the question. What the record holds is told. Of the rest, a
+symptom is denied; of anything else, and of how something is, the patient does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.language.language import Language
+from polyclinic.players.rules.attributes import Attribute, attributes_of
+from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.questions import Part, parts, without_context
+from polyclinic.players.rules.story import Fact, Story
+from polyclinic.players.rules.topics import Topic, topics_of
+from polyclinic.players.rules.vocabulary import vocabulary
+
+_TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
+_DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What comes of a question.
+
+    Attributes:
+        told: the facts that answer it.
+        absent: names of the symptoms that are asked for and are not there.
+        lack: the set phrase for when there is neither; "" where nothing that could be answered is asked.
+        who: `age` or `sex`, where that is asked for.
+    """
+
+    told: tuple[Fact, ...] = ()
+    absent: tuple[str, ...] = ()
+    lack: str = ""
+    who: str = ""
+
+
+def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
+    """Returns what a patient recalls when it is asked a question."""
+    asked = parts(text, lexicon)
+    if lexicon.knows_questions(text):
+        # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
+        return _of_parts(asked, story)
+    # What only leads up to the question, or says since when, asks for nothing itself.
+    plainly = without_context(text, story.language)
+    topics = topics_of(plainly, story.language)
+    how = attributes_of(plainly, story.language, asked)
+    if not topics and not asked and not how:
+        return Recalled()
+    named = any(essential(frame) for part in asked for frame in part.frames)
+    if topics and topics[0].name in ("age", "sex") and not named:
+        return Recalled(who=topics[0].name)
+    family = tuple(topic for topic in topics if topic.whole)
+    topics = family or tuple(topic for topic in topics if topic.name not in ("age", "sex"))
+    if topics:
+        found = _of_topics(topics, asked, plainly, story)
+        if found is not None:
+            return found
+    if how:
+        found = _of_attributes(how, asked, story)
+        if found is not None:
+            return found
+    return _of_parts(asked, story)
+
+
+def names_something(text: str, language: Language) -> bool:
+    """Whether a text asks for a topic of the history, or for how something is, though it names no thing."""
+    return bool(topics_of(text, language) or attributes_of(text, language, ()))
+
+
+def _of_topics(topics: tuple[Topic, ...], asked: tuple[Part, ...], text: str, story: Story) -> Recalled | None:
+    """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all."""
+    held = [fact for topic in topics for fact in topic.answers(story, asked, text)]
+    beside = tuple(part for part in asked if part.symptom or not any(topic.covers(part, story) for topic in topics))
+    only = [topic for topic in topics if topic.only]
+    if not held and not only and asked:
+        return None
+    others = _of_parts(beside, story) if only and not any(t.whole for t in topics) else Recalled()
+    told = tuple(dict.fromkeys((*held, *others.told)))
+    return Recalled(told=told, lack="" if told else topics[0].unknown)
+
+
+def _of_attributes(how: tuple[Attribute, ...], asked: tuple[Part, ...], story: Story) -> Recalled | None:
+    """Returns what is known of how something is; None where the thing itself is not there."""
+    frames = [frame for part in asked for frame in part.frames]
+    manners = {m for frame in frames for m in frame.manners}
+    subjects = [frame for frame in frames if essential(frame)]
+    about = [fact for part in asked for fact in _held(part, story, most=8) if not fact.denied]
+    if subjects and not about:
+        return None
+
+    def said(facts: Iterable[Fact]) -> list[Fact]:
+        fitting = [f for f in facts if not f.denied and any(one.is_told(f) for one in how)]
+        return sorted(fitting, key=lambda f: (-len(manners & f.manners), not any(one.is_quality(f) for one in how)))
+
+    sentences = {fact.sentence: fact.number for fact in about}
+    near = [f for f in story.facts if f.sentence in sentences and f not in about]
+    near.sort(key=lambda f: abs(f.number - sentences[f.sentence]))
+    told = said(about) or said(near)
+    of_complaint = not subjects or any(fact.section == "complaint" or fact.terms & story.topic for fact in about)
+    if not told and of_complaint:
+        told = said(story.section("complaint")) or said(story.section("present", "symptoms", "review"))
+    open_question = any(one.open for one in how)
+    if not told and open_question:
+        told = about
+    if not told and any(part.listed for part in asked):
+        return None
+    return Recalled(told=tuple(told[:2]), lack="" if told else "unknown")
+
+
+def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
+    told: list[Fact] = []
+    absent: list[str] = []
+    denied = False
+    lack = ""
+    news = [part for part in asked if not _is_given(part)]
+    for part in news or asked:
+        facts = _held(part, story)
+        affirmed = [fact for fact in facts if not fact.denied]
+        if affirmed:
+            told += affirmed[:1]
+        elif facts:
+            told += facts[:1]
+        elif _is_deniable(part, story):
+            name = "" if _said_elsewhere(part, story) else part.name
+            absent += [name] if name else []
+            denied = True
+        else:
+            lack = lack or _unknown(part, story)
+    if denied and not told and not absent:
+        return Recalled(lack="nothing like that")
+    return Recalled(told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown")
+
+
+def _held(part: Part, story: Story, most: int = 2) -> list[Fact]:
+    facts = [] if part.symptom is None else story.with_symptom(part.symptom)
+    if facts:
+        return facts[:most]
+    asking = [frame for frame in part.frames if essential(frame)]
+    if asking or any(frame.named and frame.plain & _TROUBLE for frame in part.frames):
+        return [fact for frame in (asking or part.frames) for fact in story.meaning(frame, most=most)]
+    return [] if any(frame.named or frame.later for frame in part.frames) else story.best(part.terms)
+
+
+def _is_given(part: Part) -> bool:
+    """Whether a part speaks only of what is known, so that something else is asked of it."""
+    wanted = [thing for frame in part.frames for thing in essential(frame)]
+    return bool(wanted) and all(any(thing in frame.given for frame in part.frames) for thing in wanted)
+
+
+def _is_deniable(part: Part, story: Story) -> bool:
+    """Whether it is a symptom, which its patient knows not to have where nothing is said of it."""
+    kinds = vocabulary(story.language).kind
+    wanted = {kinds[thing] for frame in part.frames for thing in essential(frame)}
+    return bool(wanted & _DENIABLE) or (part.symptom is not None and not wanted)
+
+
+def _said_elsewhere(part: Part, story: Story) -> bool:
+    """Whether the thing itself is told somewhere, so that to deny it without more would be false."""
+    wanted = {thing for frame in part.frames for thing in essential(frame)}
+    narrowed = any(frame.named for frame in part.frames)
+    return not narrowed and any(
+        wanted & frame.wide and not frame.denied and not fact.denied for fact in story.facts for frame in fact.frames
+    )
+
+
+def _unknown(part: Part, story: Story) -> str:
+    known = vocabulary(story.language)
+    kinds = {known.kind[thing] for frame in part.frames for thing in essential(frame)}
+    return "no past" if kinds & {"illnesses", "operations"} else "unknown"
