@@ -31,6 +31,11 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     place: bool = False
     open: bool = False
 
+    @property
+    def needs_thing(self) -> bool:
+        """Whether it asks nothing where no thing is named: "How do you feel?", "Where is it wrong?"."""
+        return self.open or self.place or "character" in self.groups
+
     def is_told(self, fact: Fact) -> bool:
         """Whether a fact tells it."""
         if self.told is not None and self.told.search(fact.text):

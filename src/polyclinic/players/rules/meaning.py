@@ -21,7 +21,7 @@ _QUALITIES = frozenset(
 """The kinds of concepts that say how something is."""
 
 
-class _Joints(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Hinges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     breaks: dict[str, Joined]
     denies: Pattern
     denies_again: Pattern
@@ -31,7 +31,7 @@ class _Joints(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     given_after: Pattern
 
 
-_joints = WORDS.section("meaning", _Joints)
+_joints = WORDS.section("meaning", _Hinges)
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ Joined = Literal["", "listed", "joined"]
 """How a segment hangs on the one before it: not, by a comma, or by "and"."""
 
 
-class _Mention(msgspec.Struct):
+class _Named(msgspec.Struct):
     ids: list[str]
     begin: int
     end: int
@@ -82,7 +82,7 @@ class _Mention(msgspec.Struct):
 
 
 class _Segment(msgspec.Struct):
-    mentions: list[_Mention]
+    mentions: list[_Named]
     joined: Joined
     unread: int
 
@@ -124,7 +124,7 @@ class _Cutter:
     def _mention(self, ids: list[str], begin: int, end: int) -> None:
         if any(self._known.kind[i] != "idle" for i in ids):
             given = _is_given(self._text, begin, end, self._joints)
-            mention = _Mention(ids, begin, end, denied=self._denied, later=self._later, given=given)
+            mention = _Named(ids, begin, end, denied=self._denied, later=self._later, given=given)
             self.found[-1].mentions.append(mention)
 
     def _divide(self, joined: Joined) -> None:
@@ -156,7 +156,7 @@ class _Cutter:
         return next((i for i in range(at, len(self._words)) if self._words[i].begin >= end), len(self._words))
 
 
-def _is_given(text: str, begin: int, end: int, joints: _Joints) -> bool:
+def _is_given(text: str, begin: int, end: int, joints: _Hinges) -> bool:
     """Whether a thing is spoken of as known, as what something else is asked of."""
     before, after = text[max(0, begin - 24) : begin], text[end : end + 8]
     return joints.given_before.search(before) is not None or joints.given_after.match(after) is not None

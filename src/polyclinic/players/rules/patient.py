@@ -131,9 +131,10 @@ class _PlayedPatient:
                 return self._advised(heard)
             case "inquiry":
                 # "How long have you had these symptoms?" names none, and is answered where a time is known.
-                if heard.definite or names_something(heard.focus, self._language):
+                definite = heard.definite or self._lexicon.knows_questions(heard.focus)
+                if definite or names_something(heard.focus, self._language):
                     asked = self._asked(heard)
-                    if heard.definite or asked.state is not State.INEFFECTIVE_INQUIRY:
+                    if definite or asked.state is not State.INEFFECTIVE_INQUIRY:
                         return asked
                 return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 

@@ -60,8 +60,10 @@ def is_opening(text: str, language: Language) -> bool:
     """Whether a doctor's turn opens the visit: it asks what brings the patient, and nothing else."""
     forms = _forms(language)
     asking = [s for s in _SENTENCE.split(text) if s.strip() and (forms.opening.search(s) or _ASKS.search(s))]
-    return bool(asking) and all(forms.opening.search(s) or forms.greeting.search(s) for s in asking) and (
-        any(forms.opening.search(s) for s in asking)
+    return (
+        bool(asking)
+        and all(forms.opening.search(s) or forms.greeting.search(s) for s in asking)
+        and (any(forms.opening.search(s) for s in asking))
     )
 
 

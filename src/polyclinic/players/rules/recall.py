@@ -70,7 +70,7 @@ def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
 
 def names_something(text: str, language: Language) -> bool:
     """Whether a text asks for a topic of the history, or for how something is, though it names no thing."""
-    return bool(topics_of(text, language) or attributes_of(text, language, ()))
+    return bool(topics_of(text, language) or any(not one.needs_thing for one in attributes_of(text, language, ())))
 
 
 def _of_topics(topics: tuple[Topic, ...], asked: tuple[Part, ...], text: str, story: Story) -> Recalled | None:
@@ -95,7 +95,7 @@ def _of_attributes(how: tuple[Attribute, ...], asked: tuple[Part, ...], story: S
         return None
 
     def said(facts: Iterable[Fact]) -> list[Fact]:
-        fitting = [f for f in facts if not f.denied and any(one.is_told(f) for one in how)]
+        fitting = [f for f in facts if not (f.denied or f.is_measured) and any(one.is_told(f) for one in how)]
         return sorted(fitting, key=lambda f: (-len(manners & f.manners), not any(one.is_quality(f) for one in how)))
 
     sentences = {fact.sentence: fact.number for fact in about}

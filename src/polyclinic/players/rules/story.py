@@ -77,8 +77,13 @@ class Fact:
         return any(words.search(self.text) for words in (EXAMINATION, LABORATORY_VALUE, _MEASURED))
 
     @functools.cached_property
+    def is_measured(self) -> bool:
+        """Whether it holds a number that only a measurement can give."""
+        return LABORATORY_VALUE.search(self.text) is not None
+
+    @functools.cached_property
     def is_finding(self) -> bool:
-        """Whether it tells what others found, in an examination or by looking, and not what the patient felt."""
+        """Whether it tells what others found, think or plan, and not what the patient felt."""
         return self.of_examination or _cuts(self.language).examined.search(self.text) is not None
 
 
@@ -130,7 +135,7 @@ class Story:
         known, found = vocabulary(self.language), []
         for fact in self.facts if among is None else among:
             fit, denied = best_fit(asked, fact.frames, known)
-            if fit.likeness and not LABORATORY_VALUE.search(fact.text):
+            if fit.likeness and not fact.is_measured:
                 found.append(
                     (
                         fit.likeness,

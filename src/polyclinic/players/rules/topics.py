@@ -81,9 +81,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.told is not None or self.about:
             known = vocabulary(story.language)
             here = [f for f in told if self._tells(f, known)]
-            others = [
-                f for f in story.facts if not f.is_finding and (self.name != "past" or f.section != "complaint")
-            ]
+            others = [f for f in story.facts if not f.is_finding and (self.name != "past" or f.section != "complaint")]
             told = here or [f for f in others if self._tells(f, known)]
         return [f for f in told if not f.is_finding] or told
 
