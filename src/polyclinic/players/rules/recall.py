@@ -155,17 +155,25 @@ def _is_given(part: Part) -> bool:
 
 def _is_deniable(part: Part, story: Story) -> bool:
     """Whether it is a symptom, which its patient knows not to have where nothing is said of it."""
+    wanted = {thing for frame in part.frames for thing in essential(frame)}
+    if not wanted:
+        return part.symptom is not None
     kinds = vocabulary(story.language).kind
-    wanted = {kinds[thing] for frame in part.frames for thing in essential(frame)}
-    return bool(wanted & _DENIABLE) or (part.symptom is not None and not wanted)
+    return any(kinds[thing] in _DENIABLE for thing in wanted)
 
 
 def _said_elsewhere(part: Part, story: Story) -> bool:
     """Whether the thing itself is told somewhere, so that to deny it without more would be false."""
     wanted = {thing for frame in part.frames for thing in essential(frame)}
     narrowed = any(frame.named for frame in part.frames)
-    return not narrowed and any(
-        wanted & frame.wide and not frame.denied and not fact.denied for fact in story.facts for frame in fact.frames
+    return (
+        bool(wanted)
+        and not narrowed
+        and any(
+            wanted & frame.wide and not frame.denied and not fact.denied
+            for fact in story.facts
+            for frame in fact.frames
+        )
     )
 
 

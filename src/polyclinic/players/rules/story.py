@@ -60,11 +60,19 @@ class Fact:
         self.number, self.section, self.sentence = number, section, sentence
         self.text, self.denied, self.whole = text, denied, whole
         self.language = language
-        self.terms: frozenset[str] = frozenset()
         self.symptoms: frozenset[str] = frozenset()
         self.direct: frozenset[str] = frozenset()
         self.named: frozenset[str] | None = None
-        self.frames: tuple[Frame, ...] = ()
+
+    @functools.cached_property
+    def terms(self) -> frozenset[str]:
+        """Its content words."""
+        return frozenset(terms(self.text, self.language))
+
+    @functools.cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """What it means."""
+        return read(self.text, self.language)
 
     @functools.cached_property
     def manners(self) -> frozenset[str]:
@@ -94,20 +102,23 @@ class Story:
         self.language: Language = patient.presentation.language
         self.facts = list(_facts(patient, self.language))
         for fact in self.facts:
-            fact.terms = frozenset(terms(fact.text, self.language))
             mentions = lexicon.mentions(fact.text)
             fact.direct = frozenset(symptom for symptom, _ in mentions)
-            fact.frames = read(fact.text, self.language)
             fact.symptoms = fact.direct.union(*(lexicon.ancestors(s) for s, present in mentions if present))
+
+    @functools.cached_property
+    def _weights(self) -> dict[str, float]:
         counts = Counter(term for fact in self.facts for term in fact.terms)
-        total = len(self.facts) + 1
-        self._rare = math.log(total / 0.5 + 1)
-        self._weights = {term: math.log(total / n + 1) for term, n in counts.items()}
-        self.topic = frozenset(t for f in self.facts if f.section == "complaint" for t in f.terms)
+        return {term: math.log((len(self.facts) + 1) / n + 1) for term, n in counts.items()}
+
+    @functools.cached_property
+    def topic(self) -> frozenset[str]:
+        """The content words of the complaint."""
+        return frozenset(t for f in self.facts if f.section == "complaint" for t in f.terms)
 
     def weight(self, term: str) -> float:
         """Returns how much a term says: more where it is rare, little where it only names the complaint."""
-        weight = self._weights.get(term, self._rare)
+        weight = self._weights.get(term) or math.log(2 * (len(self.facts) + 1) + 1)
         return weight * 0.4 if term in self.topic else weight
 
     def cover(self, wanted: Iterable[str], fact: Fact) -> float:
