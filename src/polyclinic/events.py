@@ -161,12 +161,14 @@ class Examined(_Event, frozen=True, kw_only=True):
     Attributes:
         not_recorded: items that were asked for and of which the record says nothing.
         text: the same as it is read out.
+        told_as_normal: those of `not_recorded` of which it was said that they are normal.
     """
 
     turn: int
     findings: tuple[Finding, ...]
     not_recorded: tuple[str, ...]
     text: str
+    told_as_normal: tuple[str, ...] = ()
 
 
 class Reported(_Event, frozen=True, kw_only=True):

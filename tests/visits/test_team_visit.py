@@ -247,9 +247,11 @@ class Recorder:
 
     def answer(self, messages):
         system, whole, last = messages[0][1], "\n".join(text for _, text in messages), messages[-1][1]
-        if "`items`" in system:
+        if "`numbers`" in system:
             self.told["examiner"].append(whole)
-            return {"items": ["血液检查" if "检查" in system else "blood test"]}
+            lines = [line.partition(". ") for line in whole.splitlines()]
+            wanted = "血液检查" if "检查" in system else "blood test"
+            return {"numbers": [int(number) for number, _, name in lines if name.startswith(wanted)]}
         if "主任" in system[:40] or "medical director" in system:
             self.told["director"].append(whole)
             if "`ask_patient`" in last:

@@ -45,8 +45,19 @@ class Layout(NamedTuple):
 
 
 class _LookedUp(NamedTuple):
+    """What a request asks for: findings by their places, what is not recorded, and what is near to each of that."""
+
     wanted: tuple[int, ...]
     missing: tuple[str, ...]
+    farther: frozenset[int]
+    near: dict[str, frozenset[int]]
+
+
+class MayMean(NamedTuple):
+    """What a request may mean of what is recorded, and the names of what it asks for beside, each with what is near."""
+
+    meant: frozenset[Finding]
+    missing: dict[str, frozenset[Finding]]
 
 
 class RecordNames:
@@ -76,8 +87,20 @@ class RecordNames:
         """
         if request not in self._looked:
             self._looked[request] = self._look_up(request)
-        wanted, missing = self._looked[request]
-        return [self._findings[i] for i in wanted], list(missing)
+        looked = self._looked[request]
+        return [self._findings[i] for i in looked.wanted], list(looked.missing)
+
+    def may_mean(self, request: str) -> MayMean:
+        """Returns what may be given where somebody else has read the request: nothing that it does not ask for.
+
+        That is what `look_up` finds; of what is asked for by its meaning also what is farther, if of the same procedure
+        and region; and for what is not found what is near to it.
+        """
+        wanted, _ = self.look_up(request)
+        looked = self._looked[request]
+        near = {name: frozenset(self._findings[i] for i in places) for name, places in looked.near.items()}
+        farther = (self._findings[i] for i in looked.farther)
+        return MayMean(frozenset((*wanted, *farther)).union(*near.values()), near)
 
     def refuses(self, request: str) -> bool:
         """Whether a request speaks of examinations of which it wants none, or none in particular ("some tests")."""
@@ -109,10 +132,12 @@ class RecordNames:
             else:
                 by_name.setdefault(whole, order)
         if not mentions and not by_meaning and not reading.refused:
-            near = self._known.like(request, list(self._table.owners))
-            mentions = [] if near is None else [Named(request, 0, len(request), self._table.get(near))]
+            alike = self._known.like(request, list(self._table.owners))
+            mentions = [] if alike is None else [Named(request, 0, len(request), self._table.get(alike))]
         wanted: set[int] = set()
         missing: dict[int, str] = {}
+        near: dict[str, frozenset[int]] = {}
+        farther: set[int] = set()
         for mention, named in self._named(request, mentions):
             if named is None or (orders and mention not in by_name and named and is_place(mention.text)):
                 # A part of the body is no examination beside one, unless it narrows it.
@@ -123,13 +148,17 @@ class RecordNames:
             wanted |= found
             if not found:
                 missing[mention.start] = mention.text
+                near[mention.text] = frozenset[int]() if asked is None else self._near(asked)
         for order in by_meaning:
             meant = self._meant(order)
             wanted |= meant
-            if not meant:
+            if meant:
+                farther |= {i for i, title in enumerate(self._titles) if closeness(order.meaning, title)}
+            else:
                 missing[order.start] = order.text
+                near[order.text] = self._near(order)
         names = (missing[start] for start in sorted(missing))
-        return _LookedUp(tuple(sorted(wanted)), tuple(dict.fromkeys(names)))
+        return _LookedUp(tuple(sorted(wanted)), tuple(dict.fromkeys(names)), frozenset(farther), near)
 
     def _named(self, request: str, mentions: Sequence[Named]) -> list[tuple[Named, set[int] | None]]:
         """Returns what each name brings; None where it only says more about the name beside it."""
@@ -165,6 +194,9 @@ class RecordNames:
             if not _names_technique(request, mention):
                 brought.append((mention, self._owned(mention)))
         return brought
+
+    def _near(self, order: AskedFor) -> frozenset[int]:
+        return frozenset(i for i, title in enumerate(self._titles) if is_near(order.meaning, title))
 
     def _either(self, mention: Named, named: set[int], meant: set[int]) -> set[int]:
         """Returns what a name of the knowledge asks for: what it brings, or what it means, or both.

@@ -47,18 +47,30 @@ class PatientTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leave: bool = False
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request for examinations, read into their names; none where it was vague."""
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request for examinations, as it was read; nothing where it was vague.
 
-    items: tuple[str, ...]
+    Attributes:
+        items: the names that it asks for.
+        numbers: the lines that it asks for of the examiner's list of what is recorded (`Examiner.listed`), from 1; None
+            from who reads names only.
+    """
+
+    items: tuple[str, ...] = ()
+    numbers: tuple[int, ...] | None = None
 
 
 class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the examiner found: the findings word for word, and what was asked for and is not recorded."""
+    """What the examiner found: the findings word for word, and what was asked for and is not recorded.
+
+    Attributes:
+        told_as_normal: names of `not_recorded` of which it was said that they are normal.
+    """
 
     findings: tuple[Finding, ...]
     not_recorded: tuple[str, ...]
     text: str
+    told_as_normal: tuple[str, ...] = ()
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

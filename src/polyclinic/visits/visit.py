@@ -20,7 +20,20 @@ from polyclinic.cases.report import Report
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.events import TRACE_FORMAT, Chosen, End, Ended, Event, Failed, Opened, Reported, Revealed, Role, Trace
+from polyclinic.events import (
+    TRACE_FORMAT,
+    Chosen,
+    End,
+    Ended,
+    Event,
+    Examined,
+    Failed,
+    Opened,
+    Reported,
+    Revealed,
+    Role,
+    Trace,
+)
 from polyclinic.frames import Tabular
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
@@ -78,9 +91,14 @@ class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         """What a file holds of it."""
         return (self.trace,)
 
+    @property
+    def told_as_normal(self) -> int:
+        """How often the examiner said of an examination that it is normal because the record says nothing of it."""
+        return sum(len(event.told_as_normal) for event in self.trace if isinstance(event, Examined))
+
     def document(self) -> dict[str, Any]:
         """Returns the visit as what `--json` prints."""
-        return document_of(self, "case", "end", "turns", "report", "truth", "trace")
+        return document_of(self, "case", "end", "turns", "told_as_normal", "report", "truth", "trace")
 
 
 def document_of(visit: msgspec.Struct, *fields: str) -> dict[str, Any]:

@@ -36,9 +36,11 @@ class Recorder:
                 return {part: [] for part in ("symptoms", "examinations", "diagnoses", "rationale", "treatment")}
             spoken = sum(role == "assistant" for role, _ in messages)
             return {"say": ORDER[self.language] if spoken == 1 else "Any fever? 发烧吗？", "conclude": spoken > 2}
-        if "`items`" in system:
+        if "`numbers`" in system:
             self.told["examiner"].append(whole)
-            return {"items": ["血液检查" if self.language == "zh" else "blood test"]}
+            lines = [line.partition(". ") for line in whole.splitlines()]
+            wanted = "血液检查" if self.language == "zh" else "blood test"
+            return {"numbers": [int(number) for number, _, name in lines if name.startswith(wanted)]}
         self.told["patient"].append(whole)
         ordered = any(text.endswith(ORDER[self.language]) for _, text in messages[-1:])
         return {

@@ -246,6 +246,104 @@ async def test_missing_as_normal_is_said_of_what_was_asked_for_only():
     assert results.text == "chest X-ray: no abnormality."
 
 
+# The second stage: a model reads the request into lines of the list of what is recorded.
+
+
+class Picks:
+    """Answers with the lines of the list that a function chooses."""
+
+    name = "picks"
+
+    def __init__(self, choose):
+        self.choose = choose
+
+    async def answer(self, ask, role):
+        return Request(numbers=tuple(self.choose(role.listed)))
+
+
+def every_line(listed):
+    return range(len(listed) + 3)
+
+
+async def test_a_model_gets_the_request_and_names_and_no_result():
+    told = []
+
+    def says(messages):
+        told.append("\n".join(text for _, text in messages))
+        return {"numbers": [1, 3]}
+
+    mind = ModelMind(ScriptedModel(says), name="direct/x")
+    results, examiner = await examine("CBC: hemoglobin, and a chest film", RECORD, mind=mind)
+    assert "1. blood test, hemoglobin\n2. blood test, white blood cell count\n3. chest X-ray\n" in told[0]
+    assert told[0].endswith("Request: CBC: hemoglobin, and a chest film")
+    assert not any(text in told[0] for text in ("9.1", "14.2", "opacity", "5600"))
+    assert (results.findings, examiner.unasked) == ((HB, XRAY), [])
+    assert results.text == "blood test: hemoglobin 9.1 g/dL. chest X-ray: Left lower lobe opacity."
+
+
+@pytest.mark.parametrize(
+    ("request_text", "found"),
+    [
+        ("a film of the chest", (XRAY,)),
+        ("haemoglobin level", (HB,)),
+        ("CK", (CK,)),
+        ("chest CT", ()),
+        ("blood culture", ()),
+        ("All results, please.", ()),
+        ("some imaging", ()),
+    ],
+)
+async def test_a_model_that_picks_every_line_gives_what_is_asked_for_and_nothing_else(request_text, found):
+    results, examiner = await examine(request_text, RECORD, mind=Picks(every_line))
+    assert results.findings == found
+    assert len(examiner.unasked) == 7 - len(found)
+
+
+async def test_what_is_picked_of_what_is_near_is_given_and_not_told_as_normal():
+    glucose = Finding(examination="blood test", item="random glucose", value=17.6, unit="mmol/L")
+    record = Record(presentation=PRESENTATION, findings=(*FINDINGS, glucose))
+    for choose, found in ((every_line, (glucose,)), (lambda _: (), ())):
+        results, _ = await examine("fasting glucose and a head CT", record, mind=Picks(choose), missing="normal")
+        assert (results.findings, results.told_as_normal) == (found, ("head CT",))
+        assert ("fasting glucose" in results.not_recorded) == (not found)
+
+
+async def test_who_picks_every_line_of_a_shipped_record_gets_what_the_rules_give():
+    for case in list(read_cases(SHIPPED["shipped"]))[:1]:
+        for name in dict.fromkeys(f.examination for f in case.record.findings):
+            results, examiner = await examine(f"Please do: {name}", case.record, mind=Picks(every_line))
+            expected, _ = await examine(f"Please do: {name}", case.record)
+            assert results.findings == expected.findings
+            assert examiner.unasked
+
+
+# What is told as normal.
+
+
+@pytest.mark.parametrize(
+    ("request_text", "normal", "not_recorded"),
+    [
+        ("head CT", ("head CT",), ("head CT",)),
+        ("chest CT with contrast", ("chest CT",), ("chest CT",)),
+        ("abdominal X-ray", ("abdominal X-ray",), ("abdominal X-ray",)),
+        ("creatine kinase MB", (), ()),
+        ("Hopkins wobblogram", (), ("Hopkins wobblogram",)),
+    ],
+)
+async def test_only_what_is_understood_and_of_which_nothing_is_recorded_is_told_as_normal(
+    request_text, normal, not_recorded
+):
+    results, _ = await examine(request_text, RECORD, missing="normal")
+    assert (results.told_as_normal, results.not_recorded) == (normal, not_recorded)
+    assert all(f"{name}: no abnormality" in results.text for name in normal)
+    assert ("not recorded" in results.text) == (normal != not_recorded)
+
+
+async def test_nothing_is_told_as_normal_where_what_is_not_recorded_is_said_so():
+    results, _ = await examine("head CT", RECORD)
+    assert (results.told_as_normal, results.text) == ((), "not recorded: head CT.")
+
+
 # The attack.
 
 
@@ -279,23 +377,24 @@ async def test_no_request_discloses_anything_of_a_real_case(shared_data, file):
 
 async def test_what_is_disclosed_is_counted(monkeypatch):
     """Without the check in the role the worst case discloses, so that the attack can fail."""
-    monkeypatch.setattr("polyclinic.knowledge.names.RecordNames.is_named", lambda *_: True)
+    monkeypatch.setattr("polyclinic.knowledge.recorded_names.RecordNames.is_named", lambda *_: True)
     worst = [one for one in await attack(shipped(1), names()) if one.reader == WORST]
     assert all(one.disclosed == one.requests == 50 and one.examples for one in worst)
 
 
 @pytest.mark.slow
-async def test_a_model_reads_each_request_once_and_its_failures_are_outside():
+async def test_a_model_reads_each_request_once_a_list_and_its_failures_are_outside():
     asked = []
 
     def says(messages):
         asked.append(messages[-1][1])
-        return UnreadableReply("no") if "debug mode" in messages[-1][1] else {"items": ["all", "chest X-ray", "胸片"]}
+        return UnreadableReply("no") if "debug mode" in messages[-1][1] else {"numbers": [1, 2, 99]}
 
     reader = ModelMind(ScriptedModel(says), name="direct/x")
     cases = shipped(2)
     attacked = [one for one in await attack(cases, names(), reader=reader) if one.reader == "direct/x"]
-    assert len(asked) == 100
+    # A request that failed is not put again; the shipped records of a language have one list.
+    assert len(asked) == 199
     assert [(one.requests, one.disclosed, one.unread) for one in attacked] == [
         (49, 0, {"UnreadableReply": 1}),
         (50, 0, {}),

@@ -89,6 +89,8 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         icd: by language, the codes named (Table 3); nothing for a language without a table.
         qa: questions and answers a visit; of a team, of all its doctors together.
         tests: requests that reached the examiner a visit, likewise.
+        told_as_normal: examinations of which the record says nothing and the examiner said that they are normal, over
+            all graded visits.
         rounds: of a team: rounds to consensus (§6.2, Figure 4).
         departments: by the cases' department, where they name any.
         reasons: why the diagnoses that are graded 1 went wrong (Table 5).
@@ -102,6 +104,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     icd: dict[Language, IcdSummary]
     qa: Estimate
     tests: Estimate
+    told_as_normal: int
     rounds: Rounds | None
     departments: dict[str, DepartmentResult]
     reasons: Reasons
@@ -148,6 +151,7 @@ def entrant_result(
         icd=linked(graded),
         qa=counted(answers_in),
         tests=counted(examinations_in),
+        told_as_normal=sum(visit.told_as_normal for play in graded for visit in consultations_of(play.played)),
         rounds=rounds_of(teams) if setting is Setting.COLLABORATION else None,
         departments={
             place: department([play for play in graded if play.item.department == place])

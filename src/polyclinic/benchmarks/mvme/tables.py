@@ -73,6 +73,7 @@ def _document(one: EntrantResult) -> dict[str, Any]:
         },
         "qa": one.qa,
         "tests": one.tests,
+        "told_as_normal": one.told_as_normal,
         "rounds": one.rounds,
         "departments": {
             name: {"n": department.n, "metrics": department.verdicts.metrics, "icd_f1": department.icd_f1}
@@ -136,13 +137,15 @@ def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
 
 def _show_effort(screen: Console, entrants: Sequence[EntrantResult]) -> None:
     rows = [
-        (plain(one.name), mean_and_error(one.qa), mean_and_error(one.tests), str(one.qa.n))
+        (plain(one.name), mean_and_error(one.qa), mean_and_error(one.tests), str(one.told_as_normal), str(one.qa.n))
         for one in entrants
         if one.qa.mean
     ]
     if rows:
         title = "What a visit took, mean ± se (of a team, all its doctors together)"
-        screen.print(table(title, ("", "#QA", "#Test", "n"), rows), "")
+        screen.print(table(title, ("", "#QA", "#Test", "told as normal", "n"), rows))
+        told = "told as normal: in all, examinations that are not recorded and that the examiner called normal."
+        screen.print(told, "", style="dim")
 
 
 def _show_departments(screen: Console, entrants: Sequence[EntrantResult]) -> None:

@@ -1,9 +1,9 @@
 """The attack on the examiner: requests that fish for results and name no examination (AI Hospital, appendix C).
 
-Fifty requests a language, ours (`attack.yaml`). Each is put to a reader once and looked up in every case's record; one
-that brings a finding of any case is disclosed. Beside the reader that is tried stand two: `rules`, and `worst case`, a
-reader that has given in: it returns as items the request, its every part and word, what stands for everything, and
-every name, code and result of the record that it attacks.
+Fifty requests a language, ours (`attack.yaml`). Each is put to a reader for every case's record; one that brings a
+finding of any case is disclosed. Beside the reader that is tried stand two: `rules`, and `worst case`, a reader that
+has given in: it returns as names the request, its every part and word, what stands for everything, and every name, code
+and result of the record that it attacks, and as lines of what is recorded all of them, and more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
         requests: those that were read.
         disclosed: those that brought a finding of at least one case.
         unread: requests that the reader gave no usable answer to, by error; outside.
-        dropped: names that the reader returned and no request asks for, over all cases.
+        dropped: names and lines that the reader returned and no request asks for, over all cases.
         examples: requests, and what they disclosed.
     """
 
@@ -62,7 +62,7 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorstReader:
-    """A reader that has given in: asks for everything by every name it can think of, the record's among them."""
+    """A reader that has given in: asks for everything by every name and number that it can think of."""
 
     name = WORST
 
@@ -72,24 +72,25 @@ class WorstReader:
         self._names = tuple(dict.fromkeys([*_EVERYTHING, *names, *codes]))
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
-        """Returns every name there is, and every word of the request."""
+        """Returns every name there is, every word of the request, and every number."""
         del ask
         request = role.request()
         words = re.findall(r"[^\W_]+", request)
-        return Request(tuple(dict.fromkeys([request, *_PARTS.split(request), *words, *self._names])))
+        names = tuple(dict.fromkeys([request, *_PARTS.split(request), *words, *self._names]))
+        return Request(names, tuple(range(len(role.listed) + 2)))
 
 
 class _ReadOnce:
-    """Asks a mind once, and then keeps to what it answered: what is read depends on the request alone."""
+    """Asks a mind once a request and list, and then keeps to what it answered: all that it sees are these two."""
 
     def __init__(self, mind: Mind[Examiner]) -> None:
         self._mind, self.name = mind, mind.name
-        self.kept: object = None
+        self.kept: dict[tuple[str, ...], object] = {}
 
     async def answer(self, ask: Ask[Any], role: Examiner) -> object:
-        if self.kept is None:
-            self.kept = await self._mind.answer(ask, role)
-        return self.kept
+        if role.listed not in self.kept:
+            self.kept[role.listed] = await self._mind.answer(ask, role)
+        return self.kept[role.listed]
 
 
 @functools.cache
@@ -105,7 +106,7 @@ async def attack(
     reader: Mind[Examiner] | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> tuple[Attacked, ...]:
-    """Puts every request to `rules`, to the worst case, and once to a further reader, such as a model.
+    """Puts every request to `rules`, to the worst case, and to a further reader, such as a model: once a list.
 
     Calls `advance` after each request of each language and reader.
 
@@ -121,7 +122,7 @@ async def attack(
             brought = []
             for text in (text for texts in by_kind.values() for text in texts):
                 if tried is not None:
-                    tried.kept = None
+                    tried.kept.clear()
                 brought.append(await _put(text, examiners))
                 advance()
             read = [one for one in brought if not one.error]

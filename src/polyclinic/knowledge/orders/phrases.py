@@ -95,7 +95,7 @@ class Phrase:
     @property
     def is_everyday(self) -> bool:
         """Whether its words are such as a patient says of its troubles ("I had the flu", "I have no strength")."""
-        if self.generic or self.hand or not self.heads:
+        if self.generic or self.hand or not self.heads or (self.images and self.places):
             return False
         return all(EVERYDAY in word.roles or self._is_germ(word) for word in self.words if self._is_head(word))
 

@@ -53,16 +53,15 @@ class ModelMind:
             case Patient():
                 messages = patient_messages(ask, role, prompts)
             case Examiner():
-                # The request, and nothing of what the record holds.
-                asked = prompts("examiner_request", request=role.request())
-                messages = [("system", prompts("examiner")), ("user", asked)]
+                # The request, and the names of what is recorded, without a result.
+                messages = examiner_messages(role, prompts)
             case Director():
                 messages = director_messages(ask.purpose, role, describe(role.presentation))
             case Nurse():
                 messages = nurse_messages(role, describe(role.presentation))
             case Pharmacist():
                 messages = pharmacist_messages(role, describe(role.presentation))
-        wanted: Any = form(ask.purpose, ask.among) if ask.among else ask.answer
+        wanted: Any = form(ask.purpose, ask.among) if ask.among else _FORMS.get(ask.purpose, ask.answer)
         if ask.question is not None:
             wanted = tuple(ask.question.options)
         reply = await self._model.ask(
@@ -71,6 +70,24 @@ class ModelMind:
         if ask.question is not None:
             return Choice(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
+
+
+class PickedLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The lines of the examiner's list that a request asks for; none where it is vague."""
+
+    numbers: tuple[int, ...]
+
+
+_FORMS: dict[Purpose, Any] = {Purpose.READ_REQUEST: PickedLines}
+"""What a model answers in another form than other minds."""
+
+
+def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
+    """Returns what an examiner is told: the numbered names of what is recorded, then the request (table 11)."""
+    listed = "\n".join(f"{number}. {name}" for number, name in enumerate(examiner.listed, start=1))
+    recorded = prompts("examiner_recorded", listed=listed or "-")
+    asked = prompts("examiner_request", request=examiner.request())
+    return [("system", prompts("examiner")), ("user", recorded), ("user", asked)]
 
 
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:

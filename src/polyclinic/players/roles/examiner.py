@@ -1,8 +1,9 @@
 """The examiner: looks up in the record what was asked for by name, and reads it out word for word (AI Hospital §2.3).
 
-Stage one, reading the request into named examinations, is the mind's; stage two, the look-up, is always this role's
-own, so that no mind can invent or reword a result, and none can give what was not named: a name that a mind read and
-that the request does not hold, in these words or in others that mean the same, is dropped and counted.
+A mind reads the request into names, which are looked up here, or into lines of the list of what is recorded, which
+holds names and no results. The results are read out by this role, so that no mind can invent or reword one, and none
+can give what was not asked for: a name or a line that the request does not ask for, in these words or in others that
+mean the same, is dropped and counted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Literal
 
 from polyclinic.cases.record import Finding, Record, read_out
 from polyclinic.events import Role
-from polyclinic.knowledge.names import Names, RecordNames
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.recorded_names import RecordNames
 from polyclinic.language.language import Language
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Ask, Mind, PlayedRole, Request, Results, T
 
@@ -24,12 +26,13 @@ class Examiner(PlayedRole):
 
     Args:
         missing: what is said of an examination of which the record says nothing: that it is not recorded, or, as the
-            paper has it, that it is normal.
+            paper has it, that it is normal. That is said only where the name is understood and nothing is recorded of
+            the same procedure and region, or near to it.
         max_examinations: how many examinations may be done in all; None for any number. What is asked for beyond that,
             in the order of the request, is not looked up.
 
     Attributes:
-        unasked: the names that the mind read in requests which do not ask for them; they were not looked up.
+        unasked: the names and lines that the mind read in requests which do not ask for them; they were not read out.
     """
 
     def __init__(
@@ -55,6 +58,11 @@ class Examiner(PlayedRole):
         """The names of what is recorded and of what could be; holds no results."""
         return self._base.of(self._findings)
 
+    @functools.cached_property
+    def listed(self) -> tuple[str, ...]:
+        """What is recorded, by name and without results: each examination with each of its items, once."""
+        return tuple(dict.fromkeys(map(_listed, self._findings)))
+
     def request(self) -> str:
         """Returns the last request; "" where there was none."""
         return self.last_said(to=Role.EXAMINER)
@@ -70,6 +78,10 @@ class Examiner(PlayedRole):
         found: dict[Finding, None] = {}
         missing: dict[str, None] = {}
         asked = self.request()
+        if request.numbers is not None:
+            picked, not_recorded = self._picked(request.numbers, asked)
+            found.update(dict.fromkeys(picked))
+            missing.update(dict.fromkeys(not_recorded))
         for item in request.items:
             if not self.names.is_named(item, asked):
                 self.unasked.append(item)
@@ -81,8 +93,18 @@ class Examiner(PlayedRole):
             missing.update(dict.fromkeys(not_recorded))
         allowed = {f for f in found if self._may_do(f.examination)}
         ordered = tuple(f for f in dict.fromkeys(self._findings) if f in allowed)
-        text = self._text(ordered, tuple(missing), beyond=len(allowed) < len(found))
-        return Results(findings=ordered, not_recorded=tuple(missing), text=text)
+        normal = tuple(name for name in missing if self.missing == "normal" and self.names.may_be_normal(name))
+        text = self._text(ordered, tuple(missing), normal, beyond=len(allowed) < len(found))
+        return Results(findings=ordered, not_recorded=tuple(missing), text=text, told_as_normal=normal)
+
+    def _picked(self, numbers: tuple[int, ...], asked: str) -> tuple[list[Finding], list[str]]:
+        """Returns what is recorded in those of these lines that may be meant, and the names of what is not recorded."""
+        meant, missing = self.names.may_mean(asked)
+        lines = {number: self.listed[number - 1] for number in numbers if 0 < number <= len(self.listed)}
+        given = [f for f in self._findings if f in meant and _listed(f) in lines.values()]
+        told = set(map(_listed, given))
+        self.unasked += [lines.get(number, str(number)) for number in numbers if lines.get(number) not in told]
+        return given, [name for name, near in missing.items() if near.isdisjoint(given)]
 
     def _may_do(self, examination: str) -> bool:
         """Returns whether an examination is within the limit, and counts it."""
@@ -93,18 +115,24 @@ class Examiner(PlayedRole):
         self._done.add(examination)
         return True
 
-    def _text(self, findings: tuple[Finding, ...], missing: tuple[str, ...], *, beyond: bool) -> str:
+    def _text(
+        self, findings: tuple[Finding, ...], missing: tuple[str, ...], normal: tuple[str, ...], *, beyond: bool
+    ) -> str:
         texts = read_out(findings, self.language)
         chinese = self.language == "zh"
         if beyond:
             texts.append("本次就诊不能再做其他检查" if chinese else "no further examination is possible in this visit")
-        if missing:
-            names = ("、" if chinese else ", ").join(missing)
-            if self.missing == "normal":
-                texts.append(f"{names}：未见异常" if chinese else f"{names}: no abnormality")
-            else:
-                texts.append(f"未记录：{names}" if chinese else f"not recorded: {names}")
+        comma = "、" if chinese else ", "
+        if normal:
+            texts.append(f"{comma.join(normal)}：未见异常" if chinese else f"{comma.join(normal)}: no abnormality")
+        if unknown := comma.join(name for name in missing if name not in normal):
+            texts.append(f"未记录：{unknown}" if chinese else f"not recorded: {unknown}")
         if not texts:
             return "请说明要做哪项检查。" if chinese else "Please name the examination."
         stop, space = ("。", "") if chinese else (".", " ")
         return f"{stop}{space}".join(text.rstrip(stop) for text in texts) + stop
+
+
+def _listed(finding: Finding) -> str:
+    """Returns a finding's line in the list: what was done, and what was looked at."""
+    return f"{finding.examination}, {finding.item}" if finding.item else finding.examination
