@@ -35,6 +35,8 @@ COMMANDS = {
     "beside.\n\nCases without a question get one: their diagnosis and four like it.",
     "eval patient-simulator": "eval_patient_simulator:patient_simulator How well a simulated patient understands what "
     "doctors say: questions that people have labelled, or recorded dialogues turn by turn.",
+    "eval examiner": "eval_examiner:examiner How an examiner reads recorded requests: what is ordered and recorded is "
+    "given, and nothing else is.",
     "eval mvme": "eval_mvme:mvme MVME: interns see patients, alone or as a team; a director grades their reports, "
     "ICD-10 checks the diagnoses.",
     "eval reliability": "eval_reliability:reliability AI Hospital's reliability: are patient and examiner relevant, "

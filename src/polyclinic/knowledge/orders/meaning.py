@@ -240,3 +240,11 @@ def _in_same_material(order: Meaning, title: FindingTitle) -> bool:
 
 def _materials_meet(some: frozenset[str], others: frozenset[str]) -> bool:
     return any(related(one, other) for one in some for other in others)
+
+
+def may_be_about(name: str, title: FindingTitle) -> bool:
+    """Whether a name says anything of how, where or in what a finding was made: far less than that it asks for it."""
+    said, whole = title_of(name, "").whole, title.whole
+    groups = zip(said[:4], whole[:4], strict=True)
+    looked_at = (frozenset[str]().union(*map(parts, of.panels | of.analytes)) for of in (said, whole))
+    return any(any_related(some, others) for some, others in groups) or any_related(*looked_at)

@@ -54,7 +54,9 @@ class Phrase:
 
     def add(self, word: Term) -> None:
         """Adds the word that follows."""
-        if HAND in word.roles and not self.hand and not self.heads:
+        # 检查 before a part of the body is what a doctor does, behind it an examination.
+        does = HAND in word.roles and not (self.words and GENERIC in word.roles)
+        if does and not self.hand and not self.heads:
             self.hand = word.hand
         if GENERIC in word.roles:
             self.generic = True

@@ -1,0 +1,1 @@
+"""How an examiner reads what was really ordered."""

@@ -1,0 +1,69 @@
+"""What came of recorded requests, as a table and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.examiner.evaluation import ExaminerResult, RequestRow
+from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, counted, table
+
+
+def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
+    """Returns what a user gets of the requests, with how they were put."""
+    figures = {name: getattr(result, name) for name in result.__struct_fields__ if name != "rows"}
+
+    def show(screen: Console) -> None:
+        _show(screen, result, about)
+
+    return Output(document={**figures, **about, "rows": msgspec.to_builtins(result.rows)}, show=show)
+
+
+def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
+    rows = (
+        ("ordered and recorded: given", f"{result.given} of {result.ordered}", _share(result.given, result.ordered)),
+        ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
+        ("ordered and recorded: told as normal", str(result.false_normal), ""),
+    )
+    title = f"{counted(result.requests, 'request')} to the examiner {about['examiner']}"
+    screen.print(table(plain(title), ("", "n", "% [95 % interval]"), rows))
+    by = "as a person labelled them" if about["labels"] else "as the recorded examiner's reply does; it is no standard"
+    screen.print(f"what is ordered: {by}", style="dim", soft_wrap=True)
+    outside = {
+        "dialogues without a case": result.left_out,
+        "requests without a label": result.unlabelled,
+        "names of labels by which nothing is recorded": sum(len(row.unknown) for row in result.rows),
+        **{f"requests failed ({name})": n for name, n in result.failed.items()},
+    }
+    if told := "; ".join(f"{name}: {n}" for name, n in outside.items() if n):
+        screen.print(f"left out: {told}", style="yellow", soft_wrap=True)
+    for row in result.rows:
+        if wrong := _wrong(row):
+            screen.print()
+            screen.print(plain(f"{row.case}: {' '.join(row.request.split())}"), soft_wrap=True)
+            for line in wrong:
+                screen.print(plain(f"  {line}"), style="red", soft_wrap=True)
+
+
+def _wrong(row: RequestRow) -> list[str]:
+    missed = [name for name in row.ordered if name not in (*row.given, *row.false_normal)]
+    kinds = {
+        "not given": missed,
+        "told as normal": row.false_normal,
+        "not ordered": row.beyond,
+        "not recorded by this name": row.unknown,
+    }
+    return [f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names]
+
+
+def _share(part: int, whole: int) -> str:
+    if not whole:
+        return NOTHING
+    percent, low, high = share(part, whole)
+    return f"{percent:.1f} [{low:.1f}, {high:.1f}]"
