@@ -143,7 +143,7 @@ class Supporter:
         return denied
 
     def _by_value(self, evidence: str) -> Support:
-        findings, _ = self._names.look_up(evidence)
+        findings = self._names.mentioned(evidence)
         rest = evidence
         for name in sorted((n.text for n in self._names.find(evidence)), key=len, reverse=True):
             rest = rest.replace(name, " ", 1)

@@ -187,10 +187,10 @@ class RulesJudge:
     def _examinations(self, case: Case, report: Report) -> AspectMatch:
         names = self._names.of(case.record.findings)
         # Of a record in which everything has been examined, a doctor need not order everything.
-        told = names.look_up("\n".join(case.truth.rationale))[0]
+        told = names.mentioned("\n".join(case.truth.rationale))
         wanted = tuple(dict.fromkeys(finding.examination for finding in told)) or names.recorded()
-        found = {finding.examination for item in report.examinations for finding in names.look_up(item)[0]}
-        extra = tuple(item for item in report.examinations if not names.look_up(item)[0])
+        found = {finding.examination for item in report.examinations for finding in names.mentioned(item)}
+        extra = tuple(item for item in report.examinations if not names.mentioned(item))
         return _points("done", wanted, [float(name in found) for name in wanted], extra)
 
 

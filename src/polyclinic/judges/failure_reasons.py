@@ -143,8 +143,8 @@ def reason_by_rules(missed: Missed, rules: RulesJudge, names: Names) -> tuple[Fa
     case = missed.case
     if missed.done is not None:
         recorded = names.of(case.record.findings)
-        done = {finding.examination for name in missed.done for finding in recorded.look_up(name)[0]}
-        needed = dict.fromkeys(f.examination for f in recorded.look_up("\n".join(case.truth.rationale))[0])
+        done = {finding.examination for name in missed.done for finding in recorded.mentioned(name)}
+        needed = dict.fromkeys(f.examination for f in recorded.mentioned("\n".join(case.truth.rationale)))
         if omitted := [name for name in needed if name not in done]:
             return FailureReason.OMISSION, "; ".join(omitted)
     others = [diagnosis.name for diagnosis in case.truth.diagnoses[1:]]

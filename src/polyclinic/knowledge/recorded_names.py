@@ -68,6 +68,7 @@ class RecordNames:
         self._table, self._examinations, self._items, self._titles, self._drawn = layout
         self._found: dict[str, list[Named]] = {}
         self._looked: dict[str, _LookedUp] = {}
+        self._mentioned: dict[str, tuple[int, ...]] = {}
 
     def find(self, text: str) -> list[Named]:
         """Returns the names that stand in a text, in order."""
@@ -86,9 +87,15 @@ class RecordNames:
         Names that say nothing by themselves ("findings") count only beside their examination.
         """
         if request not in self._looked:
-            self._looked[request] = self._look_up(request)
+            self._looked[request] = self._look_up(request, read_orders(request))
         looked = self._looked[request]
         return [self._findings[i] for i in looked.wanted], list(looked.missing)
+
+    def mentioned(self, text: str) -> list[Finding]:
+        """Returns the findings that a text speaks of which orders nothing: a report, or a question for results."""
+        if text not in self._mentioned:
+            self._mentioned[text] = self._look_up(text, read_orders(text, mentioned=True)).wanted
+        return [self._findings[i] for i in self._mentioned[text]]
 
     def may_mean(self, request: str) -> MayMean:
         """Returns what may be given where somebody else has read the request: nothing that it does not ask for.
@@ -104,7 +111,8 @@ class RecordNames:
 
     def refuses(self, request: str) -> bool:
         """Whether a request speaks of examinations of which it wants none, or none in particular ("some tests")."""
-        return bool(read_orders(request).refused)
+        read = read_orders(request)
+        return bool(read.refused or read.vague)
 
     def may_be_normal(self, name: str) -> bool:
         """Whether what is not recorded can be said to be normal.
@@ -114,13 +122,14 @@ class RecordNames:
         orders = read_orders(name).orders
         return bool(orders) and not any(is_near(order.meaning, title) for order in orders for title in self._titles)
 
-    def _look_up(self, request: str) -> _LookedUp:
-        reading = read_orders(request)
+    def _look_up(self, request: str, reading: Reading) -> _LookedUp:
         orders = reading.orders
         mentions = [
             m
             for m in self.find(request)
-            if self._says_something(m, request) and (self._is_own(m) or self._counts(m, reading))
+            if self._says_something(m, request)
+            and not reading.refuses(m.start, m.end)
+            and (self._is_own(m) or self._counts(m, reading))
         ]
         by_name: dict[Named, AskedFor] = {}
         by_meaning: list[AskedFor] = []
@@ -131,7 +140,7 @@ class RecordNames:
                 mentions = [m for m in mentions if m.end <= order.core[0] or m.start >= order.core[1]]
             else:
                 by_name.setdefault(whole, order)
-        if not mentions and not by_meaning and not reading.refused:
+        if not mentions and not by_meaning and not reading.refused and not reading.vague:
             alike = self._known.like(request, list(self._table.owners))
             mentions = [] if alike is None else [Named(request, 0, len(request), self._table.get(alike))]
         wanted: set[int] = set()
@@ -273,7 +282,7 @@ class RecordNames:
     @staticmethod
     def _counts(mention: Named, reading: Reading) -> bool:
         """Whether a name of the knowledge is meant: "bloods" is an examination, the blood in a sentence is none."""
-        if reading.refuses(mention.start, mention.end):
+        if reading.is_vague(mention.start, mention.end):
             return False
         examinations = all(key.startswith("examination") for key in mention.keys)
         word = key_of(mention.text)

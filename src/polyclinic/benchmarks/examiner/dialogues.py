@@ -28,7 +28,7 @@ from polyclinic.errors import BadInput
 from polyclinic.files import split_place
 
 _TAG = re.compile(r"<([^<>]{1,40})>")
-_TO_EXAMINER = re.compile(r"检查员|检验员|examiner|reporter", re.IGNORECASE)
+_TO_EXAMINER = re.compile(r"(?:对|向|跟|问).*(?:检查员|检验员)|\bto\b.*(?:examiner|reporter)", re.IGNORECASE)
 _HASH = "sha256:"
 
 

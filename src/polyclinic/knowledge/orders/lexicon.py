@@ -41,6 +41,8 @@ class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     done: Pattern
     why: Pattern
     such: Pattern
+    told: Pattern
+    asks: Pattern
     who: Pattern
     vague: Pattern
 

@@ -103,7 +103,9 @@ class Phrase:
 
     @staticmethod
     def _is_germ(word: Term) -> bool:
-        return any(is_a(concept, "organisms") for concept in word.concepts) and len(word.concepts) == 1
+        # Nobody says of himself that he had HBsAg.
+        technical = sum(letter.isupper() for letter in word.text) > 1
+        return len(word.concepts) == 1 and all(is_a(one, "organisms") for one in word.concepts) and not technical
 
     @property
     def feared(self) -> set[str]:

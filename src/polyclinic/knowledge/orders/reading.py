@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import chain
 from typing import NamedTuple
 
 from polyclinic.knowledge.orders.concepts import AT, KINDS, REGION
@@ -39,21 +40,28 @@ class AskedFor(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a text asks for, in order, and what stands in it and is not asked for, from where to where."""
+    """What a text asks for, in order, and where in it stands what it does not ask for, or asks for vaguely."""
 
     orders: tuple[AskedFor, ...] = ()
     refused: tuple[tuple[int, int], ...] = ()
+    vague: tuple[tuple[int, int], ...] = ()
 
     def refuses(self, start: int, end: int) -> bool:
         """Whether what stands from `start` to `end` is not asked for."""
         return any(start < until and end > since for since, until in self.refused)
 
+    def is_vague(self, start: int, end: int) -> bool:
+        """Whether what stands from `start` to `end` names nothing in particular."""
+        return any(start < until and end > since for since, until in self.vague)
+
 
 @functools.lru_cache(maxsize=4096)
-def read_orders(text: str) -> Reading:
-    """Returns the examinations that a text asks for; none where it is vague."""
-    orders: list[AskedFor] = []
-    refused: list[tuple[int, int]] = []
+def read_orders(text: str, *, mentioned: bool = False) -> Reading:
+    """Returns the examinations that a text asks for; none where it is vague.
+
+    Of a text that orders nothing, such as a report, those that are `mentioned`, also as done or not wanted.
+    """
+    read: list[Reading] = []
     at = 0
     words = find_words(text)
     if not any(word.concepts for word in words):
@@ -61,33 +69,17 @@ def read_orders(text: str) -> Reading:
     for end in (*(m.start() for m in _SENTENCE.finditer(text)), len(text)):
         inside = [word for word in words if at <= word.start < end]
         if any(word.concepts for word in inside):
-            read = _sentence(text, at, end, inside)
-            orders += read.orders
-            refused += read.refused
+            read.append(_sentence(text, at, end, inside, mentioned=mentioned))
         at = end
-    return Reading(tuple(orders), tuple(refused))
+    return Reading(*(tuple(chain.from_iterable(parts)) for parts in zip(*read, strict=True))) if read else Reading()
 
 
-def _sentence(text: str, start: int, end: int, words: list[Term]) -> Reading:
+def _sentence(text: str, start: int, end: int, words: list[Term], *, mentioned: bool) -> Reading:
     phrases = phrases_of(text, words)
     scopes = _Scopes(text, start, end)
-    bare = says_no_more(text, start, end, words)
-    ordered = False
+    refused = _drop(phrases, scopes, bare=says_no_more(text, start, end, words), mentioned=mentioned)
     orders: list[AskedFor] = []
-    refused: list[tuple[int, int]] = []
-    for phrase in phrases:
-        first = phrase.start
-        if scopes.holds("no", first) or scopes.holds("done", first):
-            phrase.dropped = True
-            refused.append((first, phrase.end))
-        elif (phrase.is_everyday and not bare) or (
-            scopes.is_somebody(phrase.end) and phrase.heads <= phrase.feared | {"neurological"}
-        ):
-            phrase.dropped = True
-        elif scopes.holds("why", first) or (ordered and phrase.hand in _LOOKS and not phrase.heads):
-            # What is feared ("to rule out HIV", "whether there is swelling") is not what is done.
-            phrase.dropped = phrase.hand in _LOOKS or phrase.heads <= phrase.feared
-        ordered = ordered or bool(phrase.heads and not phrase.dropped)
+    unclear: list[tuple[int, int]] = []
     share(phrases)
     elsewhere = [phrase for phrase in phrases if phrase.dropped or not phrase.heads]
     hints = {place for phrase in elsewhere for place in phrase.places if KINDS[place] == REGION}
@@ -95,13 +87,33 @@ def _sentence(text: str, start: int, end: int, words: list[Term]) -> Reading:
         if phrase.dropped:
             continue
         category = phrase.heads <= {"imaging", "laboratory"} and not phrase.places
-        vague = scopes.vague(phrase.start, whole=category)
+        vague = not mentioned and scopes.vague(phrase.start, whole=category)
         order = _order(text, phrase, hints, vague=vague)
         if order is not None:
             orders.append(order)
         elif vague and (phrase.generic or phrase.heads):
-            refused.append((phrase.start, phrase.end))
-    return Reading(tuple(orders), tuple(refused))
+            unclear.append((phrase.start, phrase.end))
+    return Reading(tuple(orders), tuple(refused), tuple(unclear))
+
+
+def _drop(phrases: list[Phrase], scopes: _Scopes, *, bare: bool, mentioned: bool) -> list[tuple[int, int]]:
+    """Drops the phrases that order nothing, and returns where stands what is not wanted, or has been done."""
+    refused: list[tuple[int, int]] = []
+    ordered = False
+    for phrase in phrases:
+        first, end = phrase.start, phrase.end
+        if not mentioned and (scopes.holds("no", first) or scopes.holds("done", first) or scopes.reports(end)):
+            phrase.dropped = True
+            refused.append((first, end))
+        elif (phrase.is_everyday and not bare) or (
+            scopes.followed_by("who", end) and phrase.heads <= phrase.feared | {"neurological"}
+        ):
+            phrase.dropped = True
+        elif scopes.holds("why", first) or (ordered and phrase.hand in _LOOKS and not phrase.heads):
+            # What is feared ("to rule out HIV", "whether there is swelling") is not what is done.
+            phrase.dropped = phrase.hand in _LOOKS or phrase.heads <= phrase.feared
+        ordered = ordered or bool(phrase.heads and not phrase.dropped)
+    return refused
 
 
 class _Scopes:
@@ -117,10 +129,14 @@ class _Scopes:
         begin = max([self._start, *(e + 1 for e in self._ends if e < at)])
         return getattr(self._patterns, name).search(self._text, begin, at) is not None
 
-    def is_somebody(self, end: int) -> bool:
-        """Whether what follows makes a person or a disease of what stands before it."""
-        rest = self._text[end : end + 24].lstrip(" ")
-        return self._patterns.who.match(rest) is not None
+    def followed_by(self, name: str, end: int) -> bool:
+        """Whether such words follow: what makes a report, a person or a disease of what stands before them."""
+        rest = self._text[end : end + 32].lstrip(" ")
+        return getattr(self._patterns, name).match(rest) is not None
+
+    def reports(self, end: int) -> bool:
+        """Whether a report follows, and no question for one."""
+        return self.followed_by("told", end) and not self._patterns.asks.search(self._text, end, self._end + 1)
 
     def vague(self, at: int, *, whole: bool) -> bool:
         """Whether the words between two commas, or those of the whole sentence, ask for nothing in particular."""

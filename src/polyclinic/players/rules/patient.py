@@ -159,7 +159,7 @@ class _PlayedPatient:
     def _results(self, named: str) -> str:
         """Returns the results that an online patient holds of what is named, or ""."""
         semicolon = MARKS[self._language].semicolon
-        findings = self._findings.look_up(named)[0] if self.role.findings else []
+        findings = self._findings.mentioned(named) if self.role.findings else []
         if findings:
             return semicolon.join(read_out(findings, self._language))
         known = [f for f in self._story.facts if not f.denied and not is_planned(f.text, self._language)]
