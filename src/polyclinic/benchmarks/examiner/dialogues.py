@@ -32,14 +32,14 @@ _TO_EXAMINER = re.compile(r"(?:对|向|跟|问).*(?:检查员|检验员)|\bto\b.
 _HASH = "sha256:"
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _RecordedSaid(msgspec.Struct, frozen=True):
     role: str
     content: str
 
 
-class _Dialogue(msgspec.Struct, frozen=True):
+class _ExaminerDialogue(msgspec.Struct, frozen=True):
     patient_id: int | str
-    dialog_history: tuple[_Said, ...]
+    dialog_history: tuple[_RecordedSaid, ...]
 
 
 class _Label(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> Record
     found: list[RecordedRequest] = []
     left_out = 0
     for path in paths:
-        dialogues = [_typed(element, _Dialogue, _ALLOWED) for element in read_elements(path)]
+        dialogues = [_typed(element, _ExaminerDialogue, _ALLOWED) for element in read_elements(path)]
         requests = [(str(one.patient_id), tuple(_requests(one))) for one in dialogues]
         if not any(theirs for _, theirs in requests):
             raise BadInput(
@@ -107,7 +107,7 @@ def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> Record
 _ALLOWED = "a dialogue has 'patient_id' and 'dialog_history', turns with 'role' and 'content'"
 
 
-def _requests(dialogue: _Dialogue) -> Iterable[RecordedRequest]:
+def _requests(dialogue: _ExaminerDialogue) -> Iterable[RecordedRequest]:
     turns = dialogue.dialog_history
     for place, turn in enumerate(turns):
         if turn.role.casefold() != "patient":
