@@ -1,0 +1,1 @@
+"""What one name of a disease is to another: the same, narrower, broader or different, in English and Chinese."""

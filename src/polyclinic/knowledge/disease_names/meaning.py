@@ -1,0 +1,269 @@
+"""What a name of a disease says: the disease with all that is said of it, and what is said to stand beside it.
+
+The parts of a name are found by grammar. "Y due to X", "X-induced Y", "Y with X", X所致Y, Y伴X and X性Y all name Y, and
+X beside it. Commas turn a name round as in ICD-10 ("Fracture of femur, left"). Atoms beside are marked "~". What is
+excluded ("without perforation", "non-alcoholic") is an atom of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from polyclinic.knowledge.disease_names.segments import SEPARATORS, NamePiece, beside, cost, cut
+from polyclinic.knowledge.disease_names.vocabulary import Vocabulary
+
+BESIDE = "~"
+"""What an atom begins with that stands beside the disease."""
+
+_HEADS = ("process", "state", "disease")
+_TOGETHER = frozenset("/、+")
+_OPENING = frozenset("(（[【")
+_CLOSING = frozenset(")）]】")
+_BRACKETS = _OPENING | _CLOSING
+_WEAK = frozenset(("part", "bracket", "and"))
+_AFTER = NamePiece("quality", ("after",))
+_MARKS = frozenset("?？")
+
+
+class NameMeaning(NamedTuple):
+    """What a name says.
+
+    Attributes:
+        atoms: of the disease itself; those beside it begin with "~".
+        denied: whether the name says that the disease is not there.
+        plain: whether all its words are known.
+        heads: whether it names a disease, and not only what could be said of one.
+        causes: of what brings the disease about ("diabetic nephropathy").
+        linked: whether it has a word such as "with", "due to" or "without"; there the order of words counts.
+    """
+
+    atoms: frozenset[str]
+    denied: bool = False
+    plain: bool = True
+    heads: bool = True
+    linked: bool = False
+    causes: frozenset[str] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said."""
+        return not self.atoms
+
+
+class _NamePart:
+    """What stands between two links or separators."""
+
+    def __init__(self, role: str, words: Vocabulary, entails: Entails) -> None:
+        self.role, self.pieces, self.of = role, list[NamePiece](), list[int]()
+        self._words, self._entails = words, entails
+
+    def read(self) -> tuple[set[str], set[str], bool]:
+        """Returns the atoms of what the part names, of what brings it about, and whether it names a disease."""
+        head = self._head()
+        main: set[str] = set()
+        aside: set[str] = set()
+        if head is None:
+            return {atom for piece in self.pieces for atom in piece.atoms}, aside, False
+        merged = self._merged(head)
+        for place, piece in enumerate(self.pieces):
+            if piece.kind in ("disease", "state") and place not in merged and place != head:
+                aside.update(piece.atoms)
+            else:
+                main.update(piece.atoms)
+        return main, aside, True
+
+    def _head(self) -> int | None:
+        """Returns where the head stands: the last of the words before "of" that can be one, or else behind it."""
+        border = self.of[0] if self.of else len(self.pieces)
+        for begin, end in ((0, border), (border, len(self.pieces))):
+            found = [place for place in range(begin, end) if self._can_head(place, end)]
+            if found:
+                return found[-1]
+        events = [place for place, piece in enumerate(self.pieces) if piece.kind == "event"]
+        return events[-1] if events else None
+
+    def _can_head(self, place: int, end: int) -> bool:
+        piece = self.pieces[place]
+        if piece.kind in _HEADS:
+            return True
+        # What ends an English phrase is what it speaks of, known or not.
+        return piece.kind == "unknown" and not piece.chinese and place == end - 1
+
+    def _merged(self, head: int) -> set[int]:
+        """Returns where the diseases stand of which the head only says what they are ("COVID-19 infection").
+
+        A head with a place of its own between ("diabetic eye disease") is another disease.
+        """
+        head_piece = self.pieces[head]
+        merged: set[int] = set()
+        if head_piece.kind == "state":
+            return merged
+        for place, piece in enumerate(self.pieces):
+            if piece.kind != "disease" or place == head:
+                continue
+            between = self.pieces[min(place, head) + 1 : max(place, head)]
+            if any(one.kind in ("place", "part", "disease") for one in between):
+                continue
+            known = self._entails(frozenset(piece.atoms))
+            over = self._entails(frozenset(head_piece.atoms))
+            if set(head_piece.atoms) <= known or (head_piece.kind == "disease" and set(piece.atoms) <= over):
+                merged.add(place)
+        return merged
+
+
+Entails = Callable[[frozenset[str]], frozenset[str]]
+
+
+def read(row: tuple[str, ...], words: Vocabulary, entails: Entails) -> NameMeaning:
+    """Returns what the units of a name say.
+
+    Args:
+        row: the units.
+        words: the vocabulary.
+        entails: from atoms to all that they are as well.
+    """
+    whole = words.whole.get(row)
+    if whole is not None:
+        return NameMeaning(frozenset(whole.atoms))
+    pieces = cut(_turned(row, words), words)
+    said = [piece for piece in pieces if piece.kind not in ("nothing", "doubt", "denied")]
+    if all(piece.kind in ("separator", "link") for piece in said):
+        # A name of words that add nothing, such as "type", is taken as it stands.
+        return NameMeaning(frozenset(unit for unit in row if unit not in SEPARATORS), plain=False, heads=False)
+    denied = _is_denied(pieces)
+    atoms, causes, heads = _put_together(_Divider(said, words, entails).divide())
+    linked = any(piece.kind == "link" and piece.atoms[0] not in ("of", "and") for piece in said)
+    return NameMeaning(
+        frozenset(atoms), denied, all(piece.kind != "unknown" for piece in said), heads, linked, frozenset(causes)
+    )
+
+
+def _is_denied(pieces: Sequence[NamePiece]) -> bool:
+    first = next((piece for piece in pieces if piece.kind not in ("separator", "nothing")), None)
+    last = next((piece for piece in reversed(pieces) if piece.kind not in ("separator", "nothing")), None)
+    return any(piece is not None and piece.kind == "denied" for piece in (first, last))
+
+
+def _turned(row: tuple[str, ...], words: Vocabulary) -> tuple[str, ...]:
+    """Returns a name with commas the other way round where more of its words are known so ("arthritis, rheumatoid")."""
+    if not {",", "，"} & set(row) or SEPARATORS & set(row) - {",", "，"}:
+        return row
+    parts = [tuple(group) for comma, group in itertools.groupby(row, lambda unit: unit in ",，") if not comma]
+    turned = tuple(unit for part in reversed(parts) for unit in part)
+    return turned if cost(turned, words) < sum(cost(part, words) for part in parts) - 0.5 else row
+
+
+class _Divider:
+    """Divides the pieces of a name into parts, each with its role: what the link before or behind it says of it."""
+
+    def __init__(self, pieces: Sequence[NamePiece], words: Vocabulary, entails: Entails) -> None:
+        self._pieces, self._words, self._entails = pieces, words, entails
+        self._negated = False
+        self.parts = [self._part("part")]
+
+    def divide(self) -> list[_NamePart]:
+        """Returns the parts that say something."""
+        for place, piece in enumerate(self._pieces):
+            if piece.kind == "separator":
+                self._separate(place, piece.atoms[0])
+            elif piece.kind == "link":
+                self._link(place, piece.atoms[0])
+            else:
+                self._take(place, piece)
+        return [part for part in self.parts if part.pieces]
+
+    def _part(self, role: str) -> _NamePart:
+        return _NamePart(role, self._words, self._entails)
+
+    def _begin(self, role: str) -> None:
+        if self.parts[-1].pieces:
+            self.parts.append(self._part(role))
+        elif role not in _WEAK or self.parts[-1].role in _WEAK:
+            self.parts[-1].role = role
+
+    def _separate(self, place: int, mark: str) -> None:
+        if mark in _MARKS or (mark in _BRACKETS and _within_phrase(self._pieces, place)):
+            return
+        if mark in _TOGETHER:
+            if not self._between_places(place):
+                self._begin("and")
+        else:
+            self._begin("bracket" if mark in _BRACKETS else "part")
+
+    def _link(self, place: int, link: str) -> None:
+        part = self.parts[-1]
+        if link == "not":
+            self._negated = True
+        elif link == "of":
+            part.of.append(len(part.pieces))
+        elif link in ("brings", "since"):
+            # What brings it stands before; a name that ends so says nothing of what was brought.
+            if part.pieces:
+                part.role = "due"
+                self.parts.append(self._part("part"))
+            if link == "since":
+                self.parts[-1].pieces.append(_AFTER)
+        elif link == "after":
+            begun = bool(part.pieces)
+            part.pieces.append(_AFTER)
+            if begun:
+                self._begin("due")
+        elif link != "and" or not self._between_places(place):
+            self._begin(link)
+
+    def _take(self, place: int, piece: NamePiece) -> None:
+        pieces = self.parts[-1].pieces
+        if self._negated:
+            pieces.append(NamePiece("quality", (_excluded(piece.atoms),)))
+            self._negated = False
+        elif pieces and piece.kind == "place" and self._joined_before(place):
+            pieces[-1] = beside(pieces[-1], piece)
+        else:
+            pieces.append(piece)
+
+    def _between_places(self, place: int) -> bool:
+        """Whether what stands at a place joins two organs ("stomach and duodenum")."""
+        before, following = self.parts[-1].pieces, self._pieces[place + 1 : place + 2]
+        return bool(before) and before[-1].kind == "place" and any(piece.kind == "place" for piece in following)
+
+    def _joined_before(self, place: int) -> bool:
+        before = self._pieces[place - 1]
+        joint = before.atoms[0] in _TOGETHER if before.kind == "separator" else before.atoms == ("and",)
+        return joint and before.kind in ("separator", "link") and self._pieces[place - 2].kind == "place"
+
+
+def _within_phrase(pieces: Sequence[NamePiece], place: int) -> bool:
+    """Whether a bracket stands before a word of the same phrase, "(congestive) heart failure", or ends so."""
+    opens = pieces[place].atoms[0] in _OPENING
+    at = place
+    if opens:
+        at = next((i for i in range(place, len(pieces)) if pieces[i].atoms[0] in _CLOSING), len(pieces) - 1)
+    following = pieces[at + 1] if at + 1 < len(pieces) else None
+    return following is not None and following.kind not in ("separator", "link")
+
+
+def _put_together(parts: Sequence[_NamePart]) -> tuple[set[str], set[str], bool]:
+    """Returns the atoms of a name from its parts: the first that names a disease, and what the others say of it."""
+    read_parts = [(part.role, *part.read()) for part in parts]
+    leads = next((i for i, (role, _, _, names) in enumerate(read_parts) if names and role in ("part", "and")), None)
+    if leads is None:
+        leads = next((i for i, (_, _, _, names) in enumerate(read_parts) if names), None)
+    atoms: set[str] = set()
+    causes: set[str] = set()
+    for place, (role, main, aside, names) in enumerate(read_parts):
+        if role == "without":
+            atoms.add(_excluded(main))
+            continue
+        atoms |= {BESIDE + atom for atom in aside}
+        causes |= aside if place == leads else main if role == "due" else set()
+        if place == leads or not names or role in ("and", "bracket"):
+            atoms |= main
+        else:
+            atoms |= {BESIDE + atom for atom in main}
+    return atoms, causes, leads is not None
+
+
+def _excluded(atoms: Iterable[str]) -> str:
+    return f"not {' '.join(sorted(atoms))}"

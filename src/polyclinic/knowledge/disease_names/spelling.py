@@ -1,0 +1,122 @@
+"""A name of a disease as a row of units.
+
+They are words in Latin letters, in one spelling and in the singular; single Chinese characters; numbers with what they
+number ("type 2", 2型); and marks. British and American spelling, accents, Roman numerals, hyphens and plurals make no
+difference. An abbreviation that is an English word in small letters ("ALL", "AS") keeps a mark, and is read as one only
+in capitals or standing alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from polyclinic.language.language import CHINESE
+from polyclinic.yaml_files import read_yaml
+
+HERE = Path(__file__).parent
+
+MARK = "^"
+"""Behind an abbreviation in capitals that would be an ordinary word in small letters."""
+
+WORDS_TOO = frozenset("ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD".split())
+
+_CAPITALS = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(WORDS_TOO))})(?![A-Za-z])")
+_UNIT = re.compile(
+    rf"[a-z]+:[a-z0-9]+|[a-z0-9]+(?:\.[0-9]+)?\^?|[{CHINESE}]|[,;:、，；：。()（）\[\]【】?？+/]", re.IGNORECASE
+)
+_POSSESSIVE = re.compile(r"(?<=[a-z])['’`]s?\b")
+_JOINED = re.compile(
+    r"(?<=[a-z]o)-(?=[a-z]{4})|\b(pre|hyper|hypo|anti|inter|intra|sub|peri|semi|micro|macro|poly|multi|para|auto)-(?=[a-z])"
+)
+_NON = re.compile(r"\bnon(?=[a-z]{5})")
+_ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
+_ROMAN_NUMBER = re.compile(r"(?<![a-z0-9])(?:viii|vii|vi|iv|iii|ii|ix)(?![a-z])")
+_CHINESE_DIGITS = str.maketrans("一二三四五甲乙丙丁戊", "12345abcde")
+_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "1st": "1", "2nd": "2", "3rd": "3", "4th": "4"}
+_ACCENTED = re.compile("[À-ɏ̀-ͯ]")
+_NUMBER = re.compile(
+    rf"[0-9一二三四五甲乙丙丁戊]|(?<![a-z])[a-eiv](?![a-z])|{'|'.join(w for w in _ORDINALS if w.isalpha())}"
+)
+_ENDINGS = (
+    (re.compile(r"our(?=s?$)"), "or"),
+    (re.compile(r"is(?=(?:e|ed|ation|ing|es)$)"), "iz"),
+    (re.compile(r"^leuc"), "leuk"),
+    (re.compile(r"sulph"), "sulf"),
+    (re.compile(r"tre$"), "ter"),
+)
+_SHORT = 3  # letters of a word whose end is not looked at
+
+
+@functools.cache
+def _numbered() -> Mapping[str, tuple[re.Pattern[str], ...]]:
+    """Returns the patterns by which a number is known to be a type, a stage and so on; group `n` is the number."""
+    table = {}
+    said = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, dict[str, str] | str]])["numbered"]
+    for what, names in said.items():
+        assert isinstance(names, dict)  # noqa: S101
+        words = "|".join(sorted((w.strip() for w in names["en"].split(";")), key=len, reverse=True))
+        characters = "|".join(sorted((w.strip() for w in names["zh"].split(";")), key=len, reverse=True))
+        ordinals = "|".join(_ORDINALS)
+        table[what] = (
+            re.compile(rf"\b(?:{words})\s*(?P<n>\d+[a-d]?|[a-e]|i|v)\b"),
+            re.compile(rf"\b(?P<n>{ordinals})\s+(?:{words})\b"),
+            re.compile(rf"(?<![a-z0-9.])(?P<n>\d+[a-d]?|[a-e]|i|v)\s*-?(?:{characters})(?![脑肝])"),
+            re.compile(rf"(?P<n>[一二三四五])(?:{characters})"),
+            *((re.compile(r"(?P<n>[甲乙丙丁戊])型"),) if what == "type" else ()),
+        )
+    return table
+
+
+def plain(word: str) -> str:
+    """Returns a word in small letters in one spelling and in the singular."""
+    for found, instead in _ENDINGS:
+        word = found.sub(instead, word) if len(word) > _SHORT + 1 else word
+    if len(word) <= _SHORT or not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) > _SHORT + 2:
+        return word[:-3] + "y"
+    if word.endswith("itides"):
+        return word[:-4] + "s"
+    if word.endswith("oses"):
+        return word[:-2] + "is"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def fold(text: str) -> str:
+    """Returns a text in one width, case and spelling, with numbers beside what they number."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
+    if _ACCENTED.search(text):
+        text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    text = _POSSESSIVE.sub("", text.replace("‐", "-").replace("–", "-").replace("—", "-").replace("_", " "))
+    text = _JOINED.sub(lambda found: found[1] or "", text).replace("-", " ")
+    text = _NON.sub("non ", text).replace("ae", "e").replace("oe", "e")
+    text = _ROMAN_NUMBER.sub(lambda found: _ROMAN[found[0]], text)
+    if _NUMBER.search(text):
+        for what, patterns in _numbered().items():
+            for pattern in patterns:
+                text = pattern.sub(functools.partial(_with_number, what), text)
+    return text
+
+
+def _with_number(what: str, found: re.Match[str]) -> str:
+    return f" {what}:{_number(found['n'])} "
+
+
+def _number(text: str) -> str:
+    text = _ORDINALS.get(text, text).translate(_CHINESE_DIGITS)
+    return {"i": "1", "v": "5"}.get(text, text)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def units(text: str) -> tuple[str, ...]:
+    """Returns the units of a name, in order."""
+    found = _UNIT.findall(fold(text))
+    return tuple(unit if ":" in unit and len(unit) > 1 else plain(unit) if unit.isascii() else unit for unit in found)

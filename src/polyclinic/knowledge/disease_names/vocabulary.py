@@ -1,0 +1,244 @@
+"""The words that names of diseases are made of, read from the data files beside this one.
+
+Every word, English or Chinese, is a name of an atom: a place, a process, a quality, a cause, or a disease whose name
+says more than its parts do. So "nephrolithiasis", "kidney stone" and 肾结石 are the same atoms. What an atom is as well
+(a kidney is in the upper urinary tract, tuberculosis is a bacterial infection) stands in the files, and so does what
+goes without saying (a stroke is acute).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.knowledge.disease_names.spelling import HERE, fold, plain, units
+from polyclinic.yaml_files import read_yaml
+
+Kind = Literal[
+    "place", "part", "process", "event", "state", "quality", "cause", "disease", "link", "nothing", "doubt", "denied"
+]
+
+DISEASE = "disease"
+"""What every disease is."""
+
+_SHORT = 5  # letters of a name that says too little without "disease"
+
+_FILES = ("diseases.yaml", "diseases_2.yaml", "diseases_3.yaml", "diseases_4.yaml", "diseases_5.yaml")
+
+
+class NameWord(NamedTuple):
+    """What a row of units means.
+
+    Attributes:
+        atoms: those that it names; a link, or what adds nothing, has its own name here.
+    """
+
+    kind: Kind
+    atoms: tuple[str, ...]
+
+
+class _NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of a file; texts hold several, with ";" between them. The files say what the fields are."""
+
+    en: str = ""
+    zh: str = ""
+    form: str = ""
+    suffix: str = ""
+    within: str = msgspec.field(default="", name="in")
+    what: str = msgspec.field(default="", name="is")
+    usual: str = ""
+    complications: bool = False
+    means: str = ""
+    icd10: str = ""
+
+
+class AtomTexts(NamedTuple):
+    """What a file says in words about an atom, to be read as a name once all words are known."""
+
+    atom: str
+    what: tuple[str, ...]
+    usual: tuple[str, ...]
+    names: tuple[str, ...]
+    icd10: str
+    complications: bool
+
+
+Tree = dict[str, Any]
+"""From a unit to the units that may follow; under `WORD` stands what ends there."""
+
+WORD = ""
+
+
+class Vocabulary:
+    """All words, by their units.
+
+    Attributes:
+        tree: the words as a tree of units.
+        whole: words that count only where they are the whole name.
+        forms: combining forms of compounds ("nephr") and what they mean; `suffixes` are the same of their ends.
+        kinds: the kind of every atom.
+        rivals: the group of atoms of which only one can be so, by atom.
+        parents: what each atom is as well, where that is one atom.
+        said: what is to be read as names.
+        means: abbreviations of names, not of one disease.
+    """
+
+    def __init__(self) -> None:
+        self.tree: Tree = {}
+        self.whole: dict[tuple[str, ...], NameWord] = {}
+        self.forms: dict[str, NameWord] = {}
+        self.suffixes: dict[str, NameWord] = {}
+        self.kinds: dict[str, Kind] = {}
+        self.rivals: dict[str, str] = {}
+        self.parents: dict[str, str] = {}
+        self.said: list[AtomTexts] = []
+        self.means: list[tuple[tuple[str, ...], str]] = []
+        self._read_small_words()
+        self._read_parts()
+        self._read_diseases()
+
+    def _read_small_words(self) -> None:
+        grammar = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, Any]])
+        for link, row in grammar["links"].items():
+            self._add(_texts(row.get("en"), row.get("zh")), NameWord("link", (link,)))
+        for kind in ("nothing", "doubt", "denied"):
+            self._add(_texts(grammar[kind]["en"], grammar[kind]["zh"]), NameWord(kind, (kind,)))
+        self.kinds["after"] = "quality"
+
+    def _read_parts(self) -> None:
+        body = _rows("body.yaml")
+        for name, row in body["organs"].items():
+            self._enter(name, "place", row)
+        for name, row in body["parts"].items():
+            self._enter(name, "part", row)
+        for row in body["together"].values():
+            self._add(_texts(row.en, row.zh), NameWord("part", _texts(row.what)))
+        processes = _rows("processes.yaml")
+        for name, row in processes["states"].items():
+            self._enter(name, "state", row)
+        for name, row in processes["processes"].items():
+            self._enter(name, "process", row)
+        for name, row in processes["events"].items():
+            self._enter(name, "event", row)
+        for name, row in processes["levels"].items():
+            self._enter(name, "process", row)
+            self.rivals[name] = "level"
+        for name, row in _rows("causes.yaml")["causes"].items():
+            self._enter(name, "cause", row)
+        qualities = read_yaml(HERE / "qualities.yaml", _Qualities)
+        for name, row in qualities.free.items():
+            self._enter(name, "quality", row)
+        for group, rows in qualities.opposites.items():
+            for name, row in rows.items():
+                self._enter(name, "quality", row)
+                self.rivals[name] = group
+
+    def _read_diseases(self) -> None:
+        for file in _FILES:
+            for name, row in read_yaml(HERE / file, dict[str, _NameRow]).items():
+                names = _texts(row.en, row.zh)
+                if row.means:
+                    self.means.append((names, row.means))
+                    continue
+                self._enter(name, "disease", row, *(() if f"^{name}" in names else (name,)))
+        self._shorten()
+
+    def _enter(self, atom: str, kind: Kind, row: _NameRow, *more: str) -> None:
+        if atom in self.kinds:
+            raise ValueError(f"two rows are called {atom!r}")
+        self.kinds[atom] = kind
+        word = NameWord(kind, (atom,))
+        names = (*more, *_texts(row.en, row.zh))
+        self._add(names, word)
+        for form in _texts(row.form):
+            self.forms.setdefault(fold(form), word)
+        for suffix in _texts(row.suffix):
+            self.suffixes.setdefault(fold(suffix), word)
+        if row.within:
+            self.parents[atom] = row.within
+        what, usual = _texts(row.what), _texts(row.usual)
+        if what or usual or kind == "disease":
+            self.said.append(AtomTexts(atom, what, usual, names, row.icd10, row.complications))
+
+    def _add(self, names: tuple[str, ...], word: NameWord) -> None:
+        for name in names:
+            row = units(name.lstrip("=^"))
+            if name.startswith("="):
+                self.whole[row] = word
+                continue
+            self.put(row, word)
+            if len(row) == 1 and row[0].endswith("^"):
+                self.whole[(plain(row[0][:-1]),)] = word
+
+    def _shorten(self) -> None:
+        """Enters "sickle cell" for "sickle cell disease", where the words without the last are nothing else."""
+        ends = tuple(units(end)[0] for end in ("disease", "disorder", "syndrome"))
+        for said in self.said:
+            for name in said.names if self.kinds[said.atom] == "disease" else ():
+                row = units(name)
+                if len(row) > 1 and row[-1] in ends and len("".join(row[:-1])) > _SHORT:
+                    known = all(self.single(unit) is not None or unit in self.forms for unit in row[:-1])
+                    if not known and not any(end == len(row) - 1 for end, _ in self.starting(row[:-1], 0)):
+                        self.put(row[:-1], NameWord("disease", (said.atom,)))
+
+    def put(self, row: tuple[str, ...], word: NameWord) -> None:
+        """Enters a word by its units; the first one to be called so keeps the name, unless a disease is called so."""
+        node = self.tree
+        for unit in row:
+            node = node.setdefault(unit, {})
+        if WORD not in node or word.kind == "disease":
+            node[WORD] = word
+
+    def starting(self, row: tuple[str, ...], begin: int) -> Iterator[tuple[int, NameWord]]:
+        """Yields the words that stand in a row of units from a place on, each with where it ends."""
+        node: Tree | None = self.tree
+        for end in range(begin, len(row)):
+            node = node.get(row[end]) if node is not None else None
+            if node is None:
+                return
+            if WORD in node:
+                yield end + 1, node[WORD]
+
+    def single(self, unit: str) -> NameWord | None:
+        """Returns the word of one unit, or None."""
+        node = self.tree.get(unit)
+        word: NameWord | None = node.get(WORD) if node is not None else None
+        return word
+
+
+class _Qualities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    opposites: dict[str, dict[str, _NameRow]]
+    free: dict[str, _NameRow]
+
+
+def _rows(file: str) -> Mapping[str, dict[str, _NameRow]]:
+    return read_yaml(HERE / file, dict[str, dict[str, _NameRow]])
+
+
+def _texts(*several: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for text in several if text for name in text.split(";") if name.strip())
+
+
+def opposed(atoms: frozenset[str], others: frozenset[str], rivals: Mapping[str, str]) -> bool:
+    """Whether one side says something that the other excludes: left and right, type 1 and type 2."""
+    ours, theirs = _by_group(atoms, rivals), _by_group(others, rivals)
+    return any(group in theirs and ours[group].isdisjoint(theirs[group]) for group in ours)
+
+
+def _by_group(atoms: frozenset[str], rivals: Mapping[str, str]) -> dict[str, set[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for atom in atoms:
+        group = rivals.get(atom) or (atom.partition(":")[0] if ":" in atom else "")
+        if group:
+            groups[group].add(atom)
+    return groups
+
+
+@functools.cache
+def vocabulary() -> Vocabulary:
+    """Returns the words, read once."""
+    return Vocabulary()
