@@ -171,6 +171,7 @@ def show_visits(console: Console, visits: Sequence[Visit | TeamVisit], knowledge
     parts = [f"{counts[v]} {v}" for v in Verdict if counts[v] or v in (Verdict.RIGHT, Verdict.WRONG)]
     mean = f"; {spoken / n:.1f} {counted} a visit" if n else ""
     console.print(Text(f"\n{n} visit{'s' if n != 1 else ''}: {', '.join(parts)}{mean}", style="bold"))
+    console.print("right: the diagnosis by whatever name, or a kind of it", style="dim")
     if teams:
         _show_agreement(console, teams)
 

@@ -13,7 +13,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.record import read_out
 from polyclinic.events import Chosen, End, Ended, Examined, Failed, Opened, Reported, Revealed, Role, Said, State, Trace
 from polyclinic.language.language import Language
-from polyclinic.metrics.accuracy import plain_name
+from polyclinic.metrics.accuracy import chosen_by_name
 
 STATES = ", ".join(State)
 """The ten codes, for saying which there are."""
@@ -122,8 +122,7 @@ def _choice(trace: Trace, options: dict[str, str]) -> str | None:
     reported = trace.last(Reported)
     if reported is None or not reported.report.diagnoses:
         return None
-    named = plain_name(reported.report.diagnoses[0].name)
-    return next((key for key, text in options.items() if plain_name(text) == named), None)
+    return chosen_by_name(reported.report.diagnoses[0].name, options)
 
 
 def _turns(trace: Trace) -> Iterable[Turn]:

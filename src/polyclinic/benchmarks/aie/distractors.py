@@ -10,6 +10,8 @@ from rapidfuzz import fuzz
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
+from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.disease_names.relation import Relation
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import identity
 from polyclinic.seeds import derive
@@ -23,8 +25,8 @@ def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) ->
     """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
 
     The wrong options are the names most like the right one among the diagnoses of the other cases and of the knowledge.
-    None of them is the right one by another name, a part of it, or another diagnosis of the same case. The seed gives
-    the order of the options.
+    None of them is the right one by another name, a kind or a part of it, or another diagnosis of the same case. The
+    seed gives the order of the options.
     """
     named: dict[str, list[str]] = {"en": [], "zh": []}
     for case in cases:
@@ -40,13 +42,18 @@ def _with_question(case: Case, names: Iterable[str], knowledge: Knowledge, seed:
         return case
     right = case.truth.diagnoses[0].name
     taken = {identity(d.name, knowledge) for d in case.truth.diagnoses}
+    near = [d.name for d in case.truth.diagnoses]
     wrong: list[str] = []
     for name in sorted(dict.fromkeys(names), key=lambda n: (-fuzz.WRatio(n, right), n)):
         same = identity(name, knowledge)
-        overlaps = any(same in other or other in same for other in taken)
-        if not overlaps and len(wrong) < WRONG_OPTIONS:
+        if len(wrong) == WRONG_OPTIONS:
+            break
+        if any(same in other or other in same for other in taken):
+            continue
+        if all(known_relation(name, other, knowledge) is Relation.DIFFERENT for other in near):
             wrong.append(name)
             taken.add(same)
+            near.append(name)
     options = [right, *wrong]
     derive(seed, case.id, "options").shuffle(options)
     keyed = dict(zip(ascii_uppercase, options, strict=False))

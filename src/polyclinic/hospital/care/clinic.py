@@ -3,8 +3,8 @@
 1. The nurse sees the presentation and sends the patient to a department (agent-hospital §3.4.2).
 2. A doctor of that department sees the patient; the examinations of the whole visit are counted together (§3.4.4).
 3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
-4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1); of a diagnosis that the knowledge
-   does not have there is no plan, and the treatment is what the report says.
+4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
+   diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
 5. The pharmacist hands out the drugs, or withholds some.
 6. What was done is held against what is so; nobody who plays gets that.
 
@@ -31,6 +31,7 @@ from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.entries import DATA, SEVERITIES, Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.clauses import told
@@ -132,7 +133,7 @@ class _EpisodeUnderWay:
         """
         department = await self._triage()
         attended, report = await self._consult(department)
-        disease = self._knowledge.disease_named(report.diagnoses[0].name) if report.diagnoses else None
+        disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
         if disease is not None and plan is not None:
             treatment = disease.plan(plan).get(self._language)
@@ -230,7 +231,7 @@ class _EpisodeUnderWay:
 
     def _held_against_truth(self, report: Report, plan: Severity | None) -> dict[str, bool]:
         truth = self._case.truth
-        disease = self._knowledge.disease_named(truth.diagnoses[0].name) if truth.diagnoses else None
+        disease = disease_meant(truth.diagnoses[0].name, self._knowledge) if truth.diagnoses else None
         done = {examination for seen in self.episode.seen for examination in seen.examinations}
         right = verdict(report, truth, self._knowledge) is Verdict.RIGHT
         return {

@@ -13,6 +13,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.knowledge.bayes import Reader, normalise
+from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.players.rules.nurse import at_the_door, by_department, symptoms_told
 
 
@@ -41,7 +42,7 @@ def refer(
     if not others:
         return ""
     if report.diagnoses:
-        disease = reader.knowledge.disease_named(report.diagnoses[0].name)
+        disease = disease_meant(report.diagnoses[0].name, reader.knowledge)
         sees = department if disease is None else disease.department
         return sees if sees in others else ""
     told = dict.fromkeys(symptoms_told(reader, presentation))

@@ -16,6 +16,7 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
 from polyclinic.events import Revised, Role, Said
 from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.language.clauses import denies
 from polyclinic.language.language import MARKS, Marks
 from polyclinic.players.player import Ask, Disputes, Facts, Purpose
@@ -193,7 +194,7 @@ class RulesDirector:
 
     def _key(self, diagnosis: Diagnosis) -> str:
         """Returns what a diagnosis means: the id of a known disease, or its name."""
-        disease = self._reader.knowledge.disease_named(diagnosis.name)
+        disease = disease_meant(diagnosis.name, self._reader.knowledge)
         return disease.id if disease is not None else " ".join(diagnosis.name.casefold().split())
 
     def _first(self, event: Revised) -> str:

@@ -15,6 +15,7 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.entries import SEVERITIES
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.language.language import MARKS, Language
@@ -146,7 +147,7 @@ class RulesDoctor:
         """Returns the option that names the likeliest of its diseases; none where it knows none of them."""
         by_disease = self._reader.members @ belief.posterior()
         probable = {disease.id: float(p) for disease, p in zip(self._reader.diseases, by_disease, strict=False)}
-        named = {key: self._reader.knowledge.disease_named(text) for key, text in question.options.items()}
+        named = {key: disease_meant(text, self._reader.knowledge) for key, text in question.options.items()}
         known = {key: probable[disease.id] for key, disease in named.items() if disease is not None}
         return Choice(max(known, key=lambda key: known[key], default=None))
 
