@@ -55,6 +55,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     broad: Pattern
     treatment: Pattern
     example: Pattern
+    refers: Pattern
     empty: Pattern
 
 
@@ -99,7 +100,8 @@ def hear(text: str, language: Language) -> Heard:
             return Heard("conclusion", text.strip()) if more > 0 else advice
     if asking:
         # "... such as a new mole. Have you noticed anything like that?"
-        definite = _is_definite(asking, cues) or cues.example.search(text) is not None
+        meant = text if cues.refers.search(asking) else asking
+        definite = _is_definite(asking, cues) or cues.example.search(meant) is not None
         return Heard("inquiry", asking, definite=definite)
     if count["closing"]:
         return Heard("conclusion", text.strip())
