@@ -5,8 +5,10 @@ Every way a file can be wrong is a `BadInput` with one clear line, and nothing i
 
 from __future__ import annotations
 
+import gzip
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -45,13 +47,15 @@ def check_file(path: Path) -> None:
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
 
+    A file whose name ends in .gz is unpacked.
+
     Raises:
         BadInput: as `check_file`; or a line is too long or is not UTF-8, or no line says anything.
     """
     check_file(path)
     found = False
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             number = 0
             while raw := file.readline(MAX_RECORD_BYTES + 1):
                 number += 1
@@ -61,6 +65,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                 if text.strip():
                     found = True
                     yield number, text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadInput(f"cannot be unpacked ({error})", path=path) from None
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     if not found:

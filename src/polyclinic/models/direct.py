@@ -7,7 +7,7 @@ import logging
 import os
 import random
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import yarl
@@ -30,6 +30,8 @@ SHORTEST_KEY = 16
 """Characters of a key that is worth keeping secret."""
 
 OPENAI = "https://api.openai.com/v1"
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +95,16 @@ class Direct(Door):
         """Names the parameters that the model turned out not to take."""
         return self._parameters.left_out
 
+    @property
+    def model(self) -> str:
+        """Names the model as the endpoint does."""
+        return self._model
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, where that is known."""
+        return self._price
+
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
         try:
@@ -114,18 +126,32 @@ class Direct(Door):
             EndpointError: no answer came.
             WrongKey: like `UnknownModel`, known from then on; every later call fails at once.
         """
+        completion, attempts = await self._until_answered(
+            self._url, lambda: self._parameters.body(messages, form, options), wire.completion
+        )
+        usage = completion.usage if self._price is None else self._price.of(completion.usage)
+        return Completion(completion.text, completion.finish, completion.refusal, usage, attempts, completion.calls)
+
+    async def post(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> tuple[T, int]:
+        """Sends a request to another path of the endpoint; returns what was read of the answer, and the attempts.
+
+        `read` makes of the answer what it says, or a fault; errors are those of `request`.
+        """
+        return await self._until_answered(_below(self._base, path), lambda: body, read)
+
+    async def _until_answered(
+        self, url: yarl.URL, body: Callable[[], dict[str, Any]], read: Callable[[bytes], T | Fault]
+    ) -> tuple[T, int]:
+        """Sends a request, made anew each time, as often as it takes; returns what was read, and the attempts."""
         patience = Patience(attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng)
         while True:
-            body = self._parameters.body(messages, form, options)
+            sent = body()
             async with self.limit:
                 # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
                 if self._stop is not None:
                     break
                 patience.made += 1
-                result = await self._send(body)
-            if isinstance(result, Completion):
-                usage = result.usage if self._price is None else self._price.of(result.usage)
-                return Completion(result.text, result.finish, result.refusal, usage, patience.made, result.calls)
+                result = await self._send(url, sent, read)
             if isinstance(result, Fault):
                 wait = patience.wait(result)
                 if wait is None:
@@ -133,6 +159,8 @@ class Direct(Door):
                     # and in it the headers with the key.
                     raise self._named(result, patience.made) from None
                 await asyncio.sleep(wait)
+            elif result is not None:
+                return result, patience.made
         raise self._named(self._stop, patience.made) from None
 
     def _named(self, fault: Fault, attempts: int) -> EndpointError | UserError:
@@ -155,17 +183,17 @@ class Direct(Door):
             )
         return self._session
 
-    async def _send(self, body: dict[str, Any]) -> Completion | Fault | None:
+    async def _send(self, url: yarl.URL, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
         """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
         fault: Fault
         try:
-            async with self._open().post(self._url, data=wire.encode(body), allow_redirects=False) as response:
+            async with self._open().post(url, data=wire.encode(body), allow_redirects=False) as response:
                 raw = await _read(response)
                 if self._secret and raw is not None and self._secret in raw:
                     raw = raw.replace(self._secret, b"[key]")
                 if response.status == 200 and raw is not None:
-                    result = wire.completion(raw)
-                    if isinstance(result, Completion):
+                    result = read(raw)
+                    if not isinstance(result, Fault):
                         self.limit.went_well()
                     return result
                 status, after = response.status, retry_after(response.headers.get("Retry-After"))

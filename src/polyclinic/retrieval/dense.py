@@ -1,0 +1,130 @@
+"""Finding passages by meaning: the cosine of vectors, exact up to 100,000 of them, nearly exact beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyclinic.retrieval.bm25 import Ranked
+from polyclinic.retrieval.extra import library
+from polyclinic.retrieval.store import Vectors
+
+BEYOND = 100_000
+"""So many vectors are compared one by one; more are looked up in a graph of neighbours."""
+
+_DECIMALS = 6
+"""Of a cosine; a machine's last bits are not the next one's."""
+_OVERSAMPLED = 4
+_BLOCK = 64
+
+
+class ExactVectors:
+    """All vectors in one matrix, each compared with the query."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._matrix: Vectors = np.zeros((1024, dimensions), dtype=np.float32)
+        self._numbers: NDArray[np.int64] = np.zeros(1024, dtype=np.int64)
+        self._row: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def add(self, numbers: Sequence[int], vectors: Vectors) -> None:
+        """Takes vectors of length 1 in; one whose number is there takes its place."""
+        room = len(self) + len(numbers)
+        if room > len(self._numbers):
+            room = max(room, 2 * len(self._numbers))
+            self._matrix = np.concatenate([self._matrix, np.zeros((room - len(self._matrix), vectors.shape[1]), "f4")])
+            self._numbers = np.concatenate([self._numbers, np.zeros(room - len(self._numbers), "i8")])
+        rows = [self._row.setdefault(number, len(self._row)) for number in numbers]
+        self._matrix[rows], self._numbers[rows] = vectors, numbers
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Takes vectors out, of those numbers that are there."""
+        for number in numbers:
+            row = self._row.pop(number, None)
+            last = len(self._row)
+            if row is not None and row != last:
+                self._matrix[row], self._numbers[row] = self._matrix[last], self._numbers[last]
+                self._row[int(self._numbers[row])] = row
+
+    def items(self) -> tuple[list[int], Vectors]:
+        """Returns all numbers and vectors."""
+        return self._numbers[: len(self)].tolist(), self._matrix[: len(self)]
+
+    def search(self, query: NDArray[np.float32], k: int) -> Ranked:
+        """Returns the `k` vectors nearest to a query of length 1."""
+        if k < 1 or not len(self):
+            return []
+        likeness = self._matrix[: len(self)] @ query
+        least = _kth(likeness, k)
+        # What is equal in the decimals that count must not depend on which row it is in.
+        rows = np.flatnonzero(likeness >= least - 10.0**-_DECIMALS)
+        return _ranked(self._numbers[rows], likeness[rows], k)
+
+
+def _kth(likeness: NDArray[np.float32], k: int) -> float:
+    """Returns a bound that at least `k` values reach, and few more: the k-th largest of the blocks' maxima."""
+    blocks = len(likeness) // _BLOCK
+    if blocks < 2 * k:
+        return float(np.partition(likeness, -k)[-k]) if k < len(likeness) else -np.inf
+    maxima = likeness[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return float(np.partition(maxima, -k)[-k])
+
+
+def _ranked(numbers: NDArray[np.int64], likeness: NDArray[np.float32], k: int) -> Ranked:
+    scores = [round(float(one), _DECIMALS) for one in likeness]
+    return sorted(zip(numbers.tolist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))[:k]
+
+
+class NearVectors:
+    """A graph of neighbours by usearch: of what it finds, the cosines are computed from the vectors themselves.
+
+    Args:
+        dimensions: of a vector.
+        exact: returns numbers and vectors, of those of the numbers asked for that are there.
+        stored: the file of a graph that was kept, read in place of an empty one.
+    """
+
+    def __init__(
+        self,
+        dimensions: int,
+        exact: Callable[[Sequence[int]], tuple[list[int], Vectors]],
+        *,
+        stored: str | None = None,
+    ) -> None:
+        usearch = library("usearch.index", "finds the nearest of many vectors")
+        self._graph: Any = usearch.Index(ndim=dimensions, metric="ip", dtype="f16")
+        self._exact = exact
+        if stored is not None:
+            self._graph.load(stored)
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def add(self, numbers: Sequence[int], vectors: Vectors) -> None:
+        """Takes vectors of length 1 in; one whose number is there takes its place."""
+        self.remove(numbers)
+        # One thread: with several, the graph would be another one each time.
+        self._graph.add(np.asarray(numbers, dtype=np.uint64), vectors, threads=1)
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Takes vectors out, of those numbers that are there."""
+        for number in numbers:
+            if number in self._graph:
+                self._graph.remove(number)
+
+    def search(self, query: NDArray[np.float32], k: int) -> Ranked:
+        """Returns the `k` vectors nearest to a query of length 1, or nearly."""
+        if k < 1 or not len(self):
+            return []
+        near = self._graph.search(query, max(_OVERSAMPLED * k, 64), threads=1)
+        numbers, vectors = self._exact([int(key) for key in near.keys])
+        return _ranked(np.asarray(numbers, dtype=np.int64), vectors @ query, k) if numbers else []
+
+    def save(self, path: str) -> None:
+        """Writes the graph into a file."""
+        self._graph.save(path)

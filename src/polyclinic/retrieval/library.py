@@ -1,0 +1,94 @@
+"""The corpora of a user, by name: each a folder in the user's data folder, or in one that is named."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.retrieval.corpus import FILE
+
+_PLAIN = re.compile(r"[^\W_][\w.-]{0,63}")
+
+
+def data_folder() -> Path:
+    """Returns where a user's data is kept, by the habits of the operating system."""
+    if home := os.environ.get("XDG_DATA_HOME"):
+        return Path(home) / "polyclinic"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "polyclinic"
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "polyclinic"
+    return Path.home() / ".local" / "share" / "polyclinic"
+
+
+class Library:
+    """The corpora in a folder; the user's own where none is named."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = data_folder() / "corpora" if folder is None else Path(folder)
+
+    def place(self, name: str) -> Path:
+        """Returns the folder of a corpus of that name, whether there is one or not.
+
+        Raises:
+            UserError: the name is no plain one, and might lead out of the library.
+        """
+        if not _PLAIN.fullmatch(name) or name.endswith("."):
+            raise UserError(
+                f"{name!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of which the "
+                "first is a letter or digit"
+            )
+        place = self.folder / name
+        if place.is_symlink():
+            raise BadInput("this is a link; a corpus is a folder of its own", path=place)
+        return place
+
+    def find(self, name: str) -> Path:
+        """Returns the folder of a corpus that is there; errors are those of `place`.
+
+        Raises:
+            UserError: there is none of that name; says which there are.
+        """
+        place = self.place(name)
+        if not (place / FILE).is_file():
+            there = ", ".join(self.names()) or "none yet"
+            raise UserError(
+                f"no corpus {name!r} in {self.folder}; there are: {there}; polyclinic corpus add {name} FILE"
+            )
+        return place
+
+    def names(self) -> Iterator[str]:
+        """Yields the names of the corpora that are there, in order."""
+        if self.folder.is_dir():
+            for place in sorted(self.folder.iterdir()):
+                if _PLAIN.fullmatch(place.name) and not place.is_symlink() and (place / FILE).is_file():
+                    yield place.name
+
+    def remove(self, name: str) -> None:
+        """Takes a corpus out of the library, with all that it holds; errors are those of `find`."""
+        place = self.find(name)
+        try:
+            # The passages first: what is left without them is no corpus any more.
+            (place / FILE).unlink()
+            shutil.rmtree(place)
+        except OSError as error:
+            raise BadInput(f"cannot be removed ({error.strerror})", path=place) from None
+
+
+def find_corpus(name: str) -> Path:
+    """Returns the folder of a corpus by its name in the user's library, or by the path of its folder.
+
+    Raises:
+        UserError: there is none.
+    """
+    if os.sep in name or name.startswith("."):
+        folder = Path(name).expanduser()
+        if not (folder / FILE).is_file():
+            raise BadInput("no corpus is here; make one with: polyclinic corpus add", path=folder)
+        return folder
+    return Library().find(name)

@@ -1,0 +1,149 @@
+"""The vectors of a corpus: who makes them, which are missing, and the index that finds the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyclinic.errors import UserError
+from polyclinic.retrieval.bm25 import Ranked
+from polyclinic.retrieval.dense import BEYOND, ExactVectors, NearVectors
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.retrieval.store import PassageStore
+
+PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。"
+"""A text whose vector is kept: an embedder that changed under its name gives another one."""
+
+_SAME = 0.995
+"""Cosine of the probe's vector with the one kept; less than rounding on another machine never gives."""
+_TOGETHER = 512
+"""Passages whose vectors are made, and committed, at a time."""
+
+
+class Meaning:
+    """The vectors of a corpus. They are opened with an embedder when somebody first looks for a meaning."""
+
+    def __init__(self, store: PassageStore, folder: Path) -> None:
+        self._store, self._folder = store, folder
+        self._embedder: Embedder | None = None
+        self._index: ExactVectors | NearVectors | None = None
+        self._complete = False
+
+    @property
+    def embedder(self) -> str | None:
+        """Names who made the vectors; None where nobody has."""
+        return self._store.fact("embedder")
+
+    async def open(self, find: Callable[[], Embedder]) -> None:
+        """Opens the embedder, and checks that it is the one that made the vectors.
+
+        Raises:
+            UserError: it is another one, or its vectors are others than they were; says how to rebuild.
+        """
+        if self._embedder is not None:
+            return
+        embedder = find()
+        kept = self._store.fact("probe")
+        if kept is not None and self.embedder != embedder.name:
+            raise UserError(self._changed(f"were made by {self.embedder}, not by {embedder.name}"))
+        probe = await embedder.query(PROBE)
+        if kept is None:
+            self._store.set_facts({"embedder": embedder.name, "probe": probe.astype("<f4").tobytes().hex()})
+        else:
+            was = np.frombuffer(bytes.fromhex(kept), dtype="<f4")
+            if len(was) != len(probe):
+                raise UserError(self._changed(f"have {len(was)} numbers, and {embedder.name} now gives {len(probe)}"))
+            if float(was @ probe) < _SAME:
+                raise UserError(self._changed(f"are others than {embedder.name} gives now: it has changed"))
+        self._embedder = embedder
+
+    def _changed(self, what: str) -> str:
+        name = self._folder.name
+        return f"the vectors of corpus {name!r} {what}; make them anew with: polyclinic corpus add {name} --rebuild"
+
+    async def complete(self, advance: Callable[[int], None]) -> None:
+        """Makes the vectors that are missing."""
+        if self._embedder is None:
+            raise RuntimeError("the embedder is not open")
+        if self._complete:
+            return
+        while passages := self._store.without_vector(_TOGETHER):
+            vectors = await self._embedder.passages([(p.title, p.text) for p in passages])
+            if self._index is not None and isinstance(self._index, ExactVectors) and self._full(len(passages)):
+                self._index = None
+            self._store.put_vectors(passages, vectors)
+            if self._index is not None:
+                self._index.add(*self._store.vectors_of([p.n for p in passages]))
+            advance(len(passages))
+        self._complete = True
+
+    def _full(self, more: int) -> bool:
+        return self._index is not None and len(self._index) + more > BEYOND
+
+    async def search(self, query: str, k: int) -> Ranked:
+        """Returns the passages whose vectors are nearest to the query's; none where it has no words."""
+        if self._embedder is None:
+            raise RuntimeError("the embedder is not open")
+        vector = await self._embedder.query(query)
+        return self.nearest(vector, k) if vector.any() else []
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> Ranked:
+        """Returns the numbers of the passages nearest to a vector of length 1."""
+        if self._index is None:
+            self._index = self._load(len(vector))
+        return self._index.search(vector, k)
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Takes out of the index what was removed or changed; what is new is looked for anew."""
+        self._complete = False
+        if self._index is not None:
+            self._index.remove(numbers)
+
+    def reload(self) -> None:
+        """Reads all anew when it is next needed: another process wrote."""
+        self._index, self._complete = None, False
+
+    def clear(self) -> None:
+        """Throws all vectors away, and forgets who made them."""
+        self._store.forget_vectors()
+        self._embedder = None
+        self.reload()
+        for graph in self._folder.glob("vectors-*.usearch"):
+            graph.unlink()
+
+    def close(self) -> None:
+        """Keeps the graph, where there is one, so that it need not be made again."""
+        if isinstance(self._index, NearVectors):
+            self._keep(self._index)
+
+    def _load(self, dimensions: int) -> ExactVectors | NearVectors:
+        if self._store.embedded() <= BEYOND:
+            index: ExactVectors | NearVectors = ExactVectors(dimensions)
+        else:
+            kept = self._graph()
+            if kept.is_file():
+                return NearVectors(dimensions, self._store.vectors_of, stored=str(kept))
+            index = NearVectors(dimensions, self._store.vectors_of)
+        for numbers, vectors in self._store.vectors():
+            index.add(numbers, vectors)
+        if isinstance(index, NearVectors):
+            self._keep(index)
+        return index
+
+    def _graph(self) -> Path:
+        """Returns the file of the graph of what is stored now; a graph of something else has another name."""
+        return self._folder / f"vectors-{self._store.written()}.usearch"
+
+    def _keep(self, index: NearVectors) -> None:
+        kept = self._graph()
+        if kept.is_file():
+            return
+        making = kept.with_suffix(".making")
+        index.save(str(making))
+        making.replace(kept)
+        for other in self._folder.glob("vectors-*.usearch"):
+            if other != kept:
+                other.unlink()

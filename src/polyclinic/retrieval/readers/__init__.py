@@ -1,0 +1,93 @@
+"""Reading passages out of files: JSON lines in several layouts, plain text and Markdown, and our own knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.retrieval.readers.our_knowledge import knowledge_passages
+from polyclinic.retrieval.readers.prose import read_prose
+from polyclinic.retrieval.readers.records import LAYOUTS, read_passage_records
+from polyclinic.retrieval.store import NewPassage
+
+KNOWLEDGE = "knowledge"
+"""Stands for the medical knowledge that comes with polyclinic, in place of a file."""
+
+FIELDS = ("id", "title", "text")
+
+_PROSE = (".txt", ".text", ".md", ".markdown")
+_RECORDS = (".jsonl", ".ndjson", ".json")
+
+
+def read_passages(
+    files: Iterable[str | Path], *, layout: str | None = None, fields: Mapping[str, str] | None = None
+) -> Iterator[NewPassage]:
+    """Yields the passages of files, in their order.
+
+    Args:
+        files: JSON lines, text (.txt), Markdown (.md), each perhaps packed (.gz); folders of such; or `KNOWLEDGE`.
+        layout: of JSON lines, one of `LAYOUTS`; recognised by the first record where left out.
+        fields: of any other JSON lines, which of their fields is `id`, `title` and `text`; see `parse_passage_fields`.
+
+    Raises:
+        BadInput: a file or a line of it cannot be used, or an id stands twice; says where, and what was allowed.
+    """
+    if layout is not None and fields is not None:
+        raise UserError("a layout and a field map were both given; one of them says how the file is read")
+    if layout is not None and layout not in LAYOUTS:
+        raise UserError(f"no layout of passages is called {layout!r}; there are: {', '.join(LAYOUTS)}")
+    seen: dict[str, tuple[Path | str, int | None]] = {}
+    for path in _files(files):
+        for line, passage in _read(path, layout, fields):
+            if passage.id in seen:
+                where, number = seen[passage.id]
+                earlier = f"line {number}" if where == path and number is not None else f"{where}"
+                raise BadInput(f"the id {passage.id!r} stands in {earlier} already", path=path, line=line)
+            seen[passage.id] = (path, line)
+            yield passage
+
+
+def _read(
+    path: Path | str, layout: str | None, fields: Mapping[str, str] | None
+) -> Iterator[tuple[int | None, NewPassage]]:
+    if isinstance(path, str):
+        return ((None, passage) for passage in knowledge_passages())
+    if _suffix(path) in _PROSE:
+        return read_prose(path)
+    return read_passage_records(path, layout=layout, fields=fields)
+
+
+def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
+    for name in names:
+        path = Path(name)
+        if str(name) == KNOWLEDGE and not path.exists():
+            yield KNOWLEDGE
+        elif path.is_dir():
+            inside = [one for one in sorted(path.iterdir()) if one.is_file() and _suffix(one) in (*_PROSE, *_RECORDS)]
+            if not inside:
+                raise BadInput(f"no file in this folder ends in {', '.join((*_RECORDS, *_PROSE))}", path=path)
+            yield from inside
+        else:
+            yield path
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def parse_passage_fields(text: str) -> dict[str, str]:
+    """Reads `id=KEY,title=KEY,text=KEY`, which fields of a record are a passage's; `text` is needed.
+
+    Raises:
+        UserError: it says something else.
+    """
+    fields: dict[str, str] = {}
+    for part in text.split(","):
+        ours, sign, theirs = (word.strip() for word in part.partition("="))
+        if not sign or not theirs or ours not in FIELDS or ours in fields:
+            raise UserError(f"--fields {text}; allowed: {', '.join(f'{name}=KEY' for name in FIELDS)}, each once")
+        fields[ours] = theirs
+    if "text" not in fields:
+        raise UserError(f"--fields {text}; text=KEY is missing")
+    return fields

@@ -1,0 +1,230 @@
+"""The passages of a corpus and their vectors, in a SQLite file: what is committed there is the truth.
+
+The index of words is made from it. A passage that the index does not have yet, or has to forget, is in `pending`, put
+there by the same transaction: whoever opens the corpus after a process died in between makes up for it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from polyclinic.errors import BadInput
+from polyclinic.sqlite_file import application, connect, is_empty, transaction
+
+APPLICATION = 0x706F6C63
+"""Marks a SQLite file as a corpus of ours."""
+
+Vectors = NDArray[np.float32]
+"""A vector a row."""
+
+_TABLES = (
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, "
+    "text TEXT NOT NULL, batch INTEGER NOT NULL)",
+    "CREATE INDEX passages_batch ON passages (batch)",
+    "CREATE TABLE vectors (n INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    "INSERT INTO facts VALUES ('written', '0')",
+    "CREATE TRIGGER put AFTER INSERT ON vectors BEGIN UPDATE facts SET value = value + 1 WHERE name = 'written'; END",
+    "CREATE TRIGGER gone AFTER DELETE ON vectors BEGIN UPDATE facts SET value = value + 1 WHERE name = 'written'; END",
+    "CREATE TABLE pending (n INTEGER PRIMARY KEY)",
+)
+_PUT = """\
+INSERT INTO passages (id, title, text, batch) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+SET title = excluded.title, text = excluded.text, batch = excluded.batch
+WHERE title != excluded.title OR text != excluded.text"""
+_COUNT = "SELECT count(*), coalesce(sum(n > ?), 0) FROM passages WHERE batch = ?"
+_FORGET_CHANGED = "DELETE FROM vectors WHERE n IN (SELECT n FROM passages WHERE batch = ?)"
+_NUMBERS = "SELECT n FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+_GET = "SELECT n, id, title, text FROM passages WHERE n IN (SELECT value FROM json_each(?))"
+_GET_VECTORS = "SELECT n, vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+_TOGETHER = 2_000  # rows written or read at a time
+
+
+class NewPassage(NamedTuple):
+    """A passage that is to be added."""
+
+    id: str
+    title: str
+    text: str
+
+
+class StoredPassage(NamedTuple):
+    """A passage with its number, which no other ever has."""
+
+    n: int
+    id: str
+    title: str
+    text: str
+
+
+class Added(NamedTuple):
+    """What became of the passages that were added."""
+
+    new: int = 0
+    changed: int = 0
+    same: int = 0
+
+
+class PassageStore:
+    """The file of a corpus, made where there is none.
+
+    Raises:
+        BadInput: it is something else, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = connect(path)
+            if application(self._file) != APPLICATION:
+                if not is_empty(self._file):
+                    self._file.close()
+                    raise BadInput("a SQLite file, but no corpus; name another", path=path)
+                with transaction(self._file):
+                    if application(self._file) != APPLICATION:
+                        for table in _TABLES:
+                            self._file.execute(table)
+                        self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+        except sqlite3.Error as error:
+            raise self._named(error) from None
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __len__(self) -> int:
+        return int(self._file.execute("SELECT count(*) FROM passages").fetchone()[0])
+
+    def fact(self, name: str) -> str | None:
+        """Returns what is known of the corpus under a name."""
+        row = self._file.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_facts(self, facts: Mapping[str, str]) -> None:
+        """Writes down what is known of the corpus."""
+        with self._writing():
+            self._file.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+
+    def put(self, passages: Iterable[NewPassage]) -> Added:
+        """Adds passages, all or none; one whose id is there takes its place.
+
+        Raises:
+            BadInput: the file cannot be written.
+        """
+        given = 0
+        with self._writing():
+            last = int(self._file.execute("SELECT coalesce(max(n), 0) FROM passages").fetchone()[0])
+            batch = 1 + int(self._file.execute("SELECT coalesce(max(batch), 0) FROM passages").fetchone()[0])
+            for some in _in_batches(passages):
+                given += len(some)
+                self._file.executemany(_PUT, ((*passage, batch) for passage in some))
+            written, new = self._file.execute(_COUNT, (last, batch)).fetchone()
+            self._file.execute(_FORGET_CHANGED, (batch,))
+            self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages WHERE batch = ?", (batch,))
+        return Added(new, written - new, given - written)
+
+    def remove(self, ids: Sequence[str]) -> list[int]:
+        """Takes passages out, and returns the numbers of those that were there."""
+        with self._writing():
+            gone: list[int] = [n for (n,) in self._file.execute(_NUMBERS, (_encode(ids),))]
+            rows = [(n,) for n in gone]
+            self._file.executemany("DELETE FROM passages WHERE n = ?", rows)
+            self._file.executemany("DELETE FROM vectors WHERE n = ?", rows)
+            self._file.executemany("INSERT OR IGNORE INTO pending VALUES (?)", rows)
+        return gone
+
+    def get(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
+        """Returns the passages of these numbers, as far as they are there."""
+        return {row[0]: StoredPassage(*row) for row in self._file.execute(_GET, (_encode(numbers),))}
+
+    def pending(self, most: int) -> list[int]:
+        """Returns the numbers, at most so many, that the index of words does not know in their present state."""
+        return [n for (n,) in self._file.execute("SELECT n FROM pending ORDER BY n LIMIT ?", (most,))]
+
+    def settle(self, numbers: Sequence[int]) -> None:
+        """Takes note that the index of words knows these."""
+        with self._writing():
+            self._file.executemany("DELETE FROM pending WHERE n = ?", ((n,) for n in numbers))
+
+    def unsettle(self) -> None:
+        """Takes note that the index of words knows nothing."""
+        with self._writing():
+            self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages")
+
+    def without_vector(self, most: int) -> list[StoredPassage]:
+        """Returns passages, at most so many, that have no vector yet."""
+        rows = self._file.execute(
+            "SELECT n, id, title, text FROM passages WHERE n NOT IN (SELECT n FROM vectors) ORDER BY n LIMIT ?", (most,)
+        )
+        return [StoredPassage(*row) for row in rows]
+
+    def put_vectors(self, passages: Sequence[StoredPassage], vectors: Vectors) -> None:
+        """Keeps the vectors of passages, of those among them that are still there as they were."""
+        with self._writing():
+            self._file.executemany(
+                "INSERT OR REPLACE INTO vectors SELECT n, ? FROM passages WHERE n = ? AND title = ? AND text = ?",
+                ((v.astype("<f4").tobytes(), p.n, p.title, p.text) for p, v in zip(passages, vectors, strict=True)),
+            )
+
+    def forget_vectors(self) -> None:
+        """Throws all vectors away, and with them who made them."""
+        with self._writing():
+            self._file.execute("DELETE FROM vectors")
+            self._file.execute("DELETE FROM facts WHERE name IN ('embedder', 'probe')")
+
+    def written(self) -> int:
+        """Returns how often a vector was written or taken out: another number for every other set of vectors."""
+        return int(self.fact("written") or 0)
+
+    def vectors(self) -> Iterator[tuple[list[int], Vectors]]:
+        """Yields numbers and their vectors, in the order of the numbers, some thousands at a time."""
+        rows = self._file.execute("SELECT n, vector FROM vectors ORDER BY n")
+        while some := rows.fetchmany(_TOGETHER):
+            yield _matrix(some)
+
+    def vectors_of(self, numbers: Sequence[int]) -> tuple[list[int], Vectors]:
+        """Returns numbers and vectors, of those of the numbers that have one."""
+        return _matrix(self._file.execute(_GET_VECTORS, (_encode(numbers),)).fetchall())
+
+    def embedded(self) -> int:
+        """Returns how many passages have a vector."""
+        return int(self._file.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    def change(self) -> int:
+        """Returns a number that is another one after somebody else has written."""
+        return int(self._file.execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with transaction(self._file):
+                yield
+        except sqlite3.Error as error:
+            raise self._named(error) from None
+
+    def _named(self, error: sqlite3.Error) -> BadInput:
+        return BadInput(f"cannot be used as a corpus ({error})", path=self.path)
+
+
+def _encode(values: Sequence[object]) -> str:
+    return msgspec.json.encode(values).decode()
+
+
+def _matrix(rows: Sequence[tuple[int, bytes]]) -> tuple[list[int], Vectors]:
+    together = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f4")
+    return [n for n, _ in rows], together.reshape(len(rows), -1).astype(np.float32, copy=False)
+
+
+def _in_batches(passages: Iterable[NewPassage]) -> Iterator[list[NewPassage]]:
+    given = iter(passages)
+    while some := list(islice(given, _TOGETHER)):
+        yield some
