@@ -13,6 +13,7 @@ PARTS = (
     "episodes",
     "seek",
     "hospital",
+    "retrieval",
 )
 
 

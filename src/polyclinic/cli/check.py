@@ -37,7 +37,7 @@ async def check(
             screen.print(_line(found), soft_wrap=True)
         for name, there in installed.items():
             line = "installed" if there else f"not installed: pip install 'polyclinic[{name}]'"
-            screen.print(f"extra {name:<10} {line}", soft_wrap=True)
+            screen.print(f"extra {name:<12} {line}", soft_wrap=True)
     return 0 if all(found.good for found in checks) else 1
 
 

@@ -29,6 +29,11 @@ COMMANDS = {
     "cases personas": "personas:personas Give patients a persona: a statement in their own voice, a life, a character, "
     "a manner.\n\nA persona that gives the diagnosis or a result away is refused, and the case goes without one.",
     "cases schema": "cases:schema Print the JSON Schema of one line of a case file.",
+    "corpus add": "corpus:add Add passages to a corpus: from JSON lines, text or Markdown files, or 'knowledge', which "
+    "comes with polyclinic.",
+    "corpus list": "corpus:list_corpora List the corpora: how many passages they hold, and who made their vectors.",
+    "corpus search": "corpus:search Search a corpus by words, by meaning, or by both.",
+    "corpus remove": "corpus:remove Remove a corpus, or passages of it.",
     "check": "check:check Check models: reachable, answers, structured answers, latency; and which extras are "
     "installed.",
     "eval aie": "eval_aie:aie AIE: doctors question patients in turns, then choose a diagnosis; ten metrics, and MCQE "
@@ -67,6 +72,7 @@ COMMANDS = {
 
 _GROUPS = {
     "cases": "List, check and generate cases.",
+    "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
     "study": "Studies of methods on exam questions.",

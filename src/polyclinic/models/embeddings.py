@@ -115,19 +115,19 @@ class Embeddings:
         return answer.vectors, usage, attempts
 
 
-class _Tokens(msgspec.Struct):
+class _EmbeddingTokens(msgspec.Struct):
     prompt_tokens: int | None = None
     cost: float | None = None
 
 
-class _Vector(msgspec.Struct):
+class _OneEmbedding(msgspec.Struct):
     embedding: list[float]
     index: int | None = None
 
 
-class _Body(msgspec.Struct):
-    data: list[_Vector]
-    usage: _Tokens | None = None
+class _EmbeddingsBody(msgspec.Struct):
+    data: list[_OneEmbedding]
+    usage: _EmbeddingTokens | None = None
 
 
 class _EmbeddingsAnswer(NamedTuple):
@@ -135,7 +135,7 @@ class _EmbeddingsAnswer(NamedTuple):
     usage: Usage
 
 
-_BODY = msgspec.json.Decoder(_Body)
+_BODY = msgspec.json.Decoder(_EmbeddingsBody)
 
 
 def _read(raw: bytes, wanted: int) -> _EmbeddingsAnswer | Fault:
@@ -154,7 +154,7 @@ def _read(raw: bytes, wanted: int) -> _EmbeddingsAnswer | Fault:
     vectors = np.asarray(rows, dtype=np.float32)
     if not np.isfinite(vectors).all():
         return Fault(Broken, "vectors of numbers that are none")
-    said = body.usage or _Tokens()
+    said = body.usage or _EmbeddingTokens()
     return _EmbeddingsAnswer(vectors, Usage(tokens_in=said.prompt_tokens or 0, cost=said.cost))
 
 

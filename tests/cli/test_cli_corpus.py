@@ -1,0 +1,116 @@
+"""`polyclinic corpus` as a user meets it."""
+
+import json
+
+import pytest
+
+BOOK = [
+    {"id": "gout", "title": "Gout", "text": "A red and swollen toe."},
+    {"id": "asthma", "title": "Asthma", "text": "Wheezing at night."},
+]
+
+
+@pytest.fixture(autouse=True)
+def _libraries():
+    for name in ("tantivy", "rjieba", "wordllama"):
+        pytest.importorskip(name, reason=f"{name} of the extra 'retrieval' is not installed")
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in BOOK))
+    return path
+
+
+@pytest.fixture
+def home(tmp_path):
+    return {"XDG_DATA_HOME": str(tmp_path / "home")}
+
+
+def test_from_a_file_to_an_answer_and_away_again(run, book, home, tmp_path):
+    added = json.loads(run("corpus", "add", "book", book, "--json", env=home).stdout)
+    assert (added["passages"], added["new"], added["embedded"]) == (2, 2, 0)
+    assert added["folder"] == str(tmp_path / "home" / "polyclinic" / "corpora" / "book")
+    for by in ("bm25", "dense", "hybrid"):
+        found = json.loads(
+            run("corpus", "search", "book", "swollen toe", "--k", 1, "--by", by, "--json", env=home).stdout
+        )
+        assert found == [{"id": "gout", "score": found[0]["score"], "title": "Gout", "text": "A red and swollen toe."}]
+    shown = run("corpus", "search", "book", "swollen toe", env=home).stdout
+    assert shown.startswith("1. Gout") and "A red and swollen toe." in shown
+    assert "nothing in book" in run("corpus", "search", "book", "zebra", env=home).stdout
+    assert json.loads(run("corpus", "search", "book", "zebra", "--json", env=home).stdout) == []
+    again = run("corpus", "add", "book", book, env=home).stdout
+    assert "0 passages added, 0 changed, 2 there already; 2 in all, 2 with vectors" in again
+    listed = json.loads(run("corpus", "list", "--json", env=home).stdout)
+    assert [(one["name"], one["passages"], one["embedder"]) for one in listed] == [("book", 2, "wordllama")]
+    assert "1 corpus in" in run("corpus", "list", env=home).stdout
+    assert "1 passage removed, 1 left" in run("corpus", "remove", "book", "gout", env=home).stdout
+    assert json.loads(run("corpus", "remove", "book", "--json", env=home).stdout)["removed"] == 1
+    assert "0 corpora in" in run("corpus", "list", env=home).stdout
+    assert not (tmp_path / "home" / "polyclinic" / "corpora" / "book").exists()
+
+
+def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
+    known = json.loads(
+        run("corpus", "add", "b", book, "--library", tmp_path / "shelf", "--embedder", "wordllama", "--json").stdout
+    )
+    assert known["embedded"] == 2 and known["folder"] == str(tmp_path / "shelf" / "b")
+    known = json.loads(run("corpus", "add", "b", "--rebuild", "--library", tmp_path / "shelf", "--json").stdout)
+    assert (known["passages"], known["embedded"]) == (2, 0)
+    found = run("corpus", "search", "b", "toe", "--library", tmp_path / "shelf", "--json").stdout
+    assert [one["id"] for one in json.loads(found)] == ["gout"]
+
+
+def test_vectors_of_an_endpoint(run, complaint, book, serving, home):
+    with serving() as endpoint:
+        at = ("--base-url", endpoint.url)
+        run("corpus", "add", "book", book, "--embedder", "direct/e5", *at, env=home)
+        found = run("corpus", "search", "book", "wheezing", "--by", "dense", "--k", 1, "--json", *at, env=home).stdout
+        assert json.loads(found)[0]["id"] == "asthma"
+    told = complaint("corpus", "add", "book", "--embedder", "wordllama", env=home)
+    assert "made by direct/e5, not by wordllama; make them anew with: polyclinic corpus add book --rebuild" in told
+    run("corpus", "add", "book", "--embedder", "wordllama", "--rebuild", env=home)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("search", "nobody", "toe"), "no corpus 'nobody'"),
+        (("search", "../../etc", "toe"), "is no name of a corpus"),
+        (("search", "book", " "), "QUERY is empty"),
+        (("search", "book", "toe", "--k", "0"), "--k 0; allowed: 1 to 1,000"),
+        (("search", "book", "toe", "--by", "magic"), "allowed: bm25, dense, hybrid"),
+        (("add", "new"), "FILE is missing; name what to add, as there is no such corpus yet"),
+        (("add", "book"), "FILE is missing"),
+        (("add", "new", "nofile.jsonl"), "nofile.jsonl: no such file"),
+        (("add", "new", "book.jsonl", "--embedder", "magic"), "no embedder 'magic'"),
+        (("add", "a/b", "book.jsonl"), "is no name of a corpus"),
+        (("add", "new", "book.jsonl", "--fields", "text"), "--fields text; allowed: id=KEY"),
+        (("add", "new", "book.jsonl", "--layout", "x"), "no layout of passages is called 'x'"),
+        (("remove", "book", "nobody"), "corpus 'book' has no passage 'nobody'"),
+        (("remove", "nobody"), "no corpus 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(run, complaint, book, home, tmp_path, arguments, told):
+    run("corpus", "add", "book", book, env=home)
+    assert told in complaint("corpus", *arguments, cwd=tmp_path, env=home)
+    assert [one["name"] for one in json.loads(run("corpus", "list", "--json", env=home).stdout)][-1:] == ["book"]
+
+
+def test_a_file_broken_in_line_17_leaves_no_corpus_behind(run, complaint, home, tmp_path):
+    path = tmp_path / "broken.jsonl"
+    path.write_text('{"text": "fine"}\n' * 16 + '{"text": \n')
+    assert f"{path}, line 17: not JSON" in complaint("corpus", "add", "new", path, env=home)
+    assert json.loads(run("corpus", "list", "--json", env=home).stdout) == []
+
+
+def test_without_the_extra_one_line_says_what_to_install(complaint, book, home, monkeypatch):
+    from polyclinic.retrieval.extra import library
+
+    library.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "tantivy", None)
+    told = complaint("corpus", "add", "new", book, env=home)
+    assert "tantivy, which finds passages by their words, is not installed: pip install 'polyclinic[retrieval]'" in told
+    library.cache_clear()

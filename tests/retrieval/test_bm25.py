@@ -1,0 +1,116 @@
+"""BM25 scores are those of a brute force; the index is added to and deleted from while it is searched."""
+
+import math
+import tempfile
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyclinic.errors import BadInput
+from polyclinic.retrieval.bm25 import WordIndex
+from polyclinic.retrieval.fresh import Fresh
+from polyclinic.retrieval.words import terms
+
+WORDS = st.sampled_from("fever cough rash pain joints the of a wheezing acute 发热 咳嗽 肺炎 ALL b12".split())
+TEXTS = st.lists(WORDS, max_size=120).map(" ".join)
+PASSAGES = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)
+
+
+def kept(length):
+    """A length as tantivy keeps it: as it is up to 40, then rounded down to steps that double every eight of them."""
+    bounds, step = list(range(41)), 2
+    while bounds[-1] <= length:
+        bounds += [bounds[-1] + step * n for n in range(1, 9)]
+        step *= 2
+    return max(bound for bound in bounds if bound <= length)
+
+
+def brute_force(passages, query, scored=None):
+    """The formula of `bm25`, in ten lines; of those `scored`, where they are not those that are counted."""
+    scores = Counter()
+    for field in (0, 1):
+        counts = {n: Counter(terms(passage[field])) for n, passage in passages.items()}
+        mean = sum(c.total() for c in counts.values()) / len(counts) or 1
+        for word in set(terms(query)):
+            holders = sum(word in c for c in counts.values())
+            rarity = math.log(1 + (len(counts) - holders + 0.5) / (holders + 0.5))
+            for n, c in ((n, Counter(terms(passage[field]))) for n, passage in (scored or passages).items()):
+                scores[n] += rarity * c[word] * 2.2 / (c[word] + 1.2 * (0.25 + 0.75 * kept(c.total()) / mean))
+    return +scores
+
+
+@given(PASSAGES, TEXTS, st.integers(1, 6))
+def test_scores_are_those_of_a_brute_force(passages, query, k):
+    numbered = dict(enumerate(passages))
+    with tempfile.TemporaryDirectory() as folder:
+        index = WordIndex(Path(folder) / "words")
+        for some in (list(numbered.items())[::2], list(numbered.items())[1::2]):  # in two segments
+            index.update([(n, *passage) for n, passage in some])
+        found, expected = index.search(query, k), brute_force(numbered, query)
+        index.close()
+    assert len(found) == min(k, len(expected))
+    for number, score in found:
+        assert score == pytest.approx(expected[number], abs=2e-4, rel=1e-5)
+    assert all(one[1] > other[1] or (one[1] == other[1] and one[0] < other[0]) for one, other in pairwise(found))
+    left_out = set(expected) - {number for number, _ in found}
+    assert all(expected[number] <= found[-1][1] + 2e-4 for number in left_out)
+
+
+@given(PASSAGES, PASSAGES, TEXTS)
+def test_what_stands_beside_the_index_is_scored_as_if_it_stood_in_it(passages, beside, query):
+    numbered = dict(enumerate(passages, start=2))
+    now = numbered | dict(enumerate(beside, start=1))  # one is new, others take the places of those that were there
+    del now[min(2, len(beside))]
+    index, fresh = WordIndex(), Fresh()
+    index.update([(n, *passage) for n, passage in numbered.items()])
+    for n in range(1, len(beside) + 1):
+        if n in now:
+            fresh.put(n, *now[n])
+        else:
+            fresh.forget(n)
+    found, expected = dict(index.search(query, 99, fresh)), brute_force(numbered, query, now)
+    assert set(found) == set(expected)
+    assert found == {n: pytest.approx(score, abs=2e-4, rel=1e-5) for n, score in expected.items()}
+
+
+def test_of_equals_the_lower_number_comes_first_however_many_there_are():
+    index = WordIndex()
+    index.update([(n, "", "fever") for n in range(500, 0, -1)])
+    assert [n for n, _ in index.search("fever", 3)] == [1, 2, 3]
+
+
+def test_what_is_put_and_forgotten_is_seen_at_once():
+    index = WordIndex()
+    index.update([(1, "Gout", "uric acid"), (2, "Asthma", "wheezing")])
+    assert [n for n, _ in index.search("joints acid gout", 9)] == [1]
+    index.update([(2, "Asthma", "wheezing and acid")], forget=[1, 2])
+    assert [n for n, _ in index.search("acid", 9)] == [2]
+    assert len(index) == 1
+
+
+def test_words_are_stemmed_folded_and_cut():
+    assert terms("The joints' Ménière") == ["the", "joint", "menier"]
+    assert terms("COVID-19 at 38.5°") == ["covid", "19", "at", "38", "5"]
+    assert "抗生素" in terms("需要抗生素治疗") and "治疗" in terms("需要抗生素治疗")
+
+
+@pytest.mark.parametrize("query", ["", "  ", '?!"', "title:wheeze AND (", "x" * 100, "ab\x00cd", "-1 OR *"])
+def test_a_query_is_words_and_nothing_else(query):
+    index = WordIndex()
+    index.update([(1, "Gout", "a joint")])
+    assert index.search(query, 3) == []
+
+
+def test_a_second_writer_is_told_to_wait(tmp_path):
+    one, other = WordIndex(tmp_path / "words"), WordIndex(tmp_path / "words")
+    one.update([(1, "a", "b")])
+    with pytest.raises(BadInput, match="another process is adding"):
+        other.update([(2, "a", "b")], patience=0.1)
+    one.close()
+    other.update([(2, "a", "b")])
+    assert len(other) == 2
+    other.close()

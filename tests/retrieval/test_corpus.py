@@ -1,0 +1,275 @@
+"""A corpus: what is added is found, what is committed outlives the process, and an embedder that changed is refused."""
+
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Price
+from polyclinic.models.open import open_model
+from polyclinic.models.session import ModelOptions
+from polyclinic.retrieval.corpus import WORDS, Corpus
+from polyclinic.retrieval.dense import ExactVectors, NearVectors
+from polyclinic.retrieval.embedders import unit
+from polyclinic.retrieval.opening import open_corpus
+from polyclinic.retrieval.retriever import Passage, Retriever
+from polyclinic.retrieval.store import Added, NewPassage
+
+
+async def test_passages_are_found_by_words_by_meaning_and_by_both(corpus):
+    retriever: Retriever = corpus
+    assert [p.id for p in await retriever.search("swollen toe", 3)] == ["gout"]
+    found = await corpus.search("short of breath", 2, by="dense")
+    assert found[0].id == "asthma" and -1 <= found[0].score <= 1
+    both = await corpus.search("painful joints", 3, by="hybrid")
+    assert both[0] == Passage(id="gout", score=both[0].score, title="Gout", text=both[0].text, corpus="book")
+    assert both[0].score == pytest.approx(2 / 11, abs=1e-5)
+    assert [p.id for p in corpus.find("抗生素", 3)] == ["copd"]
+    assert both == await corpus.search("painful joints", 3, by="hybrid")
+
+
+async def test_nothing_fits_a_query_without_words(corpus):
+    for by in ("bm25", "dense", "hybrid"):
+        assert await corpus.search("", 3, by=by) == ()
+        assert await corpus.search("toe", 0, by=by) == ()
+    with pytest.raises(UserError, match="allowed: bm25, dense, hybrid"):
+        await corpus.search("toe", 3, by="magic")
+
+
+async def test_what_changes_is_found_as_it_is_now(corpus):
+    await corpus.embed()
+    changed = NewPassage("gout", "Gout", "A kidney stone.")
+    assert corpus.add([changed, NewPassage("new", "Scabies", "Itching mites.")]) == Added(1, 1, 0)
+    assert corpus.add([changed]) == Added(0, 0, 1)
+    assert corpus.find("swollen toe", 3) == ()
+    assert len(corpus._words) == len(corpus) == 6
+    assert corpus.embedded == 4
+    assert [p.text for p in await corpus.search("kidney", 1, by="hybrid")] == ["A kidney stone."]
+    assert [p.id for p in await corpus.search("itch from mites", 1, by="dense")] == ["new"]
+    assert corpus.remove(["new", "nobody"]) == 1
+    for by in ("bm25", "dense", "hybrid"):
+        assert "new" not in [p.id for p in await corpus.search("itching mites", 9, by=by)]
+    assert len(corpus) == corpus.embedded == 5
+
+
+def test_an_add_that_breaks_adds_nothing(corpus):
+    def broken():
+        yield NewPassage("one", "One", "unicorn")
+        raise BadInput("line 17")
+
+    with pytest.raises(BadInput):
+        corpus.add(broken())
+    assert len(corpus) == 5 and corpus.find("unicorn", 3) == ()
+
+
+def test_another_process_sees_what_is_added_and_may_not_add_itself(corpus):
+    with Corpus(corpus.folder) as other:
+        corpus.add([NewPassage("new", "Scabies", "mites")])
+        assert [p.id for p in other.find("mites", 3)] == ["new"]
+        corpus.remove(["new"])
+        assert other.find("mites", 3) == ()
+
+
+def test_a_little_stands_beside_the_index_until_it_is_worth_a_commit(corpus):
+    corpus.add([NewPassage(str(n), "", f"word{n} for all") for n in range(640)])
+    assert len(corpus._words) == 645
+    for n in range(10):
+        corpus.add([NewPassage(f"new{n}", "", f"mites{n}")])
+    assert len(corpus._words) == 645 and len(corpus) == 655
+    corpus.remove(["new0", "7"])
+    with Corpus(corpus.folder) as other:
+        for one in (corpus, other):
+            assert [p.id for p in one.find("mites9 word8", 9)] == ["new9", "8"]
+            assert one.find("word7 mites0", 9) == ()
+        other.add([NewPassage(f"more{n}", "", "ants") for n in range(50)])
+        assert len(corpus.find("ants", 99)) == len(other.find("ants", 99)) == 50
+        assert [p.id for p in corpus.find("mites9", 9)] == ["new9"]
+
+
+def test_a_lost_index_is_made_anew(corpus, tmp_path):
+    corpus.close()
+    shutil.rmtree(corpus.folder / WORDS)
+    with Corpus(corpus.folder) as again:
+        assert [p.id for p in again.find("toe", 3)] == ["gout"]
+        again.close()
+    (corpus.folder / WORDS / "meta.json").write_text("{}")
+    with Corpus(corpus.folder) as again:
+        assert [p.id for p in again.find("toe", 3)] == ["gout"]
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "letters.txt").write_text("Dear")
+    with pytest.raises(BadInput, match="holds something else"):
+        Corpus(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["letters.txt"]
+
+
+ADDER = """
+import itertools, sys
+from polyclinic.retrieval.corpus import Corpus
+from polyclinic.retrieval.store import NewPassage
+corpus = Corpus(sys.argv[1])
+for n in itertools.count():
+    corpus.add([NewPassage(f"{n}-{m}", f"title {n}", f"unicorn word{n}") for m in range(20)])
+    print(n, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_in_the_middle_of_an_add_loses_nothing_that_was_committed(tmp_path):
+    for pause in (0.0, 0.013, 0.031, 0.05):
+        folder = tmp_path / f"killed{pause}"
+        adder = subprocess.Popen([sys.executable, "-c", ADDER, str(folder)], stdout=subprocess.PIPE, text=True)
+        for _ in range(6):
+            last = int(adder.stdout.readline())
+        time.sleep(pause)
+        adder.send_signal(signal.SIGKILL)
+        last = max([last, *map(int, adder.communicate()[0].split())])
+        with Corpus(folder) as corpus:
+            # All or nothing of the one that was under way, and all of those before it.
+            assert len(corpus) in {20 * (last + 1), 20 * (last + 2)}
+            for n in range(len(corpus) // 20):
+                assert {p.id for p in corpus.find(f"word{n}", 99)} == {f"{n}-{m}" for m in range(20)}
+            corpus.add([NewPassage("after", "", "it goes on")])
+            assert [p.id for p in corpus.find("goes", 3)] == ["after"]
+
+
+class Fixed:
+    """An embedder of a test: one number a letter."""
+
+    def __init__(self, name="fixed", letters="abcdefgh"):
+        self.name, self.letters, self.asked = name, letters, 0
+
+    async def passages(self, texts):
+        self.asked += len(texts)
+        return unit(np.array([[1 + text.count(x) for x in self.letters] for _, text in texts], dtype=np.float32))
+
+    async def query(self, text):
+        return (await Fixed(letters=self.letters).passages([("", text)]))[0]
+
+
+async def test_an_embedder_that_changed_is_refused_and_the_corpus_can_be_rebuilt(corpus):
+    corpus.use(first := Fixed())
+    await corpus.embed()
+    assert (corpus.embedder, first.asked) == ("fixed", 5)
+    corpus.close()
+    for other, told in (
+        (Fixed("another"), "made by fixed, not by another"),
+        (Fixed(letters="abc"), "have 8 numbers, and fixed now gives 3"),
+        (Fixed(letters="zyxwvutr"), "it has changed"),
+    ):
+        with Corpus(corpus.folder, embedder=other) as again:
+            assert [p.id for p in await again.search("toe", 1)] == ["gout"]
+            with pytest.raises(UserError, match=told) as refused:
+                await again.search("toe", 1, by="hybrid")
+            assert "polyclinic corpus add book --rebuild" in str(refused.value)
+    with Corpus(corpus.folder, embedder=Fixed("another")) as again:
+        again.rebuild()
+        assert len(await again.search("toe", 3, by="dense")) == 3
+        assert again.embedder == "another" and [p.id for p in again.find("toe", 1)] == ["gout"]
+
+
+async def test_making_vectors_can_be_interrupted(corpus):
+    class Tired(Fixed):
+        async def passages(self, texts):
+            if self.asked:
+                raise KeyboardInterrupt
+            return await super().passages(texts)
+
+    corpus.add([NewPassage(str(n), "", "cab") for n in range(600)])
+    corpus.use(Tired())
+    with pytest.raises(KeyboardInterrupt):
+        await corpus.embed()
+    assert corpus.embedded == 512
+    corpus.close()
+    with Corpus(corpus.folder, embedder=(rested := Fixed())) as again:
+        await again.embed()
+        assert rested.asked == 605 - 512
+
+
+async def test_an_endpoint_makes_vectors_in_batches_journalled_and_counted(tmp_path, serving):
+    with serving() as endpoint:
+        options = ModelOptions(base_url=endpoint.url, price="2,0")
+        passages = [NewPassage(str(n), "", f"word{n} and more") for n in range(100)]
+        for time_ in range(2):
+            how = {"embedder": "direct/vectors", "options": options, "journal": tmp_path / "journal"}
+            async with open_corpus(tmp_path / f"book{time_}", by="dense", **how) as corpus:
+                corpus.add(passages)
+                assert [p.id for p in await corpus.search("word42", 1)] == ["42"]
+        bodies = [body["input"] for body in endpoint.bodies]
+        assert [len(body) for body in bodies] == [1, 32, 32, 32, 4, 1]  # and nothing twice
+        async with open_corpus(tmp_path / "book0", by="dense", options=options) as corpus:
+            assert corpus.embedder == "direct/vectors"
+            assert [p.id for p in await corpus.search("word7", 1)] == ["7"]
+    with serving(seed=2) as other:
+        async with open_corpus(tmp_path / "book0", by="dense", options=ModelOptions(base_url=other.url)) as corpus:
+            with pytest.raises(UserError, match="it has changed"):
+                await corpus.search("word7", 1)
+
+
+async def test_neighbours_in_a_graph_are_those_of_the_matrix(tmp_path):
+    draw = np.random.default_rng(7)
+    vectors = unit(draw.standard_normal((3000, 32)).astype(np.float32))
+    exact = ExactVectors(32)
+    near = NearVectors(32, lambda some: (sorted(some), vectors[sorted(some)]))
+    for index in (exact, near):
+        index.add(range(3000), vectors)
+        index.remove([5, 17, 17])
+    queries = vectors[::100]
+    expected = [exact.search(query, 10) for query in queries]
+    found = [near.search(query, 10) for query in queries]
+    assert all(one[0] == other[0] for one, other in zip(expected, found, strict=True))
+    shared = [len({n for n, _ in one} & {n for n, _ in other}) for one, other in zip(expected, found, strict=True)]
+    assert sum(shared) >= 0.95 * 10 * len(queries)
+    brute = vectors @ queries[3]
+    brute[[5, 17]] = -1
+    assert [n for n, _ in expected[3]] == np.argsort(-brute, kind="stable")[:10].tolist()
+
+
+async def test_beyond_so_many_vectors_a_graph_is_kept_and_found_again(corpus, monkeypatch):
+    monkeypatch.setattr("polyclinic.retrieval.meaning.BEYOND", 100)
+    corpus.add([NewPassage(str(n), f"Number {n}", f"about thing{n}") for n in range(150)])
+    one = await corpus.search("a swollen toe", 5, by="dense")
+    assert list(corpus.folder.glob("vectors-*.usearch"))
+    corpus.add([NewPassage("last", "Mites", "Itching mites in the skin.")])
+    assert [p.id for p in await corpus.search("itching mites", 1, by="dense")] == ["last"]
+    corpus.close()
+    assert len(list(corpus.folder.glob("vectors-*"))) == 1
+    with Corpus(corpus.folder) as again:
+        assert (await again.search("a swollen toe", 5, by="dense"))[0] == one[0]
+        again.remove(["gout"])
+        assert "gout" not in [p.id for p in await again.search("a swollen toe", 5, by="dense")]
+
+
+async def test_vectors_that_are_none_are_the_endpoints_fault(serving):
+    from polyclinic.errors import Broken
+    from polyclinic.models.embeddings import Embeddings
+
+    with serving(plan=["empty", "503", None]) as endpoint:
+        async with open_model("direct/v", base_url=endpoint.url, pause=0.01, price=Price(1.0, 0.0)) as door:
+            made = Embeddings(door, ledger=(ledger := Ledger()))
+            assert (await made.embed(["a", "b a"])).shape == (2, 64)
+            assert ledger.total.attempts == 3 and ledger.total.usage.cost == pytest.approx(3e-6)
+            assert (await made.embed([])).shape == (0, 0)
+    with serving(plan=["html"] * 9) as endpoint:
+        async with open_model("direct/v", base_url=endpoint.url, attempts=2, pause=0.01) as door:
+            with pytest.raises(Broken, match="no embeddings"):
+                await Embeddings(door).embed(["a"])
+
+
+def test_searching_many_at_once_embeds_once(corpus):
+    corpus.use(counting := Fixed())
+
+    async def all_at_once():
+        return await asyncio.gather(*(corpus.search("cab", 2, by="hybrid") for _ in range(20)))
+
+    assert len({json.dumps([p.id for p in found]) for found in asyncio.run(all_at_once())}) == 1
+    assert counting.asked == 5
