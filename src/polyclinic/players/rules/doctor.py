@@ -36,6 +36,7 @@ UNREAD_SHOWN = 6  # Results in unknown words that are named in the report.
 QUESTIONS_A_TURN = 2  # Symptoms asked for in one breath; more is an interrogation, and patients answer it badly.
 HISTORY_FIRST = 3  # A doctor talks before ordering: so many questions come first, as long as they are worth asking.
 _NOTHING_LEFT = 1e-6  # Below this probability of all known diseases together there is nothing to separate.
+_OPEN_QUESTIONS = 3  # After so many general questions it asks again for what separates its candidates.
 _LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked into before it is taken for something else.
 
 
@@ -72,7 +73,7 @@ class RulesDoctor:
         outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
         if not outside and by_disease[:-1].max() >= CONFIDENT:
             return self._grading(role, belief, posterior) or self._conclusion(role, belief)
-        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE:
+        if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE and self._asked_generally < _OPEN_QUESTIONS:
             turn = self._general(role, belief)
         else:
             turn = self._most_informative(role, belief, posterior) or (self._general(role, belief) if outside else None)
