@@ -269,6 +269,20 @@ async def test_rules_know_synonyms_and_tell_known_diseases_apart(rules, language
     assert (await rules.grade(other, report(wrong))).grades[Aspect.DIAGNOSIS] is Grade.D
 
 
+@pytest.mark.parametrize(
+    ("so", "given", "grade"),
+    [
+        ("Heart Failure", "慢性心力衰竭急性加重", Grade.A),
+        ("Bronchial Asthma", "Acute exacerbation of asthma", Grade.A),
+        ("ischaemic stroke of the left side", "left ischemic stroke", Grade.A),
+        ("gastric cancer", "胃癌", Grade.A),
+        ("gout", "heart attack", Grade.D),
+    ],
+)
+async def test_a_kind_of_the_disease_in_other_words_is_wholly_right(rules, so, given, grade):
+    assert (await rules.grade(case(diagnoses=(Diagnosis(so),)), report(given))).grades[Aspect.DIAGNOSIS] is grade
+
+
 async def test_rules_say_what_matched_and_what_was_missed(rules):
     mine = case(
         diagnoses=(Diagnosis("Bowel obstruction"), Diagnosis("Gout")), treatment=("rest in bed.", "a gastric tube")

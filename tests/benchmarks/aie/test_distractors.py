@@ -120,3 +120,15 @@ def test_real_cases(shared_data, file):
             assert one is before
         elif before.truth.diagnoses:
             check(one)
+
+
+def test_a_kind_of_the_right_one_is_no_wrong_one():
+    cases = [
+        case("a", "Influenza A"),
+        case("b", "Influenza A (H1N1)"),
+        case("c", "influenza"),
+        case("d", "flu A, left"),
+    ]
+    options = with_questions(cases, KNOWLEDGE, seed=0)[0].question.options.values()
+    assert not {"Influenza A (H1N1)", "influenza", "flu A, left"} & set(options)
+    assert "Influenza B" in options

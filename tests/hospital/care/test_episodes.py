@@ -280,6 +280,24 @@ async def test_the_plan_is_of_the_disease_that_was_diagnosed(knowledge):
         assert (episode.plan, episode.treatment) == (plan, disease.plan(plan).en)
 
 
+@pytest.mark.parametrize(
+    ("disease", "said"),
+    [
+        ("bronchial-asthma", "Acute exacerbation of asthma"),
+        ("bronchial-asthma", "支气管哮喘急性发作期"),
+        ("covid-19", "COVID-19 infection"),
+        ("influenza-a", "Influenza A (H1N1)"),
+    ],
+)
+async def test_a_kind_of_the_disease_is_right_and_gets_its_plan(knowledge, disease, said):
+    known = knowledge.diseases[disease]
+    case = next(c for c in drawn(knowledge, n=48) if c.truth.diagnoses[0].name == known.name.en)
+    minds = {"nurse": [triage()], "doctor": scripted_doctor([report(said)], plans=[case.truth.severity])}
+    episode = await clinic(knowledge, minds=minds).compute(request(case))
+    assert (episode.right_diagnosis, episode.right_treatment) == (True, True)
+    assert episode.treatment == known.plan(case.truth.severity).en
+
+
 async def test_a_diagnosis_outside_the_knowledge_has_no_plan(knowledge):
     case = drawn(knowledge)[0]
     doctor = scripted_doctor([report("measles", treatment=["paracetamol for fever", "no ibuprofen"])])

@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,9 +93,25 @@ def test_of_its_own_names_the_knowledge_is_the_judge():
     assert known_relation("conjunctivitis", "viral conjunctivitis", KNOWLEDGE) is Relation.BROADER
 
 
-def test_words_are_read_when_a_name_is_compared_and_not_before():
-    code = (
-        "import polyclinic.knowledge.disease_names.relation as r, polyclinic.metrics.accuracy;"
-        "assert r.reader.cache_info().currsize == 0"
-    )
+def test_words_are_read_when_a_name_is_in_other_words_and_not_before():
+    code = """
+import polyclinic.knowledge.disease_names.relation as r
+from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
+from polyclinic.knowledge.knowledge import read_knowledge
+knowledge = read_knowledge()
+assert known_relation("flu A", "甲型流感", knowledge) == "same"
+assert known_relation("flu A", "flu B", knowledge) == "different"
+assert disease_meant("流行性角结膜炎", knowledge).id == "viral-conjunctivitis"
+assert r.reader.cache_info().currsize == 0
+assert known_relation("flu A", "swine flu", knowledge) == "same"
+assert r.reader.cache_info().currsize == 1
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_thousands_of_names_are_compared_in_seconds():
+    names = sorted({pair[side] for pair in [*TEXTBOOK, *ANNOTATED] for side in "ab"})
+    begun = time.process_time()
+    for one, other in itertools.islice(itertools.permutations(names, 2), 20_000):
+        relation(one, other)
+    assert time.process_time() - begun < 6  # well below one on a machine of its own

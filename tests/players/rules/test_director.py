@@ -166,6 +166,15 @@ async def test_a_doctor_without_probabilities_has_one_vote(chair):
     assert [(d.name, d.probability) for d in report.diagnoses] == [("B", 0.5), ("A", 0.333)]
 
 
+async def test_kinds_of_one_disease_are_votes_for_it(chair):
+    named = [revised(1, "Influenza A (H1N1)"), revised(2, "flu A"), revised(3, "COVID-19 infection")]
+    report = await chair(*named).act(CONCLUDE)
+    assert [(d.name, d.probability) for d in report.diagnoses] == [
+        ("Influenza A (H1N1)", 0.667),
+        ("COVID-19 infection", 0.333),
+    ]
+
+
 async def test_a_tie_is_said(chair):
     report = await chair(revised(1, "A"), revised(2, "B")).act(CONCLUDE)
     assert report.diagnoses[0].name == "A"
