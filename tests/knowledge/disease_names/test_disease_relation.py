@@ -5,13 +5,17 @@ import json
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.relation import TURNED, Relation, relation
+from polyclinic.knowledge.disease_names.spelling import HERE as DATA
+from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.yaml_files import read_yaml
 
 HERE = Path(__file__).parent
 KNOWLEDGE = read_knowledge()
@@ -97,7 +101,10 @@ def test_words_are_read_when_a_name_is_in_other_words_and_not_before():
     code = """
 import polyclinic.knowledge.disease_names.relation as r
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
+from polyclinic.knowledge.disease_names.spelling import HERE as DATA
+from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.yaml_files import read_yaml
 knowledge = read_knowledge()
 assert known_relation("flu A", "甲型流感", knowledge) == "same"
 assert known_relation("flu A", "flu B", knowledge) == "different"
@@ -107,6 +114,15 @@ assert known_relation("flu A", "swine flu", knowledge) == "same"
 assert r.reader.cache_info().currsize == 1
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_name_is_that_of_two_diseases():
+    named = defaultdict(set)
+    for file in sorted(DATA.glob("diseases*.yaml")):
+        for key, row in read_yaml(file, dict[str, dict[str, object]]).items():
+            for name in f"{row.get('en', '')}; {row.get('zh', '')}".split("; "):
+                named[units(name.lstrip("=^"))].add(key)
+    assert not {name: keys for name, keys in named.items() if name and len(keys) > 1}
 
 
 def test_thousands_of_names_are_compared_in_seconds():

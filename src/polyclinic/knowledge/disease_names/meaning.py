@@ -8,6 +8,7 @@ excluded ("without perforation", "non-alcoholic") is an atom of its own.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ BESIDE = "~"
 """What an atom begins with that stands beside the disease."""
 
 _HEADS = ("process", "state", "disease")
+_LATIN = re.compile(r"(?:[^o]us|is|um|ans|ens|osa|ica|ata|iva|ilis)$")
 _TOGETHER = frozenset("/、+")
 _OPENING = frozenset("(（[【")
 _CLOSING = frozenset(")）]】")
@@ -88,8 +90,9 @@ class _NamePart:
         piece = self.pieces[place]
         if piece.kind in _HEADS:
             return True
-        # What ends an English phrase is what it speaks of, known or not.
-        return piece.kind == "unknown" and not piece.chinese and place == end - 1
+        # What ends an English phrase is what it speaks of, known or not, but for a Latin adjective.
+        ends = piece.kind == "unknown" and not piece.chinese and place == end - 1
+        return ends and not _LATIN.search(piece.atoms[0])
 
     def _merged(self, head: int) -> set[int]:
         """Returns where the diseases stand of which the head only says what they are ("COVID-19 infection").
@@ -219,7 +222,7 @@ class _Divider:
             pieces.append(NamePiece("quality", (_excluded(piece.atoms),)))
             self._negated = False
         elif pieces and piece.kind == "place" and self._joined_before(place):
-            pieces[-1] = beside(pieces[-1], piece)
+            pieces[-1] = beside(pieces[-1], piece, self._words)
         else:
             pieces.append(piece)
 

@@ -42,7 +42,7 @@ def cut(row: tuple[str, ...], words: Vocabulary) -> list[NamePiece]:
     begin = 0
     for end in range(len(row) + 1):
         if end == len(row) or row[end] in SEPARATORS:
-            pieces += _joined(_best(row[begin:end], words))
+            pieces += _joined(_best(row[begin:end], words), words)
             if end < len(row):
                 pieces.append(NamePiece("separator", (row[end],)))
             begin = end + 1
@@ -103,7 +103,7 @@ def _unknown(unit: str, chinese: bool) -> NamePiece:
     return NamePiece("unknown", (unit,), chinese)
 
 
-def _joined(pieces: Sequence[NamePiece]) -> list[NamePiece]:
+def _joined(pieces: Sequence[NamePiece], words: Vocabulary) -> list[NamePiece]:
     """Returns the pieces with unknown Chinese characters that follow one another as one, and so organs."""
     joined: list[NamePiece] = []
     for piece in pieces:
@@ -111,19 +111,28 @@ def _joined(pieces: Sequence[NamePiece]) -> list[NamePiece]:
         if last is not None and piece.chinese and last.chinese and piece.kind == last.kind == "unknown":
             joined[-1] = NamePiece("unknown", (last.atoms[0] + piece.atoms[0],), chinese=True)
         elif last is not None and piece.chinese and last.chinese and piece.kind == last.kind == "place":
-            joined[-1] = beside(last, piece)
+            joined[-1] = beside(last, piece, words)
         else:
             joined.append(piece)
     return joined
 
 
-def beside(first: NamePiece, second: NamePiece) -> NamePiece:
+def beside(first: NamePiece, second: NamePiece, words: Vocabulary) -> NamePiece:
     """Returns two places as the one that both are together; where the one lies in the other, that is the closer one."""
-    if first.atoms == second.atoms:
+    one, other = first.atoms[0], second.atoms[0]
+    if other in _around(one, words):
         return first
-    return NamePiece(
-        "place", ("+".join(sorted({*first.atoms[0].split("+"), *second.atoms[0].split("+")})),), first.chinese
-    )
+    if one in _around(other, words):
+        return second
+    return NamePiece("place", ("+".join(sorted({*one.split("+"), *other.split("+")})),), first.chinese)
+
+
+def _around(place: str, words: Vocabulary) -> set[str]:
+    """Returns a place and all in which it lies."""
+    found = {place}
+    while (place := words.parents.get(place, "")) and place not in found:
+        found.add(place)
+    return found
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -137,7 +146,7 @@ def compound(word: str, words: Vocabulary) -> tuple[NamePiece, ...]:
         piece = NamePiece(part.kind, part.atoms)
         last = pieces[-1] if pieces else None
         if last is not None and piece.kind == "place" and (last.kind == "place" or last.atoms[0] in _BESIDE):
-            pieces[-1] = beside(last, piece)
+            pieces[-1] = beside(last, piece, words)
         else:
             pieces.append(piece)
     return tuple(pieces)
