@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from polyclinic.knowledge.disease_names.segments import SEPARATORS, NamePiece, beside, cost, cut
-from polyclinic.knowledge.disease_names.vocabulary import Vocabulary
+from polyclinic.knowledge.disease_names.vocabulary import NameVocabulary
 
 BESIDE = "~"
 """What an atom begins with that stands beside the disease."""
@@ -57,7 +57,7 @@ class NameMeaning(NamedTuple):
 class _NamePart:
     """What stands between two links or separators."""
 
-    def __init__(self, role: str, words: Vocabulary, entails: Entails) -> None:
+    def __init__(self, role: str, words: NameVocabulary, entails: Entails) -> None:
         self.role, self.pieces, self.of = role, list[NamePiece](), list[int]()
         self._words, self._entails = words, entails
 
@@ -119,7 +119,7 @@ class _NamePart:
 Entails = Callable[[frozenset[str]], frozenset[str]]
 
 
-def read(row: tuple[str, ...], words: Vocabulary, entails: Entails) -> NameMeaning:
+def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameMeaning:
     """Returns what the units of a name say.
 
     Args:
@@ -149,7 +149,7 @@ def _is_denied(pieces: Sequence[NamePiece]) -> bool:
     return any(piece is not None and piece.kind == "denied" for piece in (first, last))
 
 
-def _turned(row: tuple[str, ...], words: Vocabulary) -> tuple[str, ...]:
+def _turned(row: tuple[str, ...], words: NameVocabulary) -> tuple[str, ...]:
     """Returns a name with commas the other way round where more of its words are known so ("arthritis, rheumatoid")."""
     if not {",", "，"} & set(row) or SEPARATORS & set(row) - {",", "，"}:
         return row
@@ -161,7 +161,7 @@ def _turned(row: tuple[str, ...], words: Vocabulary) -> tuple[str, ...]:
 class _Divider:
     """Divides the pieces of a name into parts, each with its role: what the link before or behind it says of it."""
 
-    def __init__(self, pieces: Sequence[NamePiece], words: Vocabulary, entails: Entails) -> None:
+    def __init__(self, pieces: Sequence[NamePiece], words: NameVocabulary, entails: Entails) -> None:
         self._pieces, self._words, self._entails = pieces, words, entails
         self._negated = False
         self.parts = [self._part("part")]

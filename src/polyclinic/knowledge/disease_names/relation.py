@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from polyclinic.knowledge.disease_names.meaning import BESIDE, NameMeaning, read
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameWord, Vocabulary, opposed, vocabulary
+from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameVocabulary, NameWord, opposed, vocabulary
 
 _KEPT = 1 << 16
 _COMMAS = frozenset(",，")
@@ -59,7 +59,7 @@ class ReadName(NamedTuple):
 class NameReader:
     """Reads names and compares them; made once, see `reader`."""
 
-    def __init__(self, words: Vocabulary) -> None:
+    def __init__(self, words: NameVocabulary) -> None:
         self._words = words
         self._parents: dict[str, frozenset[str]] = {
             atom: frozenset((parent,)) for atom, parent in words.parents.items()

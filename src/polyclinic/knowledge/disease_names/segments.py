@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from polyclinic.knowledge.disease_names.vocabulary import Kind, NameWord, Vocabulary
+from polyclinic.knowledge.disease_names.vocabulary import Kind, NameVocabulary, NameWord
 from polyclinic.language.language import is_chinese
 
 SEPARATORS = frozenset(",;:、，；：()（）[]【】?？+/")
@@ -36,7 +36,7 @@ class NamePiece(NamedTuple):
     chinese: bool = False
 
 
-def cut(row: tuple[str, ...], words: Vocabulary) -> list[NamePiece]:
+def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
     """Returns the pieces of a name, in order, with the separators between them."""
     pieces: list[NamePiece] = []
     begin = 0
@@ -49,12 +49,12 @@ def cut(row: tuple[str, ...], words: Vocabulary) -> list[NamePiece]:
     return pieces
 
 
-def cost(row: tuple[str, ...], words: Vocabulary) -> float:
+def cost(row: tuple[str, ...], words: NameVocabulary) -> float:
     """Returns how badly a row of units is made of known words; fewer words are better."""
     return _ways(row, words)[0][0]
 
 
-def _best(row: tuple[str, ...], words: Vocabulary) -> list[NamePiece]:
+def _best(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
     ways = _ways(row, words)
     pieces: list[NamePiece] = []
     at = 0
@@ -69,7 +69,7 @@ _Way = tuple[float, int, tuple[NamePiece, ...]]
 """A way on through a name: its cost, where its first word ends, and what that is."""
 
 
-def _ways(row: tuple[str, ...], words: Vocabulary) -> list[_Way]:
+def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
     """Returns the best way on from each place."""
     ways: list[_Way] = [(0.0, len(row), ())] * (len(row) + 1)
     for begin in range(len(row) - 1, -1, -1):
@@ -103,7 +103,7 @@ def _unknown(unit: str, chinese: bool) -> NamePiece:
     return NamePiece("unknown", (unit,), chinese)
 
 
-def _joined(pieces: Sequence[NamePiece], words: Vocabulary) -> list[NamePiece]:
+def _joined(pieces: Sequence[NamePiece], words: NameVocabulary) -> list[NamePiece]:
     """Returns the pieces with unknown Chinese characters that follow one another as one, and so organs."""
     joined: list[NamePiece] = []
     for piece in pieces:
@@ -117,7 +117,7 @@ def _joined(pieces: Sequence[NamePiece], words: Vocabulary) -> list[NamePiece]:
     return joined
 
 
-def beside(first: NamePiece, second: NamePiece, words: Vocabulary) -> NamePiece:
+def beside(first: NamePiece, second: NamePiece, words: NameVocabulary) -> NamePiece:
     """Returns two places as the one that both are together; where the one lies in the other, that is the closer one."""
     one, other = first.atoms[0], second.atoms[0]
     if other in _around(one, words):
@@ -127,7 +127,7 @@ def beside(first: NamePiece, second: NamePiece, words: Vocabulary) -> NamePiece:
     return NamePiece("place", ("+".join(sorted({*one.split("+"), *other.split("+")})),), first.chinese)
 
 
-def _around(place: str, words: Vocabulary) -> set[str]:
+def _around(place: str, words: NameVocabulary) -> set[str]:
     """Returns a place and all in which it lies."""
     found = {place}
     while (place := words.parents.get(place, "")) and place not in found:
@@ -136,7 +136,7 @@ def _around(place: str, words: Vocabulary) -> set[str]:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def compound(word: str, words: Vocabulary) -> tuple[NamePiece, ...]:
+def compound(word: str, words: NameVocabulary) -> tuple[NamePiece, ...]:
     """Returns the parts of a Greek or Latin compound, or nothing where it is none."""
     found = _compound(word, words, 0)
     if found is None:
@@ -152,7 +152,7 @@ def compound(word: str, words: Vocabulary) -> tuple[NamePiece, ...]:
     return tuple(pieces)
 
 
-def _compound(word: str, words: Vocabulary, depth: int) -> list[NameWord] | None:
+def _compound(word: str, words: NameVocabulary, depth: int) -> list[NameWord] | None:
     """Returns a compound's words: forms, and then a suffix or a word of its own; None where there is no such row."""
     best: list[NameWord] | None = None
     if depth:

@@ -73,7 +73,7 @@ Tree = dict[str, Any]
 WORD = ""
 
 
-class Vocabulary:
+class NameVocabulary:
     """All words, by their units.
 
     Attributes:
@@ -239,6 +239,6 @@ def _by_group(atoms: frozenset[str], rivals: Mapping[str, str]) -> dict[str, set
 
 
 @functools.cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> NameVocabulary:
     """Returns the words, read once."""
-    return Vocabulary()
+    return NameVocabulary()
