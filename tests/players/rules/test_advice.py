@@ -109,3 +109,21 @@ async def test_how_long_these_symptoms_last_is_told_where_a_time_is_known():
 async def test_what_a_turn_is_can_be_heard_in_another_language(said):
     states = {"建": State.AMBIGUOUS_ADVICE, "祝": State.CONCLUSION, "您": State.OTHER_TOPIC}
     assert (await put(said, ENGLISH)).state is states[said[0]]
+
+
+@pytest.mark.parametrize(
+    ("said", "record", "state", "told"),
+    [
+        ("您脖子上的肿块有多久了？", ENGLISH, State.EFFECTIVE_INQUIRY, "two months"),
+        ("您发烧吗？", ENGLISH, State.EFFECTIVE_INQUIRY, "fever"),
+        ("您今年多大年纪？", ENGLISH, State.EFFECTIVE_INQUIRY, "52"),
+        ("您平时喜欢吃酸的还是甜的？", ENGLISH, State.INEFFECTIVE_INQUIRY, "doctor"),
+        ("Do you have a lump in your neck?", CHINESE, State.EFFECTIVE_INQUIRY, "肿物"),
+        ("Do you have a fever?", CHINESE, State.EFFECTIVE_INQUIRY, "没有发热"),
+        ("Do you have any other symptoms?", CHINESE, State.AMBIGUOUS_INQUIRY, "医生"),
+    ],
+)
+async def test_a_question_in_another_language_is_answered_in_ones_own(said, record, state, told):
+    turn = await put(said, record)
+    assert turn.state is state
+    assert told in turn.say

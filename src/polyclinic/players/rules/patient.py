@@ -68,7 +68,7 @@ class RulesPatient:
     async def answer(self, ask: Ask[Any], role: Patient) -> object:
         """Opens, or replies to what the doctor last said."""
         if self._played is None or self._played.role is not role:
-            self._played = _PlayedPatient(role, self._lexicons[role.presentation.language], self._names, self._rng)
+            self._played = _PlayedPatient(role, self._lexicons, self._names, self._rng)
         if ask.purpose is Purpose.OPEN:
             return self._played.open()
         if ask.purpose is not Purpose.REPLY:
@@ -79,8 +79,8 @@ class RulesPatient:
 class _PlayedPatient:
     """One patient, as the rules play it."""
 
-    def __init__(self, role: Patient, lexicon: Lexicon, names: Names, rng: random.Random) -> None:
-        self.role, self._lexicon, self._names = role, lexicon, names
+    def __init__(self, role: Patient, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
+        self.role, self._lexicons, self._names = role, lexicons, names
         self._language, self._voice = role.presentation.language, voice_of(role)
         self._say = Sayer(self._language, rng, self._voice)
         self._manner = _manner_of(role)
@@ -89,7 +89,7 @@ class _PlayedPatient:
 
     @cached_property
     def _story(self) -> Story:
-        return Story(self.role, self._lexicon)
+        return Story(self.role, self._lexicons[self._language])
 
     @cached_property
     def _findings(self) -> RecordNames:
@@ -115,10 +115,11 @@ class _PlayedPatient:
 
     def _reply(self) -> PatientTurn:
         said = self.role.heard()
-        if is_opening(said, language_of([said])):
+        # A doctor may speak another language than the case.
+        language = language_of([said])
+        if is_opening(said, language):
             return self.open()
-        # A doctor may speak another language than the case; what kind of turn it is can be heard all the same.
-        heard = hear(said, language_of([said]))
+        heard = hear(said, language)
         match heard.kind:
             case "demand":
                 key = "demand" if self.role.setting == "online" else "demand in ward"
@@ -131,9 +132,9 @@ class _PlayedPatient:
                 return self._advised(heard)
             case "inquiry":
                 # "How long have you had these symptoms?" names none, and is answered where a time is known.
-                definite = heard.definite or self._lexicon.knows_questions(heard.focus)
-                if definite or names_something(heard.focus, self._language):
-                    asked = self._asked(heard)
+                definite = heard.definite or self._lexicons[language].knows_questions(heard.focus)
+                if definite or names_something(heard.focus, language):
+                    asked = self._asked(heard, language)
                     if definite or asked.state is not State.INEFFECTIVE_INQUIRY:
                         return asked
                 return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
@@ -208,23 +209,23 @@ class _PlayedPatient:
 
     # Inquiry.
 
-    def _asked(self, heard: Heard) -> PatientTurn:
-        asking = core(heard.focus, self._language)
+    def _asked(self, heard: Heard, language: Language) -> PatientTurn:
+        asking = core(heard.focus, language)
         if self.role.setting == "ward" and (before := self._heard_before(heard.focus)):
             return PatientTurn(say=self._say("results", before), state=State.EFFECTIVE_INQUIRY)
-        about_results = asks_result(asking, self._language)
+        about_results = asks_result(asking, language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
         )
         if named and (about_results or self.role.setting == "ward"):
             if self.role.setting == "ward":
-                asks = request(heard.focus, self._language)
+                asks = request(heard.focus, language)
                 return PatientTurn(say=asks, to="examiner", state=State.EFFECTIVE_INQUIRY)
             results = self._results(heard.focus)
             if results:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        found = recall(asking, self._story, self._lexicon)
+        found = recall(asking, self._story, self._lexicons[language])
         if found.who:
             is_so = who(found.who, self.role.presentation)
             state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
@@ -237,6 +238,9 @@ class _PlayedPatient:
             return PatientTurn(say=denial, state=State.INEFFECTIVE_INQUIRY)
         if found.lack:
             return PatientTurn(say=self._say(found.lack), state=State.INEFFECTIVE_INQUIRY)
+        if language != self._language:
+            # Much that is asked in another language is not understood: it is not known, and never denied.
+            return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)
         return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 
     def _tell(self, facts: list[Fact], absent: list[str]) -> str:

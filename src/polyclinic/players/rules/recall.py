@@ -15,9 +15,9 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.questions import Part, parts, without_context
+from polyclinic.players.rules.questions import Part, parts, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.topics import Topic, topics_of
+from polyclinic.players.rules.topics import Topic, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
 
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
@@ -41,8 +41,10 @@ class Recalled(msgspec.Struct, frozen=True):
 
 
 def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
-    """Returns what a patient recalls when it is asked a question."""
+    """Returns what a patient recalls when it is asked a question, in the language of the lexicon."""
     asked = parts(text, lexicon)
+    if lexicon.language != story.language:
+        return _across(text, asked, story, lexicon.language)
     if lexicon.knows_questions(text):
         # A question in the knowledge's own words asks for that symptom, whatever else its words may mean.
         return _of_parts(asked, story)
@@ -66,6 +68,18 @@ def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         if found is not None:
             return found
     return _of_parts(asked, story)
+
+
+def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language) -> Recalled:
+    """Returns what is recalled of a question in another language than the story's: of concepts, which are in none."""
+    topics = same_topics(topics_of(without_context(text, language), language), story.language)
+    if any(topic.name in ("age", "sex") for topic in topics):
+        return Recalled(who=topics[0].name)
+    named = tuple(
+        msgspec.structs.replace(part, name=spoken(part.frames, story.language), terms=frozenset()) for part in asked
+    )
+    found = _of_topics(topics, named, "", story) if topics else None
+    return found or (_of_parts(named, story) if named else Recalled())
 
 
 def names_something(text: str, language: Language) -> bool:

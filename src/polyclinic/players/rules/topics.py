@@ -101,3 +101,9 @@ _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
 def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
     """Returns the topics that a question asks for."""
     return tuple(topic for topic in _section(language)["topics"] if topic.asked.search(text))
+
+
+def same_topics(topics: tuple[Topic, ...], language: Language) -> tuple[Topic, ...]:
+    """Returns the same topics in a language."""
+    names = [topic.name for topic in topics]
+    return tuple(topic for topic in _section(language)["topics"] if topic.name in names)
