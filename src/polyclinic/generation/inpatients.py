@@ -3,7 +3,7 @@
 The principal disease goes round all there are, so that every department has its inpatients. The others are
 complications of what is there already or look-alikes of it, whom age and sex allow. What several diseases change comes
 together as `polyclinic.knowledge.several` says. Examined is what is right for each disease, what a look-alike would
-have called for, and what every inpatient has; specimens are taken of most who have something to show in them.
+have called for, and what every inpatient has; not all of it is done, but of each disease something that can show it.
 
 The options are the patient's diseases and others of their departments (Tree-of-Reasoning §4.1.4), in a drawn order.
 """
@@ -48,7 +48,7 @@ _NEAREST = 6
 _COMPLAINTS = 3
 _DENIED = 6
 _DISTRACTORS = (5, 8)
-_SPECIMEN = 0.8  # how often one is taken of what could show a disease
+_DONE = 0.5  # share of the examinations and specimens that would show a disease which are done or taken
 _LOOKED_AT = 0.5  # how often it is looked for at the bedside what could show a further disease
 _SILENT = 0.4  # share of further illnesses without complaints: found in the laboratory, on an image, in a specimen
 _WRITTEN = 0.6  # share of the other symptoms that find their way into the record
@@ -93,7 +93,7 @@ def generate_inpatients(knowledge: Knowledge, *, n: int, seed: int, language: La
     Raises:
         BadInput: the file of specimens or of comorbidities is wrong.
     """
-    ward = _Ward(with_pathology(knowledge), language)
+    ward = _Drawing(with_pathology(knowledge), language)
     principals: list[Disease] = []
     for number in range(n):
         if not principals:
@@ -103,7 +103,7 @@ def generate_inpatients(knowledge: Knowledge, *, n: int, seed: int, language: La
         yield ward.draw(principals.pop(), derive(seed, "inpatient", number), f"i{seed}-{number + 1:05d}")
 
 
-class _Ward:
+class _Drawing:
     """What is the same for all inpatients of a knowledge."""
 
     def __init__(self, knowledge: Knowledge, language: Language) -> None:
@@ -195,18 +195,19 @@ class _Ward:
         complained_of = {i.disease.id for i in felt}
         wanted = set(self._routine)
         for disease in diseases:
-            wanted |= {e for e in disease.examinations if e in self.knowledge.examinations}
-            for examination in disease.findings:
-                kind = self.knowledge.examinations[examination].kind
-                bedside = _LOOKED_AT * (disease.id in complained_of) if disease is not diseases[0] else 1.0
-                if rng.random() < {"physical": bedside, "pathology": _SPECIMEN}.get(kind, 0.0):
-                    wanted.add(examination)
+            kinds = {e: self.knowledge.examinations[e].kind for e in (*disease.examinations, *disease.findings)}
+            # One way of showing it is enough: not everything that would be right is done.
+            right = [e for e, kind in kinds.items() if e in disease.examinations or kind == "pathology"]
+            right = [e for e in right if kinds[e] != "physical"]
+            done = [e for e in right if rng.random() < _DONE]
+            wanted.update(done or ([rng.choice(right)] if right else []))
+            bedside = _LOOKED_AT * (disease.id in complained_of) if disease is not diseases[0] else 1.0
+            wanted |= {e for e, kind in kinds.items() if kind == "physical" and rng.random() < bedside}
         # What was thought of beside them was looked for as well.
         thought_of = sorted({other for d in diseases for other in self._alike[d.id]} - {d.id for d in diseases})
         for other in rng.sample(thought_of, min(2, len(thought_of))):
-            wanted |= {e for e in self.knowledge.diseases[other].examinations if e in self.knowledge.examinations}
             specimens = [e for e in self.knowledge.diseases[other].findings if self._is_specimen(e)]
-            wanted |= {e for e in specimens if rng.random() < _SPECIMEN / 2}
+            wanted |= {e for e in (*self.knowledge.diseases[other].examinations, *specimens) if rng.random() < _DONE}
         return [e for e in self.knowledge.examinations.values() if e.id in wanted]
 
     def _is_specimen(self, examination: str) -> bool:

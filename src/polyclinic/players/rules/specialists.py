@@ -54,7 +54,7 @@ class _SpecialistWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _words = WORDS.section("specialists", _SpecialistWords)
 
 
-class _Reading:
+class _PartRead:
     """What a doctor makes of its part: weights by disease, and the words of the record that carry each."""
 
     def __init__(self, observed: Sequence[Observed], weighed: Weighed, ids: Sequence[str]) -> None:
@@ -81,16 +81,16 @@ class RulesDoctors:
         self._part_reader = functools.cache(functools.partial(PartReader, self._knowledge))
         self._read = functools.lru_cache(maxsize=1024)(self._weigh)
 
-    def _weigh(self, part: RecordPart) -> _Reading:
+    def _weigh(self, part: RecordPart) -> _PartRead:
         observed = self._part_reader(part.language).read(part)
         weighed = self._reader.weigh([one.observation for one in observed], _person(part))
-        return _Reading(observed, weighed, self._reader.ids)
+        return _PartRead(observed, weighed, self._reader.ids)
 
-    def _beside(self, part: RecordPart, given: Iterable[str]) -> _Reading:
+    def _beside(self, part: RecordPart, given: Iterable[str]) -> _PartRead:
         """Reads the part again, beside diagnoses that the team holds: what they explain speaks for no other."""
         observed = self._read(part).observed
         weighed = self._reader.beside([one.observation for one in observed], given, _person(part))
-        return _Reading(observed, weighed, self._reader.ids)
+        return _PartRead(observed, weighed, self._reader.ids)
 
     async def read(self, part: RecordPart, passages: Sequence[Passage], *, trees: bool) -> Opinion:
         """Names what the part speaks for, the surest first."""
@@ -237,7 +237,7 @@ class RulesDoctors:
             first.setdefault(self._speaker(line, language), _weight(line, language))
         return sum(first.values())
 
-    def _line(self, disease: str, part: RecordPart, read: _Reading | None = None) -> Reasoning | None:
+    def _line(self, disease: str, part: RecordPart, read: _PartRead | None = None) -> Reasoning | None:
         """Returns what a part weighs for or against a disease; None where no words of the record carry it."""
         read, words = read or self._read(part), _words(part.language)
         weight = read.weights[disease]

@@ -1,0 +1,1 @@
+"""Which of several diagnoses hold, from whole records: Tree-of-Reasoning's evaluation, for any method."""

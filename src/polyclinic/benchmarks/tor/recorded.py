@@ -1,0 +1,37 @@
+"""Meetings that were written down: the record, how the trees grew, and what each method chose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.record import Record
+from polyclinic.evidence_tree.meeting import Happening
+from polyclinic.files import read_records
+
+
+class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
+    """A meeting of Tree-of-Reasoning's doctors on one record.
+
+    Attributes:
+        key: the options that hold.
+        log: everything that happened, in order.
+        chose: the options that each method chose on this record, by its name; the meeting's own first.
+    """
+
+    id: str
+    record: Record
+    options: dict[str, str]
+    key: frozenset[str]
+    log: tuple[Happening, ...]
+    chose: dict[str, frozenset[str]]
+
+
+def read_meetings(path: str | Path) -> list[RecordedMeeting]:
+    """Reads meetings as `polyclinic eval tor --out` writes them.
+
+    Raises:
+        BadInput: the file cannot be read, or a line is something else.
+    """
+    return [one for _, one in read_records(Path(path), RecordedMeeting, "a meeting of 'polyclinic eval tor --out'")]

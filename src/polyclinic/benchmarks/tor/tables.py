@@ -1,0 +1,198 @@
+"""What methods made of records, as tables, as a document, and as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.exams.study_tables import chart
+from polyclinic.benchmarks.tor.ablations import Row, Shows, rows_of
+from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores
+from polyclinic.benchmarks.tor.inpatients import Inpatient
+from polyclinic.benchmarks.tor.recorded import RecordedMeeting
+from polyclinic.methods.tree_of_reasoning import MeetingOutcome
+from polyclinic.statistics.uncertainty import Estimate, holm
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import difference_cells, interval, number, table
+
+Results = Mapping[str, Mapping[str, RecordScores]]
+"""Results by model, and by method."""
+
+
+def method_document(result: RecordScores) -> dict[str, Any]:
+    """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5."""
+    return {
+        "precision": result.precision.mean,
+        "recall": result.recall.mean,
+        "f1": result.f1.mean,
+        "unsupported": _mean(result.unsupported),
+        "relevance": _mean(result.relevance),
+        "completeness": _mean(result.completeness),
+        "calls": result.calls,
+        "round_trips": result.round_trips,
+        "n": result.n,
+        "failed": result.failed,
+    }
+
+
+def _mean(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.mean
+
+
+def records_document(results: Results) -> dict[str, Any]:
+    """Returns the document of one model, or of several under `models`."""
+    documents = [
+        {
+            "model": model,
+            "methods": {name: method_document(one) for name, one in methods.items()},
+            "intervals": {name: _intervals(one) for name, one in methods.items()},
+        }
+        for model, methods in results.items()
+    ]
+    return documents[0] if len(documents) == 1 else {"models": documents}
+
+
+def _intervals(result: RecordScores) -> dict[str, Any]:
+    named = ("precision", "recall", "f1", "f1_of_a_record", "unsupported", "relevance", "completeness")
+    found = {name: getattr(result, name) for name in named}
+    return {name: [one.low, one.high] for name, one in found.items() if one is not None}
+
+
+def records_output(results: Results, patients: Sequence[Inpatient], title: str) -> Output:
+    """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings."""
+
+    def show(screen: Console) -> None:
+        for model, methods in results.items():
+            show_scores(screen, f"{title}, {model}", methods.values())
+        if len(results) > 1:
+            _show_models(screen, results)
+
+    several = len(results) > 1
+    files: dict[str, Iterable[str]] = {}
+    cases = {patient.id: patient for patient in patients}
+    for model, methods in results.items():
+        for name, result in methods.items():
+            safe = re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
+            files[f"{safe}.jsonl"] = _lines(result.chosen)
+            if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
+                others = {other: one for other, one in methods.items() if other != name}
+                files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
+    return Output(
+        document=records_document(results),
+        show=show,
+        files=files,
+        failed=sum(one.failed for methods in results.values() for one in methods.values()),
+        n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
+        written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl",
+    )
+
+
+def _lines(chosen: Sequence[RecordPlay]) -> Iterator[str]:
+    return (msgspec.json.encode(one).decode() + "\n" for one in chosen)
+
+
+def _meetings(
+    name: str, result: RecordScores, others: Mapping[str, RecordScores], cases: Mapping[str, Inpatient]
+) -> Iterator[str]:
+    for place, one in enumerate(result.chosen):
+        if isinstance(one.outcome, MeetingOutcome):
+            chose = {name: one.outcome.answers} | {
+                n: other.chosen[place].outcome.answers for n, other in others.items()
+            }
+            patient = cases[one.id]
+            meeting = RecordedMeeting(
+                id=one.id,
+                record=patient.record,
+                options=patient.question.options,
+                key=patient.key,
+                log=one.outcome.log,
+                chose=chose,
+            )
+            yield msgspec.json.encode(meeting, order="deterministic").decode() + "\n"
+
+
+def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:
+    """Prints how methods did, the paper's columns first."""
+    every = list(results)
+    rated = any(one.relevance is not None for one in every)
+    columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
+    columns += [*(["relev.", "compl."] if rated else []), "calls", "trips", "n", "failed"]
+    shown = table(title, columns)
+    for one in every:
+        cells = [number(e.mean, ".2f") for e in (one.precision, one.recall, one.f1)]
+        cells += [
+            interval(one.f1, ".1f"),
+            number(one.f1_of_a_record.mean, ".1f"),
+            number(_mean(one.unsupported), ".1f"),
+        ]
+        cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)] if rated else []
+        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", str(one.n), str(one.failed)]
+        shown.add_row(Text(plain(one.name)), *cells)
+    screen.print(shown)
+    screen.print(
+        "P, R, F1: over the options of all records; unsupp.: pieces of evidence, in all trees that were written, that "
+        "the record\ndoes not bear; calls, trips (calls in a row): a record; failed: no endpoint answered, outside of "
+        "everything.",
+        style="dim",
+    )
+    screen.print()
+
+
+def _show_models(screen: Console, results: Results) -> None:
+    """Prints F1 of each method by model, as the paper's Figure 4."""
+    for name in dict.fromkeys(name for methods in results.values() for name in methods):
+        screen.print(f"F1 of {plain(name)}", style="bold")
+        rows = [(plain(model), methods[name].f1) for model, methods in results.items() if name in methods]
+        screen.print(chart(rows))
+        screen.print()
+
+
+def ablation_output(
+    results: Mapping[str, RecordScores],
+    tables: Mapping[str, Sequence[Row]],
+    shown: Sequence[Shows],
+    *,
+    model: str,
+    title: str,
+) -> Output:
+    """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
+    document = {
+        "model": model,
+        "tables": {
+            name: {one.name: method_document(one) for one in rows_of(results, rows)} for name, rows in tables.items()
+        },
+        "withheld": {
+            one.kind: {
+                "f1": one.f1.mean,
+                "f1_withheld": one.without.mean,
+                "difference": one.difference.mean,
+                "interval": [one.difference.low, one.difference.high],
+                "p": one.difference.p,
+                "n": one.difference.n,
+            }
+            for one in shown
+        },
+    }
+
+    def show(screen: Console) -> None:
+        for name, rows in tables.items():
+            show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows))
+        columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n")
+        costs = table("F1 in the diseases that the data show", columns)
+        for one, p_holm in zip(shown, holm([one.difference.p for one in shown]), strict=True):
+            cells = difference_cells(one.difference, p_holm, "+.1f")
+            costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
+        screen.print(costs)
+
+    return Output(
+        document=document,
+        show=show,
+        failed=sum(one.failed for one in results.values()),
+        n=sum(one.n + one.failed for one in results.values()),
+    )
