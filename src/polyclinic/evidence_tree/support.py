@@ -22,7 +22,7 @@ from polyclinic.cases.record import Finding, Record
 from polyclinic.evidence_tree.parts import names_of
 from polyclinic.evidence_tree.printed import WORDS
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
-from polyclinic.evidence_tree.tree import EvidenceTree, Leaf
+from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
 from polyclinic.evidence_tree.values import Standing, measured, numbers_in
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
@@ -92,7 +92,7 @@ class Supporter:
     def support(self, evidence: str) -> Support:
         """Returns what the record says to a piece of evidence."""
         if evidence not in self._known:
-            self._known[evidence] = self._look_up(evidence.strip(_AROUND))
+            self._known[evidence] = self._look_up(one_line(evidence).strip(_AROUND))
         return self._known[evidence]
 
     def tree(self, tree: EvidenceTree) -> list[Grounded]:
@@ -114,7 +114,8 @@ class Supporter:
         # "Present illness: hoarseness", as the paper's form has it, says where, and then what.
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts}
-        said = behind.strip(_AROUND) if behind.strip(_AROUND) and label.strip().casefold() in named else evidence
+        inside = behind.strip(_AROUND)
+        said = inside if inside and label.strip().casefold() in named else evidence
         contradicted = NOT_THERE
         for way in (self._word_for_word, self._by_value, self._by_words, self._by_symptoms):
             for wording in dict.fromkeys((evidence, said)):
