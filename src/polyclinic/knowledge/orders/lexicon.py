@@ -33,6 +33,7 @@ class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     joins: Pattern
     fills: Pattern
+    anew: Pattern
     of: Pattern
     whose: Pattern
     by: Pattern

@@ -123,8 +123,10 @@ def closeness(order: Meaning, title: FindingTitle) -> int:
     if order.panels:
         return _is_panel(order, title)
     if _is_done(order, title):
-        return SAME
-    return HOLDS_IT if _looks_inside(order, title) else NOT
+        # "An examination of the sputum" is rather that than a count of one kind of its cells.
+        certain = title.examination.analytes and "laboratory" in order.procedures and "blood" not in order.materials
+        return A_PART if certain else SAME
+    return HOLDS_IT if _looks_inside(order, title) or _is_of_sample(order, title) else NOT
 
 
 def is_near(order: Meaning, title: FindingTitle) -> bool:
@@ -172,11 +174,12 @@ def _is_done(order: Meaning, title: FindingTitle) -> bool:
         return bool(order.materials) and _is_laboratory(order, title)
     if any(is_a(name, "physical") for name in order.procedures):
         return _is_physical(order, title)
-    for family in (_SAMPLED, None):
-        ordered = [p for p in order.procedures if is_a(p, *_SAMPLED) == (family is not None) and p != "laboratory"]
-        if ordered and not any_related(ordered, whole.procedures):
+    ordered = _most_special(order.procedures - {"laboratory"})
+    for sampled in (True, False):
+        some = [name for name in ordered if is_a(name, *_SAMPLED) == sampled]
+        if some and not any_related(some, whole.procedures):
             return False
-    if not order.procedures:
+    if not ordered or _is_another_part(ordered, title):
         return False
     if order.materials and not _materials_meet(order.materials, title.materials):
         # What is taken from a place may be recorded by the place alone.
@@ -211,6 +214,14 @@ def _is_physical(order: Meaning, title: FindingTitle) -> bool:
     return any_related(order.regions, item.regions or examination.regions)
 
 
+def _is_of_sample(order: Meaning, title: FindingTitle) -> bool:
+    """Whether germs are ordered of a sample, and what is recorded is an examination of that sample."""
+    germs = bool(order.procedures) and all(is_a(name, "microbiology") for name in order.procedures)
+    other = title.item.analytes and not any(is_a(name, "organisms") for name in title.item.analytes)
+    routine = title.whole.procedures == {"laboratory"} and "blood" not in order.materials and not other
+    return germs and routine and _materials_meet(order.materials, title.materials)
+
+
 def _looks_inside(order: Meaning, title: FindingTitle) -> bool:
     """Whether a doctor who looks into nose or throat sees what the finding says of an endoscopy there."""
     looks = bool(order.procedures & {"physical", "inspection"}) and any(is_a(name, "ent") for name in order.regions)
@@ -218,15 +229,25 @@ def _looks_inside(order: Meaning, title: FindingTitle) -> bool:
     return looks and seen and any_related(order.regions, title.whole.regions)
 
 
+def _is_another_part(ordered: Iterable[str], title: FindingTitle) -> bool:
+    """Whether an item is another part of an examination of which only a part is ordered: a peak flow, no blood gas."""
+    part = title.item.procedures | title.item.analytes
+    whole = all(any(is_a(done, name) for done in title.whole.procedures) for name in ordered)
+    return bool(part) and not whole and not any_related(ordered, part)
+
+
+def _most_special(procedures: Iterable[str]) -> list[str]:
+    """Leaves out the procedures of which others are kinds: a swab that is looked at by PCR is so in no other way."""
+    every = list(procedures)
+    return [name for name in every if not any(name != other and is_a(other, name) for other in every)]
+
+
 def _at_same_place(order: Meaning, whole: Meaning) -> bool:
     return not order.regions or not whole.regions or any_related(order.regions, whole.regions)
 
 
 def _by_same_method(order: Meaning, whole: Meaning) -> bool:
-    ordered = [name for name in order.procedures if is_a(name, *_METHODS)]
-    by = [name for name in whole.procedures if is_a(name, *_METHODS)]
-    # A swab that is looked at by its nucleic acid is looked at in no other way.
-    ordered = [name for name in ordered if not any(name != other and is_a(other, name) for other in ordered)]
+    ordered, by = (_most_special(name for name in of.procedures if is_a(name, *_METHODS)) for of in (order, whole))
     if not ordered or any_related(ordered, by):
         return True
     # A germ may be recorded without how it was looked for.

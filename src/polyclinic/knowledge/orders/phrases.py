@@ -12,7 +12,7 @@ from polyclinic.knowledge.orders.concepts import ANALYTE, BODY, KINDS, PANEL, PR
 from polyclinic.knowledge.orders.lexicon import EVERYDAY, GENERIC, HAND, NEUTRAL, Term, patterns
 from polyclinic.language.language import CHINESE, LANGUAGES, is_chinese
 
-_TIGHT = re.compile(r"[\s\-\u2013·'’()（）\[\]\"“”]*(?:'s|’s|的|之|of|s)?\s*", re.IGNORECASE)
+_TIGHT = re.compile(r"[\s\-\u2013·'’()（）\[\]\"“”]*(?:'s|’s|里?面?的|中的|里|之|of|s)?\s*", re.IGNORECASE)
 _OBJECT = re.compile(rf"\s*(?:[{CHINESE}]{{0,4}}|(?:[a-zA-Z'’]+\s*){{0,3}})")
 
 # How a phrase follows the one before it: in a list, or after words that are not known.
@@ -40,6 +40,7 @@ class Phrase:
         dropped: it is no order.
         such: it is an example of what stands before it.
         by: something that stands before it is looked at by it.
+        anew: it is ordered by a verb of its own.
     """
 
     link: str
@@ -51,6 +52,7 @@ class Phrase:
     dropped: bool = False
     such: bool = False
     by: bool = False
+    anew: bool = False
 
     def add(self, word: Term) -> None:
         """Adds the word that follows."""
@@ -138,6 +140,7 @@ def phrases_of(text: str, words: Sequence[Term]) -> list[Phrase]:
         if before is not None and such.search(gap):
             new.link, new.such = LIST, True
         new.by = _says("by", gap)
+        new.anew = _between("anew").search(gap) is not None
         if before is not None and _between("guided").match(gap):
             before.dropped = True
         new.add(word)
@@ -221,8 +224,9 @@ def share(phrases: list[Phrase]) -> None:
                 continue
             takes = after is not None and (not after.heads or after.images or _takes_material(after))
             if after is not None and after.link == LIST and takes:
-                after.concepts |= phrase.places
-                after.words[:0] = phrase.words
+                if not phrase.places <= after.places:
+                    after.concepts |= phrase.places
+                    after.words[:0] = phrase.words
                 phrase.dropped = True
         before = phrase
     _share_methods(phrases)
@@ -230,11 +234,11 @@ def share(phrases: list[Phrase]) -> None:
         if phrase.dropped or not phrase.images or phrase.places:
             continue
         near = phrases[number - 1] if number else None
-        if phrase.link == LIST and near is not None and near.images and near.places:
+        if phrase.link == LIST and not phrase.anew and near is not None and near.images and near.places:
             phrase.concepts |= near.places
             continue
         near = phrases[number + 1] if number + 1 < len(phrases) else None
-        if near is not None and near.link == LIST and near.images and near.places and near.after:
+        if near is not None and near.link == LIST and not near.anew and near.images and near.places and near.after:
             phrase.concepts |= near.places
 
 
