@@ -62,6 +62,8 @@ class Phrase:
             self.hand = word.hand
         if GENERIC in word.roles:
             self.generic = True
+        if NEUTRAL in word.roles and _says("anew", word.text):
+            self.anew = True
         if self.heads and any(KINDS[c] in ("region", "material") for c in word.concepts) and not self._is_head(word):
             self.after = True
         self.words.append(word)
