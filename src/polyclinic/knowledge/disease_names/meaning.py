@@ -76,6 +76,10 @@ class _NamePart:
                 main.update(piece.atoms)
         return main, aside, True
 
+    def befalls(self) -> bool:
+        """Whether it names no disease, but only what befalls one ("due to thrombosis" is "thrombotic")."""
+        return all(piece.kind not in ("disease", "state", "unknown") for piece in self.pieces)
+
     def _head(self) -> int | None:
         """Returns where the head stands: the last of the words before "of" that can be one, or else behind it."""
         border = self.of[0] if self.of else len(self.pieces)
@@ -261,7 +265,7 @@ def _put_together(parts: Sequence[_NamePart]) -> tuple[set[str], set[str], bool]
             continue
         atoms |= {BESIDE + atom for atom in aside}
         causes |= aside if place == leads else main if role == "due" else set()
-        if place == leads or not names or role in ("and", "bracket"):
+        if place == leads or not names or role in ("and", "bracket") or (role == "due" and parts[place].befalls()):
             atoms |= main
         else:
             atoms |= {BESIDE + atom for atom in main}

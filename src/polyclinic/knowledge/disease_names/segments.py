@@ -20,7 +20,7 @@ _COMPOUND = 1.5
 _LONGER = 0.001  # what is given back for every unit more in a word, squared
 _LEAST_COMPOUND = 6  # letters
 _LINKING = ("o", "i", "a", "")
-_BESIDE = frozenset(("around", "below", "above", "within"))
+_BESIDE = frozenset(("around", "below", "above", "within", "both legs"))
 
 
 class NamePiece(NamedTuple):
@@ -171,6 +171,8 @@ def _compound(word: str, words: NameVocabulary, depth: int) -> list[NameWord] | 
             if not word.startswith(vowel, end) or len(word) - end - len(vowel) < 3:
                 continue
             rest = _compound(word[end + len(vowel) :], words, depth + 1)
+            if rest is not None and rest[0].kind == "disease" and form.atoms[0] in _BESIDE:
+                continue  # a parapertussis is no pertussis
             if rest is not None and (best is None or len(rest) + 1 < len(best)):
                 best = [form, *rest]
     return best

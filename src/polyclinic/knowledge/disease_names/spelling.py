@@ -25,6 +25,8 @@ MARK = "^"
 WORDS_TOO = frozenset("ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD".split())
 
 _CAPITALS = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(WORDS_TOO))})(?![A-Za-z])")
+# A blank between Chinese words ends one name and begins another, as a mark would.
+_BETWEEN = re.compile(rf"(?<=[{CHINESE}])\s+(?=[{CHINESE}])")
 _UNIT = re.compile(
     rf"[a-z]+:[a-z0-9]+|[a-z0-9]+(?:\.[0-9]+)?\^?|[{CHINESE}]|[,;:、，；：。()（）\[\]【】?？+/]", re.IGNORECASE
 )
@@ -92,6 +94,7 @@ def fold(text: str) -> str:
     """Returns a text in one width, case and spelling, with numbers beside what they number."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
+    text = _BETWEEN.sub("、", text)
     text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
     if _ACCENTED.search(text):
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
