@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ from polyclinic.benchmarks.tor.tables import ablation_output, records_output
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evaluation import finish, judge_of, within_budget
-from polyclinic.cli.options import FILE, RUN, Cases, Layout, Limit, RunOptions, Several
+from polyclinic.cli.options import FILE, POSITIVE, RUN, Cases, Layout, Limit, RunOptions, Several
 from polyclinic.errors import UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -26,6 +26,9 @@ from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.retrieval.library import find_corpus
+from polyclinic.retrieval.opening import open_corpus
+from polyclinic.retrieval.retriever import Retriever
 from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
 
@@ -42,7 +45,9 @@ class RecordOptions:
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several stand beside one another."""
     doctor: Annotated[str | None, Parameter(metavar="rules")] = None
     """The doctors by rules, in a model's place: rules."""
-    answer_tokens: Annotated[int | None, Parameter()] = None
+    corpus: Annotated[str | None, Parameter(metavar="NAME")] = None
+    """Where the doctors look things up: a corpus of 'polyclinic corpus add'; nowhere where left out."""
+    answer_tokens: Annotated[int | None, POSITIVE] = None
     """The longest answer to a call; a longer one is cut off. The server's where left out."""
 
     def minds(self) -> list[str]:
@@ -91,12 +96,12 @@ async def tor(
     people = read_ratings(ratings) if ratings is not None else {}
     results: dict[str, dict[str, RecordScores]] = {}
     named = f"tor {Path(options.cases).name}"
-    async with _open(options, run, named=named, judges=judge_of(judge)) as session:
+    async with _open(options, run, named=named, judges=judge_of(judge)) as (session, library):
         total = len(patients) * len(chosen) * len(options.minds())
         with progress("diagnosing", total, quiet=run.json) as advance:
             for mind in options.minds():
                 results[mind] = await run_on_records(
-                    _ward(session, options, mind, patients, run), chosen, advance=advance
+                    _ward(session, library, options, mind, patients, run), chosen, advance=advance
                 )
         for mind, result in results.items():
             model = None if judge is None else session.metered(judge, role="judge", episode=f"judge {mind}")
@@ -113,9 +118,9 @@ async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
         raise UserError(f"--model names {len(minds)} models; the ablation is of one")
     every = tables()
     methods: dict[str, ChosenMethod] = {row.method.label: row.method for rows in every.values() for row in rows}
-    async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as session:
+    async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
         with progress("diagnosing", len(patients) * len(methods), quiet=run.json) as advance:
-            ward = _ward(session, options, minds[0], patients, run)
+            ward = _ward(session, library, options, minds[0], patients, run)
             results = await run_on_records(ward, list(methods.values()), advance=advance)
     shown = shown_by(results, patients, read_knowledge(), seed=run.seed)
     title = counted(len(patients), "record")
@@ -130,18 +135,26 @@ def _patients(options: RecordOptions) -> list[Inpatient]:
 @asynccontextmanager
 async def _open(
     options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = ()
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[tuple[Session, Retriever | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
     opening = open_session(
         [*names, *judges], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
     )
     with within_budget(run):
-        async with opening as session:
-            yield session
+        async with opening as session, AsyncExitStack() as stack:
+            library = None
+            if options.corpus is not None:
+                library = await stack.enter_async_context(open_corpus(find_corpus(options.corpus)))
+            yield session, library
 
 
 def _ward(
-    session: Session, options: RecordOptions, mind: str, patients: Sequence[Inpatient], run: RunOptions
+    session: Session,
+    library: Retriever | None,
+    options: RecordOptions,
+    mind: str,
+    patients: Sequence[Inpatient],
+    run: RunOptions,
 ) -> RecordsAndMinds:
     knowledge = read_knowledge()
     return RecordsAndMinds(
@@ -149,6 +162,7 @@ def _ward(
         knowledge=knowledge,
         models=None if mind == RULES else _models(session, options, mind),
         doctors=RulesDoctors(knowledge) if mind == RULES else None,
+        retriever=library,
         temperature=run.models.temperature,
         seed=run.seed,
     )

@@ -6,6 +6,7 @@ from polyclinic.evals.methods import SOLVERS
 from polyclinic.evals.mvme import director, grader_is_there, intern, mvme
 from polyclinic.evals.patient_simulator import patient, patient_simulator, states_and_replies
 from polyclinic.evals.recorded_turns import recorded_patient, recorded_states, recorded_turns
+from polyclinic.evals.tor import diagnoses, diagnosing, tor
 from polyclinic.models.inspect_provider import DirectAPI
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "choice",
     "consultation",
     "conversation",
+    "diagnoses",
+    "diagnosing",
     "director",
     "exam",
     "grader_is_there",
@@ -32,4 +35,5 @@ __all__ = [
     "recorded_states",
     "recorded_turns",
     "states_and_replies",
+    "tor",
 ]

@@ -137,7 +137,7 @@ def _exam(  # noqa: PLR0917
     if sample != "all" and (not isinstance(sample, int) or sample < 1):
         raise UserError(f"sample={sample!r}; it is a number from 1, or all")
     drawn = list(questions) if sample == "all" else draw(questions, sample, seed=seed)
-    given = {**PRESETS.get(name, {}).get(method, {}), **_settings(settings)}
+    given = {**PRESETS.get(name, {}).get(method, {}), **settings_by_name(settings)}
     return task_of(
         map(as_sample, drawn),
         file or HUB[name].path,
@@ -148,7 +148,7 @@ def _exam(  # noqa: PLR0917
     )
 
 
-def _settings(given: Settings) -> dict[str, Any]:
+def settings_by_name(given: Settings) -> dict[str, Any]:
     """Returns settings by name; Inspect's command line makes a list of what has commas."""
     if given is None or isinstance(given, Mapping):
         return dict(given or {})

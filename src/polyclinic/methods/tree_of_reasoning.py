@@ -46,6 +46,8 @@ from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
+_LONGEST = 2_000  # characters of a passage that are shown
+
 Form = Literal["typed", "printed"]
 Targets = Literal["chosen", "random"]
 Draw = Callable[..., random.Random]
@@ -216,7 +218,7 @@ class _Asked:
         self._say = read_prompts(PROMPTS)[language]
 
     async def read(self, part: RecordPart, passages: Sequence[Passage], *, trees: bool) -> Opinion:
-        found = [self._say("passage", source=p.source, title=p.title, text=p.text) for p in passages]
+        found = [self._say("passage", source=p.source, title=p.title, text=p.text[:_LONGEST]) for p in passages]
         told = [self._say("passages", passages="\n\n".join(found))] if found else []
         told += [self._say("part", part=part.read_out()), self._say(part.kind)]
         return await self._opinion(1, f"{part.kind} reads", "reads", told, trees=trees)
