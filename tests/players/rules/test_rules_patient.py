@@ -271,7 +271,7 @@ def test_openings_in_chinese(complaint, said):
         ("Weakness in upper limbs", "I have weakness in upper limbs"),
         ("Works as a teacher", "I work as a teacher"),
         ("The patient was treated with amoxicillin", "I was treated with amoxicillin"),
-        ("He has hypertension and takes his pills", "I have hypertension and takes my pills"),
+        ("He has hypertension and takes his pills", "I have hypertension and take my pills"),
     ],
 )
 def test_first_person(text, said):

@@ -59,7 +59,8 @@ def _likeness(asked: Frame, told: Frame, known: Vocabulary) -> int:
 
 def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
     if known.kind[thing] == "functions":
-        return SAME if thing in told.wide else 0
+        here = not told.named or _same_place(asked, told, known)
+        return SAME if here and thing in told.wide else 0
     if not _same_place(asked, told, known) and (known.kind[thing] == "generic" or told.named):
         return 0
     if thing in told.wide:

@@ -72,7 +72,7 @@ Joined = Literal["", "listed", "joined"]
 """How a segment hangs on the one before it: not, by a comma, or by "and"."""
 
 
-class _Phrase(msgspec.Struct):
+class _Naming(msgspec.Struct):
     ids: list[str]
     begin: int
     end: int
@@ -82,7 +82,7 @@ class _Phrase(msgspec.Struct):
 
 
 class _Segment(msgspec.Struct):
-    mentions: list[_Phrase]
+    mentions: list[_Naming]
     joined: Joined
     unread: int
 
@@ -124,7 +124,7 @@ class _Cutter:
     def _mention(self, ids: list[str], begin: int, end: int) -> None:
         if any(self._known.kind[i] != "idle" for i in ids):
             given = _is_given(self._text, begin, end, self._joints)
-            mention = _Phrase(ids, begin, end, denied=self._denied, later=self._later, given=given)
+            mention = _Naming(ids, begin, end, denied=self._denied, later=self._later, given=given)
             self.found[-1].mentions.append(mention)
 
     def _divide(self, joined: Joined) -> None:

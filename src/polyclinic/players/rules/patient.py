@@ -247,7 +247,11 @@ class _PlayedPatient:
         at_most = 1 if self._manner == "withholding" else AT_MOST
         chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[:at_most]
         denied = [f.text for f in chosen if f.denied]
-        there = [first_person(f.text, self._language, self._voice) for f in chosen if not f.denied]
+        there = [
+            first_person(f.text, self._language, self._voice, taken=f.section == "medications")
+            for f in chosen
+            if not f.denied
+        ]
         return answer(there, denied + absent, self._language, self._voice)
 
 

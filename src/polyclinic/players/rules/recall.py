@@ -12,13 +12,18 @@ from collections.abc import Iterable
 import msgspec
 
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.meaning import read
 from polyclinic.players.rules.questions import Part, parts, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import Topic, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
+
+_ALL_BUT_SAID = 0.75
+"""The share of a question's words by weight that a fact must hold to answer it whatever they mean."""
 
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
@@ -42,6 +47,17 @@ class Recalled(msgspec.Struct, frozen=True):
 
 def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     """Returns what a patient recalls when it is asked a question, in the language of the lexicon."""
+    found = _by_meaning(text, story, lexicon)
+    known = found.told or found.absent or found.who or found.lack not in ("", "unknown")
+    if known or lexicon.language != story.language:
+        return found
+    # What means nothing known may still stand there in the same words.
+    wanted = frozenset(terms(without_context(text, story.language), story.language))
+    told = story.best(wanted, enough=_ALL_BUT_SAID)[:1]
+    return Recalled(told=tuple(told)) if told else found
+
+
+def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     asked = parts(text, lexicon)
     if lexicon.language != story.language:
         return _across(text, asked, story, lexicon.language)
@@ -83,8 +99,13 @@ def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language
 
 
 def names_something(text: str, language: Language) -> bool:
-    """Whether a text asks for a topic of the history, or for how something is, though it names no thing."""
-    return bool(topics_of(text, language) or any(not one.needs_thing for one in attributes_of(text, language, ())))
+    """Whether a text asks for a topic of the history, for how something is, or for a thing that has a name."""
+    if topics_of(text, language) or any(not one.needs_thing for one in attributes_of(text, language, ())):
+        return True
+    known = vocabulary(language)
+    return any(
+        known.kind[thing] not in ("generic", "people") for frame in read(text, language) for thing in frame.things
+    )
 
 
 def _of_topics(topics: tuple[Topic, ...], asked: tuple[Part, ...], text: str, story: Story) -> Recalled | None:
@@ -118,7 +139,10 @@ def _of_attributes(how: tuple[Attribute, ...], asked: tuple[Part, ...], story: S
     told = said(about) or said(near)
     of_complaint = not subjects or any(fact.section == "complaint" or fact.terms & story.topic for fact in about)
     if not told and of_complaint:
-        told = said(story.section("complaint")) or said(story.section("present", "symptoms", "review"))
+        told = said(story.section("complaint"))
+        # Where it is, is told of the complaint alone; a part of the body elsewhere belongs to something else.
+        if not told and not all(one.place for one in how):
+            told = said(story.section("present", "symptoms", "review"))
     open_question = any(one.open for one in how)
     if not told and open_question:
         told = about

@@ -16,6 +16,8 @@ from polyclinic.players.rules.words import WORDS, Voice
 class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     none: dict[Voice, str]
     any: Pattern
+    sentence: str
+    verb: Pattern
     also_none: str
     between_none: str
     either: str
@@ -59,7 +61,9 @@ def who(topic: str, presentation: Presentation) -> str:
 def deny(what: str, language: Language, voice: Voice = "self") -> str:
     """Returns that there is none of it: "I have no chest pain"."""
     words = _speech(language)
-    return words.none[voice].format(words.any.sub("", what.strip(" .。,，")))
+    what = words.any.sub("", what.strip(" .。,，"))
+    # "no feeding difficulties were noted" is a sentence already.
+    return (words.sentence if words.verb.search(what) else words.none[voice]).format(what)
 
 
 def answer(there: Sequence[str], absent: Sequence[str], language: Language, voice: Voice) -> str:

@@ -42,6 +42,7 @@ class _Cuts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     item: Pattern
     no_item: Pattern
     item_tail: Pattern
+    shared_head: Pattern
     shared_tails: tuple[str, ...]
     examined: Pattern
     not_told: Pattern
@@ -195,6 +196,9 @@ def _clauses(whole: str, cuts: _Cuts) -> Iterator[tuple[str, bool]]:
 
 def _items(text: str, cuts: _Cuts) -> list[str]:
     items = [cuts.item_tail.sub("", item.strip(" .")) for item in cuts.item.split(text)]
+    if (shared := cuts.shared_head.match(items[0])) is not None:
+        # "no changes in stool or bowel habits" denies changes in both.
+        items[1:] = [item if cuts.shared_head.match(item) else f"{shared[0]}{item}" for item in items[1:]]
     for tail in cuts.shared_tails:
         if items[-1].endswith(tail):
             items = [item if item.endswith(tail) else item + tail for item in items]

@@ -122,10 +122,14 @@ class Vocabulary:
 
     def at_token(self, words: list[Token], start: int, text: str) -> tuple[int, list[str]]:
         """Returns how many tokens from `start` are the longest phrase there, and what it means; 0 where none begins."""
+        found: tuple[int, list[str]] = (0, [])
         for phrase, ids in self._longest_first.get(words[start].text, ()):
             length = _length_of(phrase, words, start)
-            if length:
-                return length, ids
+            # Of equally long ones, the words as they stand win over those with others between them.
+            if length > found[0] or (length == found[0] and length and GAP not in phrase):
+                found = (length, ids)
+        if found[0]:
+            return found
         token = words[start]
         if self.language == "en":
             ending = (
@@ -161,7 +165,9 @@ def tokens(text: str, language: Language) -> list[Token]:
 
 
 def _stem(word: str) -> str:
-    # An inflammation is not the part that is inflamed.
+    # An inflammation is not the part that is inflamed, and who has an illness need not be ill.
+    if word.startswith("illness"):
+        return "illness"
     return word if word.endswith("itis") or not word.isalpha() else plain_stem(word)
 
 

@@ -29,6 +29,7 @@ class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     denied: Pattern
     complaint: Pattern
     spell: Pattern
+    beside: Pattern
     accompanied: Pattern
     gerunds: dict[str, str]
     verbs: dict[str, str]
@@ -36,6 +37,14 @@ class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     habit: Pattern
     things_in_ing: Pattern
     sentence_verb: Pattern
+    aside: Pattern
+    leading: Pattern
+    relative: Pattern
+    only: Pattern
+    as_verb: Pattern
+    together: Pattern
+    taken: dict[Voice, str]
+    of_child: tuple[Rule, ...]
     names: Pattern
     head_end: Pattern
     takes_article: Pattern
@@ -62,15 +71,29 @@ _chinese = WORDS.section("wording", _Chinese)
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _VERB = re.compile(r"((?:\w+ly |also |then |just |never )*)([\w']+)(.*)$", re.DOTALL)
+_MEDICINE = re.compile(r"(?:[A-Z][\w-]+|(?:an? |the )?(?:oral |daily |inhaled )?[\w-]+)(?:[ ,/]|$)")
+_SUBJECT = re.compile(
+    r"(?:, |^(?:which|though|although|but|because|so|and|or) )(?:I|my child|they|it|there(?:'s)?|he|she|the \w+) ",
+    re.IGNORECASE,
+)
 _NOTHING = re.compile(r"(no|none|not)\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 
 
-def first_person(text: str, language: Language, voice: Voice = "self") -> str:
-    """Returns a clause or sentence of a record as the patient, or its parent, would say it; no final stop."""
+def first_person(text: str, language: Language, voice: Voice = "self", *, taken: bool = False) -> str:
+    """Returns a clause or sentence of a record as the patient, or its parent, would say it; no final stop.
+
+    `taken`: a bare name is that of something that the patient takes, and does not have.
+    """
     text = text.strip().rstrip(".。;；,，、 ")
     if not text:
         return ""
-    return _in_chinese(text, voice) if language == "zh" else _in_english(text, voice)
+    if language == "zh":
+        return _in_chinese(text, voice)
+    said = _in_english(text, voice)
+    words = _english("en")
+    if taken and _MEDICINE.match(text) and said.startswith(f"{words.have[voice]} "):
+        return f"{words.taken[voice]}{said.removeprefix(words.have[voice])}"
+    return _together(said) if said.startswith("I ") else said
 
 
 def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
@@ -105,15 +128,20 @@ def _in_chinese(text: str, voice: Voice) -> str:
 
 def _in_english(text: str, voice: Voice) -> str:
     words = _english("en")
+    text = text.replace("’", "'")
     if text[:1] in '"“' and text[-1:] in '"”':
         text = text.strip('"“”. ')
-    if words.spoken.match(text) and voice == "self":
-        return text
+    if words.spoken.match(text):
+        return text if voice == "self" else capitalised(rewritten(text, words.of_child))
     nothing = _NOTHING.match(text)
     if nothing:
         return _denied(nothing[1], nothing[2], voice)
+    if (relative := words.relative.match(text)) is not None:
+        # "..., which is relieved by rest" tells of the thing before it.
+        return f"It {_pronouns(text[relative.end() :], voice)}"
+    text = words.only.sub("", text) or text
     begun = words.subject.match(text)
-    rest = text[begun.end() :].strip() if begun else text
+    rest = words.beside.sub("", text[begun.end() :].strip()) if begun else text
     beside = words.accompanied.match(rest) if begun else None
     if beside:
         return (
@@ -123,10 +151,10 @@ def _in_english(text: str, voice: Voice) -> str:
     if denied:
         return deny(_pronouns(rest[denied.end() :], voice), "en", voice)
     reported = words.reported.match(rest)
-    if reported and (begun or not words.report_or_noun.match(rest)):
+    if reported and not words.as_verb.match(rest) and (begun or not words.report_or_noun.match(rest)):
         return _reported(words.complaint.sub("", rest[reported.end() :]), voice)
     if begun:
-        return _verb(rest, voice) if re.match(r"\w", rest) else ""
+        return _verb(rest, voice) if re.match(r"\w", rest) else _phrase(text, voice)
     return _phrase(text, voice)
 
 
@@ -141,6 +169,8 @@ def _reported(rest: str, voice: Voice) -> str:
     have = words.have[voice]
     if rest.casefold().startswith("that "):
         return capitalised(_pronouns(rest[5:], voice))
+    if re.match(r"(?:his|her|the|he|she|it|there|this|they) ", rest) and words.sentence_verb.search(rest):
+        return capitalised(_pronouns(rest, voice))
     spell = words.spell.match(rest)
     if spell:
         number, unit, what = spell[1], spell[2].rstrip("s"), _pronouns(spell[3], voice)
@@ -153,7 +183,7 @@ def _reported(rest: str, voice: Voice) -> str:
         rest = after
     elif re.fullmatch(r"[a-z]{3,}ing", first) and after and not words.things_in_ing.match(first):
         return f"{have} been {_pronouns(rest, voice)}"
-    return f"{have} {_pronouns(rest, voice)}"
+    return f"{have} {'had ' if words.lasting.search(rest) else ''}{_pronouns(rest, voice)}"
 
 
 def _verb(rest: str, voice: Voice) -> str:
@@ -164,6 +194,11 @@ def _verb(rest: str, voice: Voice) -> str:
         return f"I {_pronouns(rest, voice)}"
     adverb, verb, after = match.groups()
     return f"I {adverb}{_base(verb)}{_pronouns(after, voice)}"
+
+
+def _together(text: str) -> str:
+    """Returns what follows a verb with the verbs that share its subject in its form: "I smoke and drink"."""
+    return _english("en").together.sub(lambda m: f"{m[1]}{_base(m[2])}", text)
 
 
 def _base(verb: str) -> str:
@@ -187,14 +222,17 @@ def _phrase(text: str, voice: Voice) -> str:
     text = _pronouns(words.complaint.sub("", text), voice)
     lower = text[0].lower() + text[1:]
     for beginning in words.beginnings:
-        if beginning.words.match(text):
+        if beginning.words.match(text) and (beginning.said[voice] or words.sentence_verb.search(text)):
             before = beginning.said[voice]
             return capitalised(before + lower if before else text)
     first = text.split(" ")[0].rstrip(",")
     does = re.fullmatch(r"[A-Za-z][a-z]+s", first) and _base(first) in words.habits
     if does or words.habit.match(text):
         return _verb(lower, voice)
-    if words.sentence_verb.search(text):
+    # A verb behind "that" or "since" makes no sentence of what stands before it.
+    head = words.aside.split(text, maxsplit=1)[0]
+    led = words.leading.match(text) is not None and words.sentence_verb.search(text) is not None
+    if led or words.sentence_verb.search(head) or _SUBJECT.search(text):
         return capitalised(text)
     # A capital that begins a phrase goes; an abbreviation or a name keeps it.
     if re.match(r"[A-Z][a-z]|An? ", text) and not words.names.match(text):
