@@ -16,7 +16,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
 from polyclinic.knowledge.known_names import LIKENESS, SHORTEST_LIKENESS, KnownNames
 from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
-from polyclinic.knowledge.orders.meaning import NOT, FindingTitle, Meaning, closeness, is_near, is_place
+from polyclinic.knowledge.orders.meaning import NOT, FindingTitle, OrderMeaning, closeness, is_near, is_place
 from polyclinic.knowledge.orders.reading import AskedFor, Reading, read_orders
 
 _REQUEST_PARTS = re.compile(r"[,;.:，。；：、\n]|\band\b|\bwith\b|和|以及|及")
@@ -152,8 +152,12 @@ class RecordNames:
                 # A part of the body is no examination beside one, unless it narrows it.
                 continue
             asked = by_name.get(mention)
-            known = asked is not None and not self._is_own(mention)
-            found = self._either(mention, named, self._meant(asked)) if asked is not None and known else named
+            found = named
+            if asked is not None and not self._is_own(mention):
+                found = self._either(mention, named, self._meant(asked))
+            elif asked is not None and all(key.startswith("item:") for key in mention.keys):
+                # Of several items of one name those that are meant: blood glucose, and not what is in urine.
+                found = named & self._meant(asked) or named
             wanted |= found
             if not found:
                 missing[mention.start] = mention.text
@@ -219,7 +223,7 @@ class RecordNames:
 
     def _meant(self, order: AskedFor) -> set[int]:
         """Returns what is recorded of the same procedure and region as an order: of the closest only."""
-        if order.meaning == Meaning(procedures=frozenset(("physical",))):
+        if order.meaning == OrderMeaning(procedures=frozenset(("physical",))):
             return self._owned(Named(order.text, order.start, order.end, frozenset(("physical",))))
         by_closeness: dict[int, set[int]] = {}
         for number, title in enumerate(self._titles):

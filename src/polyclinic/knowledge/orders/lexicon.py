@@ -94,14 +94,24 @@ def _table() -> _Table:
     return _Table(entries, {first: tuple(sorted(of, reverse=True)) for first, of in lengths.items()})
 
 
+def _plural(text: str) -> str:
+    """Returns the plural of an English word that takes more than an s; else the word."""
+    if not text.isascii() or not text[-1:].islower():
+        return text
+    if text.endswith(("x", "ch", "sh", "s")):
+        return f"{text}es"
+    return f"{text[:-1]}ies" if text.endswith("y") and text[-2:-1] not in "aeiou" else text
+
+
 def _add_words(entries: dict[str, _Meant], language: Language) -> None:
     others = _others(language)
     for concept, texts in _concepts(language).items():
         for text in texts:
-            key, plain = key_of(text), text.casefold()
-            known = entries[key].concepts if key in entries else frozenset[str]()
+            plain = text.casefold()
             roles = frozenset((EVERYDAY,)) if plain in others.everyday else frozenset[str]()
-            entries[key] = _Meant(known | {concept}, roles, capitals=plain in others.capitals)
+            for key in (key_of(text), key_of(_plural(text))):
+                known = entries[key].concepts if key in entries else frozenset[str]()
+                entries[key] = _Meant(known | {concept}, roles, capitals=plain in others.capitals)
     for role, texts in ((NEUTRAL, others.neutral), (GENERIC, others.generic)):
         for text in texts:
             entries.setdefault(key_of(text), _Meant(roles=frozenset((role,))))

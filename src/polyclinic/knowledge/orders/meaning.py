@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from itertools import product
 from typing import NamedTuple
 
+from polyclinic.knowledge.name_table import is_generic, key_of
 from polyclinic.knowledge.orders.concepts import (
     ANALYTE,
     ANYWHERE,
@@ -34,7 +36,7 @@ _UNFRAMED = frozenset(("laboratory", "physical"))
 _none: frozenset[str] = frozenset()
 
 
-class Meaning(NamedTuple):
+class OrderMeaning(NamedTuple):
     """How something is examined, where, in what material, and what is looked at: concepts by their kinds."""
 
     procedures: frozenset[str] = _none
@@ -43,9 +45,9 @@ class Meaning(NamedTuple):
     analytes: frozenset[str] = _none
     panels: frozenset[str] = _none
 
-    def __or__(self, other: Meaning) -> Meaning:
+    def __or__(self, other: OrderMeaning) -> OrderMeaning:
         """Returns what is said by both together."""
-        return Meaning(*(mine | theirs for mine, theirs in zip(self, other, strict=True)))
+        return OrderMeaning(*(mine | theirs for mine, theirs in zip(self, other, strict=True)))
 
     @property
     def is_empty(self) -> bool:
@@ -60,23 +62,28 @@ class Meaning(NamedTuple):
 
 
 class FindingTitle(NamedTuple):
-    """What a recorded finding is called: its examination, its item, both together, and in what material it is."""
+    """What a recorded finding is called: its examination, its item, both together, and in what material it is.
 
-    examination: Meaning
-    item: Meaning
-    whole: Meaning
+    Attributes:
+        in_full: it tells of the whole panel that it names, and not of one part ("Neurological examination, gait").
+    """
+
+    examination: OrderMeaning
+    item: OrderMeaning
+    whole: OrderMeaning
     materials: frozenset[str]
+    in_full: bool
 
 
 _KIND = {PROCEDURE: 0, REGION: 1, MATERIAL: 2, ANALYTE: 3, PANEL: 4}
 
 
-def meaning_of(concepts: Iterable[str]) -> Meaning:
+def meaning_of(concepts: Iterable[str]) -> OrderMeaning:
     """Returns concepts by their kinds."""
     fields: list[set[str]] = [set(), set(), set(), set(), set()]
     for concept in concepts:
         fields[_KIND[KINDS[concept]]].add(concept)
-    return Meaning(*map(frozenset, fields))
+    return OrderMeaning(*map(frozenset, fields))
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -85,10 +92,12 @@ def title_of(examination: str, item: str) -> FindingTitle:
     outer, inner = _called(examination), _called(item)
     # Glucose is looked at in blood, but in a urinalysis in urine.
     materials = inner.materials or (inner.in_material - {"blood"}) or outer.in_material or inner.in_material
-    return FindingTitle(outer, inner, outer | inner, materials)
+    last = re.split("[,，]", item)[-1]
+    in_full = not item or bool(_called(last).panels) or is_generic(key_of(last))
+    return FindingTitle(outer, inner, outer | inner, materials, in_full)
 
 
-def _called(name: str) -> Meaning:
+def _called(name: str) -> OrderMeaning:
     words = find_words(name, title=True)
     means = meaning_of(concept for word in words for concept in word.concepts)
     if not (means.procedures or means.analytes or means.panels) and any(GENERIC in word.roles for word in words):
@@ -112,7 +121,7 @@ def is_place(name: str) -> bool:
 NOT, HOLDS_IT, A_PART, SAME = range(4)
 
 
-def closeness(order: Meaning, title: FindingTitle) -> int:
+def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     """Returns how close a recorded finding is to an order.
 
     `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
@@ -129,7 +138,7 @@ def closeness(order: Meaning, title: FindingTitle) -> int:
     return HOLDS_IT if _looks_inside(order, title) or _is_of_sample(order, title) else NOT
 
 
-def is_near(order: Meaning, title: FindingTitle) -> bool:
+def is_near(order: OrderMeaning, title: FindingTitle) -> bool:
     """Whether a finding is so near to an order that this cannot be called normal: a random for a fasting glucose."""
     if closeness(order, title):
         return True
@@ -141,7 +150,7 @@ def is_near(order: Meaning, title: FindingTitle) -> bool:
     return any(siblings(one, other) for one, other in pairs)
 
 
-def _looks_at(order: Meaning, title: FindingTitle) -> int:
+def _looks_at(order: OrderMeaning, title: FindingTitle) -> int:
     whole = title.whole
     if not (_in_same_material(order, title) and _by_same_method(order, whole) and _at_same_place(order, whole)):
         return NOT
@@ -151,11 +160,13 @@ def _looks_at(order: Meaning, title: FindingTitle) -> int:
         return SAME
     if looked_at or (order.procedures - _UNFRAMED and not whole.panels):
         return NOT
-    panels = item.panels or ((examination.panels) if item.is_empty else _none)
+    if not title.in_full or item.procedures - _UNFRAMED:
+        return NOT
+    panels = item.panels or (examination.panels if item.is_empty else _none)
     return HOLDS_IT if any(order.analytes & parts(panel) for panel in panels) else NOT
 
 
-def _is_panel(order: Meaning, title: FindingTitle) -> int:
+def _is_panel(order: OrderMeaning, title: FindingTitle) -> int:
     examination, item = title.examination, title.item
     if not _in_same_material(order, title):
         return NOT
@@ -168,7 +179,7 @@ def _is_panel(order: Meaning, title: FindingTitle) -> int:
     return HOLDS_IT if any(order.panels & parts(panel) for panel in holding) else NOT
 
 
-def _is_done(order: Meaning, title: FindingTitle) -> bool:
+def _is_done(order: OrderMeaning, title: FindingTitle) -> bool:
     whole = title.whole
     if "laboratory" in order.procedures and order.procedures == {"laboratory"}:
         return bool(order.materials) and _is_laboratory(order, title)
@@ -187,7 +198,7 @@ def _is_done(order: Meaning, title: FindingTitle) -> bool:
     return _at_same_place(order, whole)
 
 
-def _is_laboratory(order: Meaning, title: FindingTitle) -> bool:
+def _is_laboratory(order: OrderMeaning, title: FindingTitle) -> bool:
     whole = title.whole
     done = {name for name in whole.procedures if is_a(name, *_SAMPLED)}
     if not (whole.analytes or whole.panels or done):
@@ -198,7 +209,7 @@ def _is_laboratory(order: Meaning, title: FindingTitle) -> bool:
     return _materials_meet(order.materials, title.materials)
 
 
-def _is_physical(order: Meaning, title: FindingTitle) -> bool:
+def _is_physical(order: OrderMeaning, title: FindingTitle) -> bool:
     examination, item = title.examination, title.item
     whole = title.whole
     signs = any(material_of(name) == BODY for name in whole.analytes | whole.panels)
@@ -214,7 +225,7 @@ def _is_physical(order: Meaning, title: FindingTitle) -> bool:
     return any_related(order.regions, item.regions or examination.regions)
 
 
-def _is_of_sample(order: Meaning, title: FindingTitle) -> bool:
+def _is_of_sample(order: OrderMeaning, title: FindingTitle) -> bool:
     """Whether germs are ordered of a sample, and what is recorded is an examination of that sample."""
     germs = bool(order.procedures) and all(is_a(name, "microbiology") for name in order.procedures)
     other = title.item.analytes and not any(is_a(name, "organisms") for name in title.item.analytes)
@@ -222,7 +233,7 @@ def _is_of_sample(order: Meaning, title: FindingTitle) -> bool:
     return germs and routine and _materials_meet(order.materials, title.materials)
 
 
-def _looks_inside(order: Meaning, title: FindingTitle) -> bool:
+def _looks_inside(order: OrderMeaning, title: FindingTitle) -> bool:
     """Whether a doctor who looks into nose or throat sees what the finding says of an endoscopy there."""
     looks = bool(order.procedures & {"physical", "inspection"}) and any(is_a(name, "ent") for name in order.regions)
     seen = any(is_a(name, "endoscopy") for name in title.whole.procedures)
@@ -242,11 +253,11 @@ def _most_special(procedures: Iterable[str]) -> list[str]:
     return [name for name in every if not any(name != other and is_a(other, name) for other in every)]
 
 
-def _at_same_place(order: Meaning, whole: Meaning) -> bool:
+def _at_same_place(order: OrderMeaning, whole: OrderMeaning) -> bool:
     return not order.regions or not whole.regions or any_related(order.regions, whole.regions)
 
 
-def _by_same_method(order: Meaning, whole: Meaning) -> bool:
+def _by_same_method(order: OrderMeaning, whole: OrderMeaning) -> bool:
     ordered, by = (_most_special(name for name in of.procedures if is_a(name, *_METHODS)) for of in (order, whole))
     if not ordered or any_related(ordered, by):
         return True
@@ -254,7 +265,7 @@ def _by_same_method(order: Meaning, whole: Meaning) -> bool:
     return not by and any(is_a(name, "organisms") for name in order.analytes)
 
 
-def _in_same_material(order: Meaning, title: FindingTitle) -> bool:
+def _in_same_material(order: OrderMeaning, title: FindingTitle) -> bool:
     ordered, recorded = order.in_material, title.materials
     return not ordered or not recorded or _materials_meet(ordered, recorded)
 

@@ -29,7 +29,7 @@ def _between(name: str) -> re.Pattern[str]:
 
 
 @dataclass(eq=False)
-class Phrase:
+class OrderPhrase:
     """Words that stand together.
 
     Attributes:
@@ -127,9 +127,9 @@ class Phrase:
         return words
 
 
-def phrases_of(text: str, words: Sequence[Term]) -> list[Phrase]:
+def phrases_of(text: str, words: Sequence[Term]) -> list[OrderPhrase]:
     """Returns the phrases of a sentence, in order."""
-    phrases: list[Phrase] = []
+    phrases: list[OrderPhrase] = []
     such = patterns("zh" if is_chinese(text) else "en").such
     for word in words:
         before = phrases[-1] if phrases else None
@@ -138,7 +138,7 @@ def phrases_of(text: str, words: Sequence[Term]) -> list[Phrase]:
         if before is not None and link == _TOGETHER and not _splits(before, word):
             before.add(word)
             continue
-        new = Phrase(link)
+        new = OrderPhrase(link)
         if before is not None and such.search(gap):
             new.link, new.such = LIST, True
         new.by = _says("by", gap)
@@ -159,7 +159,7 @@ def _only_joins(gap: str) -> bool:
     return joins.search(gap) is not None and not _between("fills").sub("", joins.sub("", gap))
 
 
-def _link(gap: str, before: Phrase, word: Term) -> str:
+def _link(gap: str, before: OrderPhrase, word: Term) -> str:
     if _TIGHT.fullmatch(gap):
         return _TOGETHER
     if _only_joins(gap):
@@ -175,7 +175,7 @@ def _link(gap: str, before: Phrase, word: Term) -> str:
     return WIDE
 
 
-def _splits(phrase: Phrase, word: Term) -> bool:
+def _splits(phrase: OrderPhrase, word: Term) -> bool:
     """Whether a word that follows a phrase closely is another examination."""
     if HAND in word.roles and GENERIC not in word.roles:
         return bool(phrase.heads)
@@ -205,9 +205,9 @@ def _joins(one: str, other: str) -> bool:
     return is_a(procedure, "microbiology", "serology", "pathology", "laboratory", "electrophoresis", "physical")
 
 
-def share(phrases: list[Phrase]) -> None:
+def share(phrases: list[OrderPhrase]) -> None:
     """Gives the phrases of a list what only one of them says."""
-    before: Phrase | None = None
+    before: OrderPhrase | None = None
     for number, phrase in enumerate(phrases):
         after = phrases[number + 1] if number + 1 < len(phrases) else None
         if phrase.such and before is not None and not before.heads - {"imaging", "laboratory"}:
@@ -244,13 +244,13 @@ def share(phrases: list[Phrase]) -> None:
             phrase.concepts |= near.places
 
 
-def _share_methods(phrases: list[Phrase]) -> None:
+def _share_methods(phrases: list[OrderPhrase]) -> None:
     """Germs in a list are looked for in the one way that stands with one of them: "flu and covid antigen"."""
 
-    def methods(phrase: Phrase) -> set[str]:
+    def methods(phrase: OrderPhrase) -> set[str]:
         return {c for c in phrase.concepts if KINDS[c] == PROCEDURE and is_a(c, "microbiology", "serology")}
 
-    def germs(phrase: Phrase) -> set[str]:
+    def germs(phrase: OrderPhrase) -> set[str]:
         return {c for c in phrase.concepts if is_a(c, "organisms")}
 
     for before, phrase in pairwise(phrases):
@@ -264,7 +264,7 @@ def _share_methods(phrases: list[Phrase]) -> None:
             phrase.concepts |= methods(after)
 
 
-def _takes_material(phrase: Phrase) -> bool:
+def _takes_material(phrase: OrderPhrase) -> bool:
     return any(is_a(head, "microbiology", "laboratory") for head in phrase.heads)
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from polyclinic.knowledge.orders.concepts import AT, KINDS, REGION
 from polyclinic.knowledge.orders.lexicon import Term, find_words, patterns
-from polyclinic.knowledge.orders.meaning import Meaning, meaning_of
-from polyclinic.knowledge.orders.phrases import Phrase, phrases_of, says_no_more, share
+from polyclinic.knowledge.orders.meaning import OrderMeaning, meaning_of
+from polyclinic.knowledge.orders.phrases import OrderPhrase, phrases_of, says_no_more, share
 from polyclinic.language.language import is_chinese
 
 _SENTENCE = re.compile(r"[;；。!！?？\n]|(?<!\b[A-Za-z0-9])\.(?=\s|$)")
@@ -35,7 +35,7 @@ class AskedFor(NamedTuple):
     start: int
     end: int
     core: tuple[int, int]
-    meaning: Meaning
+    meaning: OrderMeaning
     loose: bool = False
 
 
@@ -96,7 +96,7 @@ def _sentence(text: str, start: int, end: int, words: list[Term], *, mentioned: 
     return Reading(tuple(orders), tuple(refused), tuple(unclear))
 
 
-def _drop(phrases: list[Phrase], scopes: _Scopes, *, bare: bool, mentioned: bool) -> list[tuple[int, int]]:
+def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned: bool) -> list[tuple[int, int]]:
     """Drops the phrases that order nothing, and returns where stands what is not wanted, or has been done."""
     refused: list[tuple[int, int]] = []
     ordered = False
@@ -147,7 +147,7 @@ class _Scopes:
         return self._patterns.vague.search(self._text, begin, self._end if stop == self._end else stop) is not None
 
 
-def _order(text: str, phrase: Phrase, hints: set[str], *, vague: bool) -> AskedFor | None:
+def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> AskedFor | None:
     means = meaning_of(phrase.concepts)
     loose = False
     if not phrase.heads:

@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from polyclinic.knowledge.orders.concepts import is_a
-from polyclinic.knowledge.orders.meaning import Meaning, closeness, title_of
+from polyclinic.knowledge.orders.meaning import OrderMeaning, closeness, title_of
 from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern
@@ -76,7 +76,7 @@ def ordered(text: str, language: Language) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def wanted(text: str) -> tuple[Meaning, ...]:
+def wanted(text: str) -> tuple[OrderMeaning, ...]:
     """Returns what is ordered in a text, by its meaning.
 
     A part of the body alone is none of it, nor is what a doctor sees and feels: it is done where the doctor is.
@@ -85,7 +85,7 @@ def wanted(text: str) -> tuple[Meaning, ...]:
     return tuple(m for m in orders if not (m.procedures and all(is_a(name, "physical") for name in m.procedures)))
 
 
-def reports(text: str, order: Meaning) -> int:
+def reports(text: str, order: OrderMeaning) -> int:
     """Returns how close what a text reports is to what is ordered: 0 where it is something else."""
     return closeness(order, title_of(text, ""))
 
