@@ -28,7 +28,8 @@ pytestmark = [
 
 METHODS = (
     *("zero_shot", "few_shot", "chain_of_thought", "few_shot_chain_of_thought", "self_consistency"),
-    *("few_shot_self_consistency", "medprompt", "tree_of_thought", "mdagents", "medagents"),
+    *("few_shot_self_consistency", "medprompt", "tree_of_thought", "mindmap", "mdagents", "medagents", "mma"),
+    "tree_of_reasoning",
 )
 MEDQA = {"question": "Which metal is in haem?", "options": {"A": "Zinc", "B": "Iron", "C": "Gold"}, "answer_idx": "B"}
 MEDMCQA = {

@@ -7,6 +7,8 @@ from polyclinic.methods.few_shot import few_shot
 from polyclinic.methods.mdagents import mdagents
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import medprompt, prepare
+from polyclinic.methods.mindmap import mindmap
+from polyclinic.methods.mma import mma
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.table import choose
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
@@ -22,6 +24,8 @@ __all__ = [
     "mdagents",
     "medagents",
     "medprompt",
+    "mindmap",
+    "mma",
     "prepare",
     "self_consistency",
     "tree_of_reasoning",

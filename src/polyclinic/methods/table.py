@@ -28,6 +28,8 @@ from polyclinic.methods.few_shot import SHOTS, few_shot
 from polyclinic.methods.mdagents import mdagents
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
+from polyclinic.methods.mindmap import mindmap
+from polyclinic.methods.mma import mma
 from polyclinic.methods.own import bare, check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
@@ -72,8 +74,10 @@ METHODS: dict[str, Method] = {
     "few_shot_self_consistency": Method(self_consistency, "the same after five worked examples", examples=True),
     "medprompt": Method(medprompt, "nearest worked examples, options shuffled, the majority"),
     "tree_of_thought": Method(tree_of_thought, "thoughts proposed, judged and followed"),
+    "mindmap": Method(mindmap, "reasoning with what a knowledge graph says of the question's entities"),
     "mdagents": Method(mdagents, "one doctor or a team, by how hard the question is", team=True),
     "medagents": Method(medagents, "experts analyse, report, vote and decide", team=True),
+    "mma": Method(mma, "specialists with one shared pool of findings", team=True),
     "tree_of_reasoning": Method(tree_of_reasoning, "doctors by kind of data check one another's trees", team=True),
 }
 

@@ -1,0 +1,128 @@
+"""MMA: specialists put what they find into one shared pool, in a form that all can read, and the pool decides.
+
+Paper: Peng et al., 2025, the multi-agent baseline that stands nearest to Tree-of-Reasoning in its table, described
+there in appendix C.1: different specialists, structured outputs, a shared information pool, joint decision-making.
+Defaults: 4 specialists, 2 rounds.
+
+Cost: 1 call to gather them, one a specialist and round, one to decide: 10 calls in 4 round trips.
+
+Where we differ: the paper's own code was not at hand; this is its description, with typed contributions. The
+specialists of a round write at once, and see the pool as it was before. There are no trees, and nobody checks another's
+work. A specialist whose contribution cannot be used adds nothing in that round.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from polyclinic.answering.asking import Asker
+from polyclinic.answering.calls import Calls
+from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.outcome import Outcome
+from polyclinic.answering.together import together, usable
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import PlayFailure, UserError
+from polyclinic.models.model import Model
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+
+class Hypothesis(msgspec.Struct, frozen=True):
+    """A diagnosis or answer that a specialist holds possible."""
+
+    name: str
+    reason: str
+    confidence: Literal["low", "moderate", "high"]
+
+
+class Contribution(msgspec.Struct, frozen=True):
+    """What a specialist adds to the pool."""
+
+    findings: tuple[str, ...]
+    hypotheses: tuple[Hypothesis, ...]
+
+
+async def mma(
+    question: Question,
+    model: Model,
+    *,
+    specialists: int = 4,
+    rounds: int = 2,
+    temperature: float | None = None,
+    top_p: float | None = None,
+) -> Outcome:
+    """Answers a question as specialists with a shared pool of findings do.
+
+    A failure is the outcome's end; it is not raised.
+
+    Raises:
+        UserError: a number that is below 1, or a question without options.
+    """
+    for name, number in (("specialists", specialists), ("rounds", rounds)):
+        if number < 1:
+            raise UserError(f"{name} is {number}; it is at least 1")
+    decision = decision_on(question)
+    asker = _Pool(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    try:
+        # 1. Who is needed.
+        asker.trip += 1
+        wanted = Annotated[tuple[str, ...], msgspec.Meta(min_length=specialists, max_length=specialists)]
+        fields: tuple[str, ...] = await asker.ask("gather", "gather", answer=wanted, options=False, number=specialists)
+        # 2. Each reads the question and the pool, and adds to the pool.
+        for number in range(1, rounds + 1):
+            await asker.contribute(fields, number)
+        # 3. The decision, from the pool.
+        asker.trip += 1
+        decided = await asker.ask("decision", "decision", asker.pool(), answer=decision)
+        return asker.calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
+    except PlayFailure as failure:
+        return asker.calls.failed(question.id, failure)
+
+
+class _Pool(Asker):
+    """Asks the specialists, and keeps what they found."""
+
+    _added: tuple[tuple[int, str, Contribution], ...] = ()
+
+    async def contribute(self, fields: tuple[str, ...], number: int) -> None:
+        """Has every specialist add to the pool; a ModelError where the pool stays empty."""
+        self.trip += 1
+        asked = (
+            self.ask(
+                "contribute",
+                f"contribute {number}, specialist {place}",
+                self.pool(),
+                self._prompts("you", number=place, field=field, round=number),
+                answer=Contribution,
+                options=False,
+            )
+            for place, field in enumerate(fields, start=1)
+        )
+        came = await together(*asked)
+        if not self._added:
+            usable(came)
+        added = zip(range(1, len(fields) + 1), fields, came, strict=True)
+        self._added += tuple((place, field, one) for place, field, one in added if isinstance(one, Contribution))
+
+    def pool(self) -> str:
+        """Returns what the specialists have added, each finding once; "" where there is nothing."""
+        if not self._added:
+            return ""
+        findings = dict.fromkeys(text.strip() for _, _, one in self._added for text in one.findings if text.strip())
+        held = [
+            self._prompts(
+                "hypothesis",
+                number=place,
+                field=field,
+                name=h.name,
+                confidence=self._prompts(h.confidence),
+                reason=h.reason,
+            )
+            for place, field, one in self._added
+            for h in one.hypotheses
+        ]
+        listed = "\n".join(f"- {text}" for text in findings)
+        return self._prompts("pool", findings=listed, hypotheses="\n".join(dict.fromkeys(held)))
