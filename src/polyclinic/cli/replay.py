@@ -6,23 +6,44 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import to_builtins
 
-from polyclinic.cli.options import Json
+from polyclinic.benchmarks.tor.page import page, picture
+from polyclinic.benchmarks.tor.recorded import holds_meetings, read_meetings
+from polyclinic.cli.meeting_view import show_meeting
+from polyclinic.cli.options import FILE, Force, Json, check_new
 from polyclinic.cli.show import show_end
 from polyclinic.cli.team import TeamView
+from polyclinic.errors import UserError
 from polyclinic.events import Convened, Opened, Revealed, Trace
+from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.terminal.screen import console, print_json
+from polyclinic.terminal.screen import console, note, print_json
+from polyclinic.terminal.tables import counted
 from polyclinic.visits.revisit import revisit_all
 
 
 def replay(
-    trace: Annotated[Path, Parameter(help="A trace that 'polyclinic consult --out' wrote.")],
+    trace: Annotated[
+        Path,
+        Parameter(help="A trace that 'polyclinic consult --out' wrote, or meetings of 'polyclinic eval tor --out'."),
+    ],
     /,
     *,
+    record: Annotated[
+        str | None, Parameter(metavar="ID", help="Of meetings, only that on this record; the first for --svg.")
+    ] = None,
+    html: Annotated[Path | None, FILE, Parameter(help="Draw meetings as a page, beside the record.")] = None,
+    svg: Annotated[Path | None, FILE, Parameter(help="Draw the final tree of a meeting as a picture.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Shows the visits of a trace, or prints them as they were printed."""
+    """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew."""
+    if holds_meetings(trace):
+        _meetings(trace, record, html, svg, force=force, json=json)
+        return
+    if record is not None or html is not None or svg is not None:
+        raise UserError(f"--record, --html and --svg are for meetings of 'polyclinic eval tor --out'; {trace} is none")
     traces = Trace.read(trace)
     if json:
         documents = [visit.document() for visit in revisit_all(traces)]
@@ -43,3 +64,25 @@ def replay(
             for visit in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
                 show_end(screen, visit, knowledge)
         of_team.clear()
+
+
+def _meetings(file: Path, record: str | None, html: Path | None, svg: Path | None, *, force: bool, json: bool) -> None:
+    """Shows meetings, or draws them."""
+    meetings = [one for one in read_meetings(file) if record in (None, one.id)]
+    if not meetings:
+        raise UserError(f"no meeting on record {record!r} in {file}")
+    knowledge = read_knowledge()
+    for out in (html, svg):
+        if out is not None:
+            check_new(out, force=force)
+    if html is not None:
+        write_text(html, page(meetings, knowledge, title=f"Tree-of-Reasoning: {file.name}"))
+        note(f"{counted(len(meetings), 'meeting')}: {html}")
+    if svg is not None:
+        write_text(svg, picture(meetings[0], knowledge))
+        note(f"the tree of record {meetings[0].id}: {svg}")
+    if json:
+        print_json(to_builtins(meetings, order="deterministic"))
+    elif html is None and svg is None:
+        for meeting in meetings:
+            show_meeting(console(), meeting, knowledge)

@@ -65,7 +65,7 @@ async def mma(
         if number < 1:
             raise UserError(f"{name} is {number}; it is at least 1")
     decision = decision_on(question)
-    asker = _Pool(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
+    asker = _Specialists(PROMPTS, question, Calls(model, temperature=temperature, top_p=top_p))
     try:
         # 1. Who is needed.
         asker.trip += 1
@@ -82,7 +82,7 @@ async def mma(
         return asker.calls.failed(question.id, failure)
 
 
-class _Pool(Asker):
+class _Specialists(Asker):
     """Asks the specialists, and keeps what they found."""
 
     _added: tuple[tuple[int, str, Contribution], ...] = ()

@@ -8,7 +8,7 @@ import msgspec
 
 from polyclinic.cases.record import Record
 from polyclinic.evidence_tree.meeting import Happening
-from polyclinic.files import read_records
+from polyclinic.files import MAX_RECORD_BYTES, read_records
 
 
 class RecordedMeeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,3 +35,13 @@ def read_meetings(path: str | Path) -> list[RecordedMeeting]:
         BadInput: the file cannot be read, or a line is something else.
     """
     return [one for _, one in read_records(Path(path), RecordedMeeting, "a meeting of 'polyclinic eval tor --out'")]
+
+
+def holds_meetings(path: str | Path) -> bool:
+    """Whether a file's first line is a meeting; what cannot be read is none."""
+    try:
+        with Path(path).open("rb") as file:
+            first = msgspec.json.decode(file.readline(MAX_RECORD_BYTES), type=dict[str, msgspec.Raw])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return {"log", "chose", "record"} <= first.keys()

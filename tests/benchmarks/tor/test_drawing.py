@@ -1,0 +1,170 @@
+"""Meetings drawn: what was new and dropped in each round, where evidence stands, and what was chosen."""
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+from polyclinic.benchmarks.tor.growth import grown, stages
+from polyclinic.benchmarks.tor.page import page, picture
+from polyclinic.benchmarks.tor.recorded import RecordedMeeting, holds_meetings, read_meetings
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding, History, Record
+from polyclinic.errors import BadInput
+from polyclinic.evidence_tree.meeting import Concluded, Remark, Wrote
+from polyclinic.evidence_tree.tree import EvidenceTree, Reasoning, Suspected
+from polyclinic.knowledge.knowledge import read_knowledge
+
+KNOWLEDGE = read_knowledge()
+
+
+def tree(**diagnoses):
+    return EvidenceTree(
+        tuple(Suspected(name, (Reasoning(f"So {name}.", tuple(texts)),)) for name, texts in diagnoses.items())
+    )
+
+
+RECORD = Record(
+    presentation=Presentation(complaint="Tired & <pale>", age=58, sex="female"),
+    history=History(present="Short of breath. Denies fever."),
+    findings=(Finding(examination="blood test", item="hemoglobin", value=84.0, unit="g/L", reference="115-175"),),
+)
+MEETING = RecordedMeeting(
+    id="7",
+    record=RECORD,
+    options={"A": "Anaemia", "B": "Gout", "C": "Cyst"},
+    key=frozenset("AC"),
+    log=(
+        Wrote(by="outpatient", round=0, opinion=tree(Anaemia=["Tired"], Gout=["a red toe"])),
+        Wrote(by="laboratory", round=0, opinion=tree(Anaemia=["hemoglobin 84 g/L"])),
+        Remark(by="laboratory", to="outpatient", round=1, turn=1, text="It is <low>."),
+        Wrote(by="outpatient", round=1, opinion=tree(Anaemia=["Tired", "Short of breath"])),
+        Concluded(opinion=tree(Anaemia=["Tired", "hemoglobin 84 g/L", "fever"]), answers=frozenset("AB")),
+    ),
+    chose={"tree_of_reasoning": frozenset("AB"), "zero_shot": frozenset("C")},
+)
+
+
+def changes(diagnoses):
+    return {
+        (d.diagnosis, leaf.evidence): change for d in diagnoses for r in d.reasonings for leaf, change in r.evidence
+    }
+
+
+def test_each_opinion_stands_beside_the_doctor_s_own_before():
+    first, laboratory, second, head = stages(MEETING)
+    assert set(changes(first.diagnoses).values()) == {"kept"}
+    assert (laboratory.by, laboratory.round, laboratory.heard) == ("laboratory", 0, ())
+    assert [one.text for one in second.heard] == ["It is <low>."]
+    assert changes(second.diagnoses) == {
+        ("Anaemia", "Tired"): "kept",
+        ("Anaemia", "Short of breath"): "new",
+        ("Gout", "a red toe"): "dropped",
+    }
+    assert [d.change for d in second.diagnoses] == ["kept", "dropped"]
+    assert changes(head.diagnoses)["Anaemia", "fever"] == "new"
+    assert changes(head.diagnoses)["Anaemia", "Short of breath"] == "dropped"
+
+
+def test_a_reasoning_in_other_words_is_no_change():
+    before, now = tree(Gout=["a red toe"]), EvidenceTree((Suspected("gout", (Reasoning("Anew.", ("A red toe.",)),)),))
+    assert set(changes(grown(list(before.leaves()), list(now.leaves()))).values()) == {"kept"}
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing():
+    text = page([MEETING], KNOWLEDGE, title="Of <one>")
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert not any(tag in ("script", "link", "img") for tag, _ in tags.seen)
+    assert "http" not in text
+    assert "<low>" not in text and "<pale>" not in text and "Of <one>" not in text
+
+
+def test_evidence_marks_its_place_in_the_record():
+    text = page([MEETING], KNOWLEDGE, title="x")
+    supported = [a["class"].split()[-1] for tag, a in tags_of(text) if "leaf" in a.get("class", "") and "tabindex" in a]
+    assert len(set(supported)) == 4  # Tired, hemoglobin, Short of breath, and the fever that is denied
+    for name in set(supported):
+        assert f".{name}:is(:hover,:focus)) .at-{name}" in text
+        (place,) = set(re.findall(rf'<span class="used [^"]*\bat-{name}\b[^"]*">([^<]*)</span>', text))
+        assert place
+    assert "not in the record" in text
+    assert "contradicted by the record" in text
+
+
+def tags_of(text):
+    tags = Tags()
+    tags.feed(text)
+    return tags.seen
+
+
+def test_what_each_method_chose_is_right_wrong_or_missed():
+    text = page([MEETING], KNOWLEDGE, title="x")
+    cells = '<td class="right">Anaemia</td><td class="wrong">Gout</td><td class="missed">Cyst</td>'
+    assert f"<th>tree_of_reasoning</th>{cells}" in text
+    assert '<th>zero_shot</th><td class="right">Cyst</td><td class="wrong"></td><td class="missed">Anaemia</td>' in text
+
+
+def test_the_picture_is_well_formed_and_tells_the_source():
+    root = ET.fromstring(picture(MEETING, KNOWLEDGE))
+    said = "".join(root.itertext())
+    for text in ("Anaemia", "So Anaemia.", "Tired", "$.findings[0]: blood test, hemoglobin: 84 g/L"):
+        assert text in said
+    assert "contradicted by the record $.history.present" in said
+    assert "a red toe" not in said
+    plain = RecordedMeeting(
+        id="8",
+        record=RECORD,
+        options={},
+        key=frozenset(),
+        log=(Wrote(by="outpatient", round=0, opinion="Plain."),),
+        chose={},
+    )
+    assert "no tree" in picture(plain, KNOWLEDGE)
+    assert "Plain." in page([plain], KNOWLEDGE, title="x")
+
+
+def test_what_is_no_file_of_meetings_is_told_apart(tmp_path):
+    path = tmp_path / "x.jsonl"
+    assert not holds_meetings(path)
+    for text in ("", "not json\n", '{"kind": "opened"}\n', "[1]\n"):
+        path.write_text(text)
+        assert not holds_meetings(path)
+    path.write_text('{"log": 1, "chose": 2, "record": 3}\n')
+    assert holds_meetings(path)
+    with pytest.raises(BadInput, match="line 1"):
+        read_meetings(path)
+
+
+def test_replay_draws_prints_and_writes(run, complaint, tmp_path):
+    run("eval", "tor", "--cases", "inpatients", "--limit", "2", "--doctor", "rules", "--out", "o", cwd=tmp_path)
+    file = "o/tree_of_reasoning.meetings.jsonl"
+    shown = run("replay", file, "--record", "2", cwd=tmp_path).stdout
+    assert "outpatient, first" in shown and "head, concludes" in shown
+    assert "├──" in shown and "✓ $." in shown
+    assert "what was chosen" in shown
+    assert "record 1" not in shown
+    run("replay", file, "--html", "p.html", "--svg", "t.svg", cwd=tmp_path)
+    assert "<h2>Record 2</h2>" in (tmp_path / "p.html").read_text("utf-8")
+    ET.parse(tmp_path / "t.svg")
+    assert "exists" in complaint("replay", file, "--html", "p.html", cwd=tmp_path)
+    assert "no meeting on record" in complaint("replay", file, "--record", "99", cwd=tmp_path)
+    (tmp_path / "trace.jsonl").write_text("{}\n")
+    assert "--html" in complaint("replay", "trace.jsonl", "--html", "q.html", cwd=tmp_path)
+    assert '"log"' in run("replay", file, "--json", cwd=tmp_path).stdout
