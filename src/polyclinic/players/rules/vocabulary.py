@@ -90,8 +90,10 @@ class Vocabulary:
         self.eq = {key: concept.eq for key, (_, concept) in known.items()}
         self.composed: dict[str, list[tuple[frozenset[str], str]]] = {}
         self.named: dict[str, str] = {}
-        self.nouns: set[Phrase] = set()
+        self._nouns: set[Phrase] = set()
         self._phrases: dict[str, dict[Phrase, list[str]]] = {}
+        # To stem takes long: the words with an initial wait until a text has a word with it, and a stem keeps it.
+        self._waiting: dict[str, list[tuple[str, str, bool]]] = {}
         self._ends: dict[str, str] = {}
         for key, (_, concept) in known.items():
             for made_of in concept.of:
@@ -99,31 +101,31 @@ class Vocabulary:
             nouns, others = (concept.en, concept.also) if language == "en" else (concept.zh, ())
             self.named[key] = nouns[0] if nouns else ""
             for word in (*nouns, *others):
-                self._add(word, key)
-            self.nouns.update(tuple(t.text for t in tokens(word, language)) for word in nouns)
+                self._waiting.setdefault(_initial(word, language), []).append((word, key, word in nouns))
             self._ends.update(dict.fromkeys(concept.en_ends if language == "en" else concept.zh_ends, key))
-        self._longest_first = {
-            first: sorted(those.items(), key=lambda item: -len(item[0])) for first, those in self._phrases.items()
-        }
         ends = sorted(self._ends, key=len, reverse=True)
         self._ending = re.compile(rf"\w{{2,}}?({'|'.join(ends)})s?$") if ends else re.compile("(?!)")
 
-    def _add(self, word: str, key: str) -> None:
-        phrase = tuple(t.text for t in tokens(word, self.language))
-        if not phrase:
-            raise ValueError(f"{key}: {word!r} says nothing")
-        ids = self._phrases.setdefault(phrase[0], {}).setdefault(phrase, [])
-        if key not in ids:
-            ids.append(key)
+    def _beginning(self, first: str) -> dict[Phrase, list[str]]:
+        """Returns the phrases that begin with a token."""
+        for word, key, noun in self._waiting.pop(first[:1], ()):
+            phrase = tuple(t.text for t in tokens(word, self.language))
+            ids = self._phrases.setdefault(phrase[0], {}).setdefault(phrase, [])
+            if key not in ids:
+                ids.append(key)
+            if noun:
+                self._nouns.add(phrase)
+        return self._phrases.get(first, {})
 
     def is_noun(self, text: str) -> bool:
         """Whether a text is one of the nouns by which a thing is named."""
-        return tuple(t.text for t in tokens(text, self.language)) in self.nouns
+        phrase = tuple(t.text for t in tokens(text, self.language))
+        return bool(phrase) and phrase in self._beginning(phrase[0]) and phrase in self._nouns
 
     def at_token(self, words: list[Token], start: int, text: str) -> tuple[int, list[str]]:
         """Returns how many tokens from `start` are the longest phrase there, and what it means; 0 where none begins."""
         found: tuple[int, list[str]] = (0, [])
-        for phrase, ids in self._longest_first.get(words[start].text, ()):
+        for phrase, ids in self._beginning(words[start].text).items():
             length = _length_of(phrase, words, start)
             # Of equally long ones, the words as they stand win over those with others between them.
             if length > found[0] or (length == found[0] and length and GAP not in phrase):
@@ -162,6 +164,14 @@ def tokens(text: str, language: Language) -> list[Token]:
         if word not in _EMPTY_WORDS:
             found.append(Token(_stem(word), match.start(), match.end()))
     return found
+
+
+def _initial(word: str, language: Language) -> str:
+    """Returns the first letter or character of a phrase's first token."""
+    if language == "zh":
+        return word[0].upper()
+    plain = _same_length(word).casefold()
+    return next(m[0][0] for m in _TOKEN.finditer(plain) if m[0] not in _EMPTY_WORDS)
 
 
 def _stem(word: str) -> str:
