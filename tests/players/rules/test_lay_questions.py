@@ -29,7 +29,7 @@ NO = ("No,", "No ", "I have no", "My child has no", "没有", "我没有", "孩�
 
 DENIED_AT_MOST = 0.05
 AFFIRMED_AT_MOST = 0.02
-ANSWERED_AT_LEAST = 0.7
+ANSWERED_AT_LEAST = 0.8
 DENIED_IN_OWN_WORDS_AT_MOST = 0.01
 
 
