@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.presentation import Presentation, Question, ShownPassage
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput
@@ -155,6 +155,13 @@ class Said(_Event, frozen=True, kw_only=True):
     state: State | None = None
 
 
+class Retrieved(_Event, frozen=True, kw_only=True):
+    """The doctor was given passages of a library, for what it is asked next; none where nothing fitted."""
+
+    turn: int
+    references: tuple[ShownPassage, ...]
+
+
 class Examined(_Event, frozen=True, kw_only=True):
     """The examiner has looked up what was asked for; doctor and patient learn it.
 
@@ -218,7 +225,7 @@ class Revealed(_Event, frozen=True, kw_only=True):
 
 
 Discussed = Convened | Shared | Established | Revised | Disputed
-Event = Opened | Said | Examined | Reported | Chosen | Discussed | Failed | Ended | Revealed
+Event = Opened | Said | Retrieved | Examined | Reported | Chosen | Discussed | Failed | Ended | Revealed
 
 E = TypeVar("E", bound=Event)
 

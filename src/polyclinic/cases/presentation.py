@@ -31,6 +31,20 @@ class Presentation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     about: str = ""
 
 
+class ShownPassage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A passage that was looked up and may be read before answering.
+
+    Attributes:
+        source: where it stands, as `CORPUS#ID`.
+        score: how well it fits, by the search that found it.
+    """
+
+    source: str
+    title: str = ""
+    text: str
+    score: float = 0.0
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A multiple-choice question: any number of options, any letters. Holds no answer.
 
@@ -41,6 +55,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         context: what must be read before answering.
         language: the language of the stem.
         several: any number of options may be right, and all of them are asked for; else exactly one is.
+        references: what was looked up for it; see `polyclinic.retrieval.looking_up`.
     """
 
     id: str
@@ -49,3 +64,4 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     context: str = ""
     language: Language = "en"
     several: bool = False
+    references: tuple[ShownPassage, ...] = ()

@@ -53,6 +53,7 @@ async def consult(
     json: options.Json = False,
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,
+    library: options.Library = options.LIBRARY,
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
 ) -> None:
@@ -71,7 +72,8 @@ async def consult(
     knowledge, screen = read_knowledge(), console()
     doctors = team.named or [doctor]
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
-    async with open_minds(doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal) as opened:
+    opening = open_minds(doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal, library=library)
+    async with opening as opened:
         minds = [opened.minds[name] for name in doctors]
 
         async def hold(case: Case, screen: Console | None = None) -> Visit | TeamVisit:

@@ -13,11 +13,12 @@ from rich.text import Text
 from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
 from polyclinic.errors import UserError
-from polyclinic.retrieval.corpus import FILE, By, Corpus
+from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import check_embedder
 from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.readers import parse_passage_fields, read_passages
+from polyclinic.retrieval.retriever import By
 from polyclinic.terminal.screen import console, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 

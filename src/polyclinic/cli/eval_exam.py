@@ -12,7 +12,7 @@ from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.cli.evaluation import finish, within_budget
-from polyclinic.cli.options import FILE, RUN, ExamFileOptions, ExamOptions, RunOptions, Several
+from polyclinic.cli.options import FILE, LIBRARY, RUN, ExamFileOptions, ExamOptions, Library, RunOptions, Several
 from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.methods.own import BrokenMethod
@@ -24,6 +24,8 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
+from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
+from polyclinic.retrieval.opening import embedder_models, open_library
 from polyclinic.terminal.screen import note, plain, progress
 from polyclinic.terminal.tables import counted
 
@@ -59,6 +61,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         baseline: Annotated[
             str | None, Parameter(metavar="METHOD", help="Compare every method with this one; by default every two.")
         ] = None,
+        library: Library = LIBRARY,
         run: RunOptions = RUN,
     ) -> None:
         chosen = choose(method or ["zero_shot"], options.settings or [], presets=PRESETS.get(dataset, {}))
@@ -75,14 +78,25 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
             seed=run.seed,
         )
 
-        async def work(models: Episode, advance: Callable[[], None]) -> list[MethodResult]:
+        async def work(
+            models: Episode, advance: Callable[[], None], looking_up: LookingUp | None
+        ) -> list[MethodResult]:
             return await run_methods(
-                put, chosen, models, learning=learning, match=match, shuffle=shuffle, advance=advance
+                put,
+                chosen,
+                models,
+                learning=learning,
+                match=match,
+                shuffle=shuffle,
+                advance=advance,
+                looking_up=looking_up,
             )
 
         total = asked(len(put), chosen, match=match, shuffle=shuffle)
-        results, ledger = await ask_all(work, options, run, named=f"{dataset} {options.questions.name}", total=total)
+        named = f"{dataset} {options.questions.name}"
+        results, ledger = await ask_all(work, options, run, named=named, total=total, library=library)
         about = {"dataset": dataset, "questions": len(put), "seed": run.seed}
+        about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
         title = f"{dataset}, {counted(len(put), 'question')}, {options.model}"
         finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
 
@@ -117,14 +131,17 @@ def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list
 
 
 async def ask_all(
-    work: Callable[[Episode, Callable[[], None]], Awaitable[T]],
+    work: Callable[[Episode, Callable[[], None], LookingUp | None], Awaitable[T]],
     options: ExamOptions,
     run: RunOptions,
     *,
     named: str,
     total: int,
+    library: LibraryOptions = LIBRARY,
 ) -> tuple[T, Ledger]:
     """Opens the model, works with it for each method and question, and shows how far it is.
+
+    The work gets the models, what to call after each question, and what things are looked up in, if in anything.
 
     `named` names the run in the journal; `total` says how often the progress advances.
 
@@ -132,13 +149,12 @@ async def ask_all(
         UserError: the model cannot be opened.
         BudgetSpent: the run has cost what it may cost; says how to go on.
     """
-    opening = open_session(
-        [options.model], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
-    )
+    models = [options.model, *embedder_models(library)]
+    opening = open_session(models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
     with within_budget(run):
-        async with opening as session:
+        async with opening as session, open_library(library, session) as looking_up:
             with progress("asking", total, quiet=run.json) as advance:
-                return await work(_models(session, options), advance), session.ledger
+                return await work(_models(session, options), advance, looking_up), session.ledger
 
 
 def _models(session: Session, options: ExamOptions) -> Episode:

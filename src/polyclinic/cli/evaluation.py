@@ -70,7 +70,14 @@ async def open_players(
     known = read_knowledge()
     with within_budget(run, what):
         async with open_minds(
-            doctors, cast, run.models, knowledge=known, seed=run.seed, journal=run.journal, others=judges
+            doctors,
+            cast,
+            run.models,
+            knowledge=known,
+            seed=run.seed,
+            journal=run.journal,
+            others=judges,
+            library=options.library,
         ) as opened:
             yield opened._replace(patient_trust=None) if one_step else opened
 

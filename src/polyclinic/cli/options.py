@@ -18,6 +18,7 @@ from cyclopts import Group, Parameter
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.models.session import Address, ModelOptions
+from polyclinic.retrieval.looking_up import LibraryOptions
 
 _MODELS = Group("Language models", sort_key=20)
 _TEAM = Group("Several doctors", sort_key=10)
@@ -49,6 +50,9 @@ At = Annotated[Address, Parameter(name="*", group=_MODELS)]
 AT = Address()
 Models = Annotated[ModelOptions, Parameter(name="*", group=_MODELS)]
 MODELS = ModelOptions()
+
+Library = Annotated[LibraryOptions, Parameter(name="*", group=Group("Looking things up", sort_key=15))]
+LIBRARY = LibraryOptions()
 
 Journal = Annotated[
     Path | None,
@@ -148,6 +152,7 @@ class CaseOptions:
     limit: Limit = None
     patient: Patient = "rules"
     examiner: Examiner = "rules"
+    library: Library = LIBRARY
 
 
 @Parameter(name="*")

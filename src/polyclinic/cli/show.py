@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Revealed, Role, Said
+from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Retrieved, Revealed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
@@ -50,6 +50,9 @@ def show_event(console: Console, event: Event) -> None:
             to = f" to the {event.to}" if {event.who, event.to} & {Role.EXAMINER, Role.DIRECTOR} else ""
             label = f"{event.turn:>3} " if event.who is Role.DOCTOR else "    "
             show_line(console, f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
+        case Retrieved():
+            sources = ", ".join(one.source for one in event.references) or "nothing that fits"
+            show_line(console, "Looked up", Role.DOCTOR, Text(plain(sources), style="dim"))
         case Examined():
             show_line(console, "Examiner", Role.EXAMINER, event.text)
         case Chosen():

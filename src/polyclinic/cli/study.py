@@ -45,7 +45,7 @@ async def ablation(
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
-    async def work(models: Episode, advance: Callable[[], None]) -> list[MethodResult]:
+    async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
         return await run_methods(put, chosen, models, learning=learning, match="none", advance=advance)
 
     named = f"ablation {layout} {exam.questions.name}"
@@ -80,7 +80,7 @@ async def experts(
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
-    async def work(models: Episode, advance: Callable[[], None]) -> tuple[Curve, Curve]:
+    async def work(models: Episode, advance: Callable[[], None], _: object) -> tuple[Curve, Curve]:
         return await sweep(
             put,
             models,

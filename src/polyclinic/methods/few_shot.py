@@ -7,7 +7,8 @@ experiments: temperature 1, top_p 1).
 Cost: 1 call.
 
 Where we differ: an example is a turn of a conversation, the question from the user and the answer's last line from the
-assistant, and not one text with the question. An example that asks what is asked is left out.
+assistant, and not one text with the question. An example that asks what is asked is left out. With `neighbours_by`,
+the examples are those most like the question and not the same five for all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polyclinic.answering.asking import ask_once, conversation
+from polyclinic.answering.neighbours import NearBy, Nearest
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.models.model import Model
@@ -31,13 +33,22 @@ async def few_shot(
     model: Model,
     *,
     examples: Sequence[Example] | None = None,
+    neighbours_by: NearBy | None = None,
     temperature: float | None = None,
     repair: bool = False,
 ) -> Outcome:
     """Shows answered questions without their reasoning, and asks for the answer to this one; see `zero_shot`.
 
     The examples are from a training set, in the order in which they are shown; None for the first five shipped ones.
+    With `neighbours_by` the five that are most like the question are shown, the most like last; see `medprompt`.
+
+    Raises:
+        MissingExtra: what finds the neighbours is not installed.
     """
     shown = examples_for(question, examples)
-    messages = conversation(PROMPTS, question, shown[:SHOTS] if examples is None else shown, reasoning=False)
+    if neighbours_by is not None:
+        shown = (await Nearest(shown, neighbours_by).to(question, SHOTS))[::-1]
+    elif examples is None:
+        shown = shown[:SHOTS]
+    messages = conversation(PROMPTS, question, shown, reasoning=False)
     return await ask_once(messages, question, model, temperature=temperature, repair=repair)

@@ -7,11 +7,11 @@ Defaults: 5 neighbours, 5 orders of the options, as the paper; the server's temp
 Cost: 5 calls in 1 round trip with a pool that was prepared, which costs 1 call for each training question, once.
 At most 10 calls in 2 round trips with one that was not: the neighbours are reasoned about first.
 
-Where we differ: likeness is the cosine of TF-IDF vectors of words (of pairs of characters in Chinese); the paper takes
-that of embeddings. The nearest neighbour stands last, next to the question; the paper does not say. Options that speak
-of others by their places or keys stay where they are. A tie is stated as the outcome's end, and one of the equals is
-drawn by the seed. In a pool that was not prepared, a neighbour that the model answers wrongly is left out and no other
-takes its place.
+Where we differ: likeness is by default BM25's, of the words of context and stem; the paper's is the cosine of
+embeddings, which is `neighbours_by=dense`, with an embedder that works offline. The nearest neighbour stands last, next
+to the question; the paper does not say. Options that speak of others by their places or keys stay where they are. A tie
+is stated as the outcome's end, and one of the equals is drawn by the seed. In a pool that was not prepared, a neighbour
+that the model answers wrongly is left out and no other takes its place.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ import msgspec
 
 from polyclinic.answering.asking import conversation
 from polyclinic.answering.calls import Calls, TextAnswer
+from polyclinic.answering.neighbours import NearBy, Nearest
 from polyclinic.answering.outcome import Call, Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.models.model import Model
-from polyclinic.questions.demonstrations import Neighbours, examples_for
+from polyclinic.questions.demonstrations import examples_for
 from polyclinic.questions.examples import Example
 from polyclinic.questions.shuffle import shuffle_options
 from polyclinic.seeds import derive
@@ -57,7 +58,13 @@ class Pool:
     ) -> None:
         self.examples, self.reasoned = tuple(examples), reasoned
         self.wrong, self.unusable, self.trace = wrong, unusable, trace
-        self.neighbours = Neighbours(self.examples)
+        self._nearest: dict[NearBy, Nearest] = {}
+
+    def nearest(self, by: NearBy) -> Nearest:
+        """Returns what finds its examples; made once for each way of measuring likeness."""
+        if by not in self._nearest:
+            self._nearest[by] = Nearest(self.examples, by)
+        return self._nearest[by]
 
 
 async def prepare(training: Sequence[Example], model: Model, *, temperature: float | None = None) -> Pool:
@@ -98,6 +105,7 @@ async def medprompt(
     *,
     pool: Pool | None = None,
     neighbours: int = 5,
+    neighbours_by: NearBy = "bm25",
     shuffles: int = 5,
     temperature: float | None = None,
     seed: int = 0,
@@ -105,13 +113,15 @@ async def medprompt(
     """Shows the nearest training questions with the model's own reasoning, shuffles the options, and counts votes.
 
     The pool is `await prepare(training, model)`, or `Pool(training)` for reasoning about the neighbours of this
-    question alone; None for the shipped examples of its language and kind. At most so many neighbours are shown; each
+    question alone; None for the shipped examples of its language and kind. At most so many neighbours are shown, found
+    by words as in a corpus (`bm25`), by meaning (`dense`), by both (`hybrid`), or without an extra (`tfidf`); each
     shuffle is a call. The seed gives the orders, each call's seed and the draw among equals. The rationale is reasoning
     that ends in the answer, and names the keys as they were shown to it; a failure is the outcome's end, and is not
     raised.
 
     Raises:
         UserError: a number that is too small.
+        MissingExtra: what finds the neighbours is not installed.
     """
     if neighbours < 0 or shuffles < 1:
         raise UserError(f"{neighbours} neighbours and {shuffles} shuffles; at least 0 and 1")
@@ -120,7 +130,7 @@ async def medprompt(
     calls = Calls(model, temperature=temperature)
     try:
         # 1. The nearest training questions; the model reasons about them, where it has not yet.
-        nearest = pool.neighbours.nearest(question, neighbours)
+        nearest = await pool.nearest(neighbours_by).to(question, neighbours) if neighbours else []
         round_trip = 1
         if nearest and not pool.reasoned:
             chains = await together(*(_chain(e, calls, n) for n, e in enumerate(nearest, start=1)))

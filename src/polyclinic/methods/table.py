@@ -247,7 +247,9 @@ def answering(
     pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
 
     def shown(question: Question) -> tuple[Example, ...]:
-        return tuple(examples)[:SHOTS] if examples else shipped_examples(question.language, kind_of(question))[:SHOTS]
+        there = tuple(examples) or shipped_examples(question.language, kind_of(question))
+        # Those that are nearest are chosen out of all.
+        return there if chosen.settings.get("neighbours_by") else there[:SHOTS]
 
     async def put(question: Question) -> Outcome:
         model = model_for(question.id)

@@ -52,6 +52,7 @@ from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import Script, ScriptedMind
+from polyclinic.retrieval.looking_up import LookingUp
 from polyclinic.seeds import derive
 
 _MODELS = "local, local/FILE.gguf, direct/NAME (with --base-url), or a name that Inspect knows, such as openai/NAME"
@@ -113,6 +114,7 @@ class Minds:
         seed: the run's seed; each visit's minds draw from generators derived from it and the case.
         models: the language models that the minds need (`model_of`), by name, opened.
         journal: keeps every answer of a model; each visit is an episode.
+        looking_up: what doctors may look things up in, those that read: models, and minds of one's own.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -134,10 +136,12 @@ class Minds:
         journal: Journal | None = None,
         ledger: Ledger | None = None,
         temperature: float | None = None,
+        looking_up: LookingUp | None = None,
     ) -> None:
         self.seed = seed
         self._models = dict(models or {})
         self._journal, self._temperature = journal, temperature
+        self._looking_up = looking_up
         self._ledgers = () if ledger is None else (ledger,)
         players = {
             Role.DOCTOR: doctor,
@@ -158,6 +162,10 @@ class Minds:
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
         """Returns a mind for the doctor of this case; one with rules knows a department's diseases alone."""
         return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
+
+    def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
+        """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
+        return None if isinstance(doctor, RulesDoctor | ScriptedMind) else self._looking_up
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.players.minds import Minds, Playing, model_of, name_of
 from polyclinic.players.patient_trust import PatientTrust, trust_in
+from polyclinic.retrieval.looking_up import LibraryOptions
+from polyclinic.retrieval.opening import embedder_models, open_library
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +61,26 @@ async def open_minds(
     others: Sequence[str] = (),
     run: str | None = None,
     share: Share = WHOLE,
+    library: LibraryOptions | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
-    name in the journal, unless given, is made of seed, patient and examiner.
+    name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up.
+
+    Raises:
+        UserError: a model, the journal or the library cannot be used, or no doctor reads what is looked up.
     """
+    library = library or LibraryOptions()
+    if library.corpus is not None and all(_reads_nothing(doctor) for doctor in doctors):
+        raise UserError("--corpus is for a doctor who reads: a language model, or a mind of your own")
     named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
-    names = [name for name in named if name is not None]
-    async with open_session(names, options, journal=journal, run=run, seed=seed, share=share) as session:
+    names = [*(name for name in named if name is not None), *embedder_models(library)]
+    async with (
+        open_session(names, options, journal=journal, run=run, seed=seed, share=share) as session,
+        open_library(library, session) as looking_up,
+    ):
         minds = {
             name_of(doctor): Minds(
                 doctor=doctor,
@@ -78,7 +91,13 @@ async def open_minds(
                 journal=session.journal,
                 ledger=session.ledger,
                 temperature=options.temperature,
+                looking_up=looking_up,
             )
             for doctor in doctors
         }
         yield OpenMinds(minds, session, trust_in(cast.patient, doctors))
+
+
+def _reads_nothing(doctor: Playing) -> bool:
+    name = name_of(doctor)
+    return name == "rules" or name.partition(":")[0] == "scripted"

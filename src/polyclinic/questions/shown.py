@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polyclinic.cases.presentation import Question
+from collections.abc import Iterable
+
+from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import UserError
 from polyclinic.language.language import Language
 
@@ -11,9 +13,24 @@ _LABELS: dict[Language, tuple[str, str, str, str]] = {
     "zh": ("背景：", "问题：", "选项：", "选项（其中一项或多项正确，需全部选出）："),
 }
 
+_REFERENCES: dict[Language, str] = {
+    "en": "Passages from a library, which may or may not help:",
+    "zh": "资料库中的段落，可能有帮助，也可能没有：",
+}
+
+
+def show_references(references: Iterable[ShownPassage], language: Language) -> str:
+    """Returns passages that were looked up as text, numbered, each with its source."""
+    lines = [_REFERENCES[language]]
+    for number, one in enumerate(references, start=1):
+        lines.append(f"[{number}] {f'{one.title}: ' if one.title else ''}{one.text} ({one.source})")
+    return "\n".join(lines)
+
 
 def show(question: Question, *, options: bool = True) -> str:
     """Returns the text of a question: context, stem, and the options as lines such as "A. text", if they are wanted.
+
+    What was looked up for it stands before all.
 
     Raises:
         UserError: the question has no options to choose from.
@@ -21,7 +38,8 @@ def show(question: Question, *, options: bool = True) -> str:
     if not question.options:
         raise UserError(f"question {question.id!r} has no options; a question needs at least one")
     context, stem, one, several = _LABELS[question.language]
-    parts = [f"{context}\n{question.context.strip()}"] if question.context.strip() else []
+    parts = [show_references(question.references, question.language)] if question.references else []
+    parts += [f"{context}\n{question.context.strip()}"] if question.context.strip() else []
     parts.append(f"{stem}\n{question.stem.strip()}")
     if options:
         lines = (f"{key}. {text.strip()}" for key, text in question.options.items())

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from polyclinic.lazy import lazily
 
 if TYPE_CHECKING:
-    from polyclinic.retrieval.corpus import By as By, Corpus as Corpus
+    from polyclinic.retrieval.corpus import Corpus as Corpus
     from polyclinic.retrieval.embedders import Embedder as Embedder
     from polyclinic.retrieval.library import Library as Library, find_corpus as find_corpus
     from polyclinic.retrieval.readers import read_passages as read_passages
-    from polyclinic.retrieval.retriever import Passage as Passage, Retriever as Retriever
+    from polyclinic.retrieval.retriever import By as By, Passage as Passage, Retriever as Retriever
     from polyclinic.retrieval.scripted import ScriptedRetriever as ScriptedRetriever
     from polyclinic.retrieval.store import NewPassage as NewPassage
 

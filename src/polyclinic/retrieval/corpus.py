@@ -14,7 +14,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Self, get_args
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.language.language import language_of
@@ -22,12 +22,9 @@ from polyclinic.retrieval.bm25 import Ranked, WordIndex
 from polyclinic.retrieval.embedders import Embedder, built_in
 from polyclinic.retrieval.fresh import Fresh
 from polyclinic.retrieval.fusion import DEPTH, fuse
-from polyclinic.retrieval.meaning import Meaning
-from polyclinic.retrieval.retriever import Passage
+from polyclinic.retrieval.meaning import CorpusVectors
+from polyclinic.retrieval.retriever import By, Passage
 from polyclinic.retrieval.store import Added, NewPassage, PassageStore, StoredPassage
-
-By = Literal["bm25", "dense", "hybrid"]
-"""`bm25`: by words; `dense`: by meaning; `hybrid`: both rankings made one."""
 
 FILE, WORDS = "corpus.sqlite", "words"
 
@@ -71,7 +68,7 @@ class Corpus:
         except BaseException:
             self._store.close()
             raise
-        self._meaning = Meaning(self._store, self.folder)
+        self._meaning = CorpusVectors(self._store, self.folder)
         self._given, self._seen = embedder, self._store.change()
         self._lock = asyncio.Lock()
         self._closed = False

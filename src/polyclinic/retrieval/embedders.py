@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.errors import UserError
-from polyclinic.models.embeddings import EmbeddingModel
 from polyclinic.retrieval.extra import library
 from polyclinic.retrieval.store import Vectors
+
+if TYPE_CHECKING:
+    from polyclinic.models.embeddings import EmbeddingModel  # with it comes what reaches an endpoint
 
 ENDPOINT = "direct/"
 """How the names of embedders begin that are asked over the network."""

@@ -23,7 +23,7 @@ _TOGETHER = 512
 """Passages whose vectors are made, and committed, at a time."""
 
 
-class Meaning:
+class CorpusVectors:
     """The vectors of a corpus. They are opened with an embedder when somebody first looks for a meaning."""
 
     def __init__(self, store: PassageStore, folder: Path) -> None:

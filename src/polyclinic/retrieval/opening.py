@@ -10,8 +10,11 @@ from polyclinic.errors import UserError
 from polyclinic.models.direct import Direct
 from polyclinic.models.embeddings import Embeddings
 from polyclinic.models.session import ModelOptions, Session, open_session
-from polyclinic.retrieval.corpus import By, Corpus
+from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in
+from polyclinic.retrieval.library import find_corpus
+from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
+from polyclinic.retrieval.retriever import By
 
 
 def embedder_in(session: Session, name: str) -> Embedder:
@@ -61,3 +64,33 @@ async def open_corpus(
                 session = await stack.enter_async_context(opening)
             corpus.use(embedder_in(session, name))
         yield corpus
+
+
+def embedder_models(library: LibraryOptions) -> list[str]:
+    """Returns the models that a session must have open for a library to be searched; none where none is asked.
+
+    Raises:
+        UserError: there is no such corpus.
+    """
+    if library.corpus is None or library.by == "bm25":
+        return []
+    with Corpus(find_corpus(library.corpus)) as corpus:
+        return [corpus.embedder] if corpus.embedder.startswith(ENDPOINT) else []
+
+
+@asynccontextmanager
+async def open_library(library: LibraryOptions, session: Session) -> AsyncIterator[LookingUp | None]:
+    """Opens what things are looked up in, as long as it is needed; None where no corpus is named.
+
+    The session has the `embedder_models` open. Vectors that are missing are made first.
+
+    Raises:
+        UserError: there is no such corpus, or it cannot be searched as is wanted.
+    """
+    if library.corpus is None:
+        yield None
+        return
+    async with open_corpus(find_corpus(library.corpus), by=library.by, session=session) as corpus:
+        if library.by != "bm25":
+            await corpus.embed()
+        yield LookingUp(corpus, library.passages)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
+
+By = Literal["bm25", "dense", "hybrid"]
+"""`bm25`: by words; `dense`: by meaning; `hybrid`: both rankings made one."""
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):

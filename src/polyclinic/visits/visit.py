@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Question
+from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
 from polyclinic.cases.terms import diagnosis_terms
@@ -30,6 +30,7 @@ from polyclinic.events import (
     Failed,
     Opened,
     Reported,
+    Retrieved,
     Revealed,
     Role,
     Trace,
@@ -171,13 +172,21 @@ async def attend(
     done, by default any number.
     """
     trace, key = Trace(watch=watch), key or case.id
+    mind = minds.doctor(key, seat=seat, department=department)
+
+    def told(references: tuple[ShownPassage, ...]) -> None:
+        turn = max_turns - doctor.turns_left()
+        trace.add(Retrieved(seq=trace.next, turn=turn, references=references))
+
     doctor = Doctor(
-        minds.doctor(key, seat=seat, department=department),
+        mind,
         case.presentation,
         max_turns=max_turns,
         record=case.record if in_one_step else None,
         number=seat.number,
         max_examinations=max_examinations,
+        looking_up=minds.looked_up_by(mind),
+        told=told,
     )
     patient = patient_of(case, minds, seat, key=key)
     examiner = None

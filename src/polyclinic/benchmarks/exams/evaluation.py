@@ -20,6 +20,7 @@ import msgspec
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.benchmarks.benchmark import Benchmark, Play
+from polyclinic.cases.presentation import ShownPassage
 from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
@@ -29,10 +30,11 @@ from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, ho
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class Answered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question and what a method made of it: `right` where exactly the right options were chosen.
 
-    The seconds are those from the question to its outcome, waiting for the endpoint included.
+    The seconds are those from the question to its outcome, waiting for the endpoint included; `references` what was
+    looked up for it.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     right: bool
     seconds: float
+    references: tuple[ShownPassage, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -147,6 +150,7 @@ def exam(questions: Sequence[ExamQuestion], *, seed: int = 0) -> ExamBenchmark:
             outcome=outcome,
             right=is_right(outcome, question.key),
             seconds=seconds,
+            references=question.question.references,
         )
 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]]) -> dict[str, MethodResult]:

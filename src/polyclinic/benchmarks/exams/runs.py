@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -15,6 +16,8 @@ from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answerin
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import Example
 from polyclinic.questions.layouts import shuffled
+from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.tasks import run_all
 
 Episode = Callable[[str], ModelFor]
 """Returns, for the name of what is run, the model for each question, its answers kept under both names."""
@@ -44,20 +47,25 @@ async def run_methods(
     match: Match = "calls",
     shuffle: bool = False,
     advance: Callable[[], None] = lambda: None,
+    looking_up: LookingUp | None = None,
 ) -> list[MethodResult]:
     """Puts all questions to one method after the other, and again with the options shuffled where that is wanted.
 
-    Calls `advance` after each question; `asked` says how often that will be.
+    Calls `advance` after each question; `asked` says how often that will be. With `looking_up`, every method is shown
+    the same passages with a question, looked up once, and so is what a team is matched with.
 
     Returns:
         In the order of the methods, each team followed by what it is matched with.
 
     Raises:
         UserError: a method cannot be asked with its settings.
+        EndpointError: vectors of a question are an endpoint's, and it gave no answer.
         WrongKey: the endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
     learning = learning or Learning()
+    if looking_up is not None:
+        questions = await run_all([partial(_with_references, question, looking_up) for question in questions])
     run = _Run(questions, models, shuffle, learning.seed, advance)
     results = []
     for one in chosen:
@@ -67,6 +75,10 @@ async def run_methods(
             label = f"self_consistency (as many {match} as {one.label})"
             results.append(await run.result(label, _matched(match, budgets, learning)))
     return results
+
+
+async def _with_references(question: ExamQuestion, looking_up: LookingUp) -> ExamQuestion:
+    return msgspec.structs.replace(question, question=await looking_up.question(question.question))
 
 
 def asked(questions: int, chosen: Sequence[ChosenMethod], *, match: Match = "calls", shuffle: bool = False) -> int:

@@ -68,6 +68,7 @@ def _question(answered: Answered) -> dict[str, Any]:
         "calls": outcome.calls,
         "round_trips": outcome.round_trips,
         **({"problem": outcome.problem} if outcome.problem else {}),
+        **({"sources": [one.source for one in answered.references]} if answered.references else {}),
     }
 
 

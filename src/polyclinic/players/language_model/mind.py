@@ -28,6 +28,7 @@ from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.pharmacist import Pharmacist
 from polyclinic.prompts import Prompts, read_prompts
+from polyclinic.questions.shown import show_references
 from polyclinic.yaml_files import read_yaml
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -108,6 +109,9 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     messages += dialogue(told, Role.DOCTOR)
     if ask.purpose is Purpose.REVISE:
         return [*messages, *discussion_messages(doctor, prompts("doctor_report"))]
+    if doctor.references:
+        # As late as can be: what stands before it stays the same from turn to turn.
+        messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
     return [*messages, ("user", _last(ask, doctor, prompts))]
 
 

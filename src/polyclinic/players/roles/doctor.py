@@ -5,12 +5,20 @@ In a team a doctor has a number. It then hears the discussion too: the facts, ev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeVar
 
-from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import Record
-from polyclinic.events import Examined, Said
-from polyclinic.players.player import Mind, PlayedRole
+from polyclinic.cases.presentation import Presentation, ShownPassage
+from polyclinic.cases.record import Record, read_out
+from polyclinic.events import Examined, Role, Said
+from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
+from polyclinic.retrieval.looking_up import LookingUp
+
+T = TypeVar("T")
+
+_LOOKS_UP = (Purpose.SPEAK, Purpose.REPORT, Purpose.CHOOSE)
+"""What a doctor looks things up for. In a discussion it keeps what it found last."""
 
 
 @dataclass(eq=False)
@@ -22,6 +30,9 @@ class Doctor(PlayedRole):
         record: the whole record, for a diagnosis in one step without a dialogue.
         number: which doctor of a team it is, from 1; 0 where it works alone.
         max_examinations: how many examinations may be done; None for any number.
+        looking_up: what it may look things up in before it speaks, reports or chooses; nothing where None.
+        told: called with what it found, where that is not what it found before.
+        references: what it found last.
     """
 
     mind: Mind[Doctor]
@@ -31,6 +42,30 @@ class Doctor(PlayedRole):
     record: Record | None = None
     number: int = 0
     max_examinations: int | None = None
+    looking_up: LookingUp | None = None
+    told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
+    references: tuple[ShownPassage, ...] = ()
+
+    async def act(self, ask: Ask[T]) -> T:
+        """Looks up what fits what is known so far, and answers; see `Player.act`."""
+        if self.looking_up is not None and ask.purpose in _LOOKS_UP:
+            found = await self.looking_up.references(self._known(ask))
+            if found != self.references:
+                self.references = found
+                self.told(found)
+        return await super().act(ask)
+
+    def _known(self, ask: Ask[Any]) -> str:
+        """Returns what is known, the latest last."""
+        language = self.presentation.language
+        parts = [self.presentation.complaint, self.presentation.about]
+        if self.record is not None:
+            parts += [text for _, text in self.record.history.sections()]
+            parts += read_out(self.record.findings, language)
+        heard = (event for event in self.seen if isinstance(event, Said | Examined))
+        parts += [event.text for event in heard if isinstance(event, Examined) or event.who is Role.PATIENT]
+        parts += [ask.question.stem] if ask.question is not None else []
+        return "\n".join(part for part in parts if part)
 
     def turns_left(self) -> int:
         """Returns how often the doctor may still speak."""
