@@ -79,6 +79,7 @@ def test_when_something_is_is_not_what_is_asked():
     asked = frame("走路的时候会喘吗", "zh")
     assert asked.things == ("dyspnea",)
     assert frame("does the lump hurt").given == {"lump"}
+    assert frame("are you short of breath when you lie flat").later == ()
 
 
 @pytest.mark.parametrize(

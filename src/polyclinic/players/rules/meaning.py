@@ -173,6 +173,9 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
     kind = known.kind
     named = [i for m in segment.mentions for i in m.ids]
     later = {i for m in segment.mentions if m.later for i in m.ids}
+    # "Short of breath when you lie flat" names one thing, by what comes later.
+    first = {i for m in segment.mentions if not m.later for i in m.ids}
+    later -= {i for i in later if (known.above[i] - {i}) & first}
     # What the words say together.
     wide = frozenset(a for i in named for a in known.above[i])
     made: list[str] = []

@@ -44,7 +44,7 @@ from polyclinic.players.rules.orders import (
     wanted,
 )
 from polyclinic.players.rules.questions import core, is_opening
-from polyclinic.players.rules.recall import names_something, recall
+from polyclinic.players.rules.recall import names_thing, names_topic, recall
 from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.wording import first_person, opening
@@ -133,7 +133,8 @@ class _PlayedPatient:
             case "inquiry":
                 # "How long have you had these symptoms?" names none, and is answered where a time is known.
                 definite = heard.definite or self._lexicons[language].knows_questions(heard.focus)
-                if definite or names_something(heard.focus, language):
+                definite = definite or names_thing(core(heard.focus, language), language)
+                if definite or names_topic(heard.focus, language):
                     asked = self._asked(heard, language)
                     if definite or asked.state is not State.INEFFECTIVE_INQUIRY:
                         return asked

@@ -98,13 +98,18 @@ def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language
     return found or (_of_parts(named, story) if named else Recalled())
 
 
-def names_something(text: str, language: Language) -> bool:
-    """Whether a text asks for a topic of the history, for how something is, or for a thing that has a name."""
-    if topics_of(text, language) or any(not one.needs_thing for one in attributes_of(text, language, ())):
-        return True
+def names_topic(text: str, language: Language) -> bool:
+    """Whether a text asks for a topic of the history, or for how something is, though it may name no thing."""
+    return bool(topics_of(text, language)) or any(not one.needs_thing for one in attributes_of(text, language, ()))
+
+
+def names_thing(text: str, language: Language) -> bool:
+    """Whether a text names a symptom, an illness or whatever else is definite enough to be told; stress is not."""
     known = vocabulary(language)
     return any(
-        known.kind[thing] not in ("generic", "people") for frame in read(text, language) for thing in frame.things
+        known.kind[thing] not in ("generic", "people") and "stress" not in known.above[thing]
+        for frame in read(text, language)
+        for thing in essential(frame)
     )
 
 
