@@ -8,6 +8,7 @@ PARTS = (
     "saps",
     "discussion",
     "methods",
+    "tor",
     "judges",
     "icd",
     "episodes",

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from polyclinic.benchmarks.tor.growth import Change, Stage, stages
+from polyclinic.benchmarks.tor.growth import Change, Grown, stages
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.knowledge.knowledge import Knowledge
@@ -36,7 +36,7 @@ def show_meeting(screen: Console, meeting: RecordedMeeting, knowledge: Knowledge
     screen.print()
 
 
-def _tree(stage: Stage, supporter: Supporter) -> Tree:
+def _tree(stage: Grown, supporter: Supporter) -> Tree:
     when = "concludes" if stage.by == "head" else "first" if not stage.round else f"after round {stage.round}"
     drawn = Tree(Text(f"{stage.by}, {when}", style="bold"))
     if stage.text:

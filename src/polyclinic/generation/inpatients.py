@@ -50,8 +50,8 @@ _DENIED = 6
 _DISTRACTORS = (5, 8)
 _DONE = 0.5  # share of the examinations and specimens that would show a disease which are done or taken
 _LOOKED_AT = 0.5  # how often it is looked for at the bedside what could show a further disease
-_SILENT = 0.4  # share of further illnesses without complaints: found in the laboratory, on an image, in a specimen
-_WRITTEN = 0.6  # share of the other symptoms that find their way into the record
+_SILENT = 0.6  # share of further illnesses without complaints: found in the laboratory, on an image, in a specimen
+_WRITTEN = 0.5  # share of the other symptoms that find their way into the record
 _ROUTINE = 0.35  # share of diseases that name an examination of blood, above which every inpatient has it
 
 

@@ -35,7 +35,7 @@ Vector = npt.NDArray[np.float64]
 
 _LEAST = 0.004  # No single observation proves or rules out anything: texts and tests err in ways that no table holds.
 _FARTHEST = 16.0  # squared spreads beyond which it says nothing more how far a number is off
-RECORDED = 0.4
+RECORDED = 0.3
 """Share of the symptoms of somebody with several diseases that stand in the record; some give no complaints."""
 
 _SPARE = 2.6  # log odds that a disease has to bring before it counts as one of several: some three in forty have it

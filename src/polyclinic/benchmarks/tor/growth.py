@@ -36,7 +36,7 @@ class GrownDiagnosis(NamedTuple):
     reasonings: tuple[GrownReasoning, ...]
 
 
-class Stage(NamedTuple):
+class Grown(NamedTuple):
     """An opinion as it stood: by a doctor after a round, 0 before the first, or by the head; what was said before it.
 
     `text` is the opinion where it is no tree.
@@ -49,7 +49,7 @@ class Stage(NamedTuple):
     text: str = ""
 
 
-def stages(meeting: RecordedMeeting) -> Iterator[Stage]:
+def stages(meeting: RecordedMeeting) -> Iterator[Grown]:
     """Yields the opinions of a meeting in their order, each beside the doctor's own before; the head's beside all."""
     last: dict[str, EvidenceTree] = {}
     heard: list[Remark] = []
@@ -61,7 +61,7 @@ def stages(meeting: RecordedMeeting) -> Iterator[Stage]:
         number = one.round if isinstance(one, Wrote) else max((r.round for r in heard), default=0)
         told = tuple(r for r in heard if by == r.to and r.round == number)
         if not isinstance(one.opinion, EvidenceTree):
-            yield Stage(by, number, told, (), one.opinion)
+            yield Grown(by, number, told, (), one.opinion)
             continue
         if by == "head":
             # All that the doctors held in the end is what the head could take over.
@@ -69,7 +69,7 @@ def stages(meeting: RecordedMeeting) -> Iterator[Stage]:
         else:
             before = list(last[by].leaves()) if by in last else []
             last[by] = one.opinion
-        yield Stage(by, number, told, grown(before, list(one.opinion.leaves()), compare=bool(before)))
+        yield Grown(by, number, told, grown(before, list(one.opinion.leaves()), compare=bool(before)))
 
 
 def grown(before: Sequence[Leaf], now: Sequence[Leaf], *, compare: bool = True) -> tuple[GrownDiagnosis, ...]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from string import Template
 
-from polyclinic.benchmarks.tor.growth import Change, GrownDiagnosis, Stage, stages
+from polyclinic.benchmarks.tor.growth import Change, Grown, GrownDiagnosis, stages
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support import Support, Supporter
@@ -26,7 +26,7 @@ _TOLD = {"supported": "", "contradicted": "contradicted by the record", "not the
 
 def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: str) -> str:
     """Returns meetings as one HTML page."""
-    drawn = [_Meeting(meeting, knowledge, number) for number, meeting in enumerate(meetings)]
+    drawn = [_Drawn(meeting, knowledge, number) for number, meeting in enumerate(meetings)]
     return Template(_PAGE.read_text("utf-8")).substitute(
         title=escape(title),
         rules="\n".join(rule for one in drawn for rule in one.rules()),
@@ -35,7 +35,7 @@ def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: st
     )
 
 
-class _Meeting:
+class _Drawn:
     """One meeting on the page; every piece of evidence that the record speaks to has a number there."""
 
     def __init__(self, meeting: RecordedMeeting, knowledge: Knowledge, number: int) -> None:
@@ -64,7 +64,7 @@ class _Meeting:
         title = f"<h2>Record {escape(self.meeting.id)}</h2>"
         return f'<section id="m{self.number}">{title}<div class="sides">{sides}</div>{self._chose()}</section>'
 
-    def _stage(self, stage: Stage) -> str:
+    def _stage(self, stage: Grown) -> str:
         when = "concludes" if stage.by == "head" else "first" if not stage.round else f"after round {stage.round}"
         said = "".join(f"<li><b>{r.by} to {r.to}:</b> {escape(r.text)}</li>" for r in stage.heard)
         heard = f"<details><summary>{len(stage.heard)} remarks heard</summary><ul>{said}</ul></details>" if said else ""
