@@ -18,6 +18,8 @@ from polyclinic.knowledge.disease_names.vocabulary import NameVocabulary
 BESIDE = "~"
 """What an atom begins with that stands beside the disease."""
 
+INFLAMMATION, CANCER, METASTASIS = "inflammation", "cancer", "metastasis"
+_ORGANISMS = frozenset(("bacteria", "virus", "fungus", "parasite"))
 _HEADS = ("process", "state", "disease")
 _LATIN = re.compile(r"(?:[^o]us|is|um|ans|ens|osa|ica|ata|iva|ilis)$")
 _TOGETHER = frozenset("/、+")
@@ -86,9 +88,17 @@ class _NamePart:
         for begin, end in ((0, border), (border, len(self.pieces))):
             found = [place for place in range(begin, end) if self._can_head(place, end)]
             if found:
-                return found[-1]
+                return self._spreading(found)
         events = [place for place, piece in enumerate(self.pieces) if piece.kind == "event"]
         return events[-1] if events else None
+
+    def _spreading(self, found: Sequence[int]) -> int:
+        """Returns the last of the places; but a cancer before its metastases is the disease, and they stand beside."""
+        is_so = [self._entails(frozenset(self.pieces[place].atoms)) for place in found]
+        if METASTASIS in is_so[-1]:
+            own = [at for at, known in zip(found, is_so, strict=True) if CANCER in known and METASTASIS not in known]
+            return own[-1] if own else found[-1]
+        return found[-1]
 
     def _can_head(self, place: int, end: int) -> bool:
         piece = self.pieces[place]
@@ -141,6 +151,7 @@ def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameM
         return NameMeaning(frozenset(unit for unit in row if unit not in SEPARATORS), plain=False, heads=False)
     denied = _is_denied(pieces)
     atoms, causes, heads = _put_together(_Divider(said, words, entails).divide())
+    atoms = _with_infection(atoms, causes, entails)
     linked = any(piece.kind == "link" and piece.atoms[0] not in ("of", "and") for piece in said)
     return NameMeaning(
         frozenset(atoms), denied, all(piece.kind != "unknown" for piece in said), heads, linked, frozenset(causes)
@@ -270,6 +281,16 @@ def _put_together(parts: Sequence[_NamePart]) -> tuple[set[str], set[str], bool]
         else:
             atoms |= {BESIDE + atom for atom in main}
     return atoms, causes, leads is not None
+
+
+def _with_infection(atoms: set[str], causes: set[str], entails: Entails) -> set[str]:
+    """Returns the atoms of a name, where an infection that inflames an organ is both: the infection and the organ's."""
+    if not causes or INFLAMMATION not in entails(frozenset(atom for atom in atoms if not atom.startswith(BESIDE))):
+        return atoms
+    organisms = {cause: _ORGANISMS & entails(frozenset((cause,))) for cause in causes}
+    infections = {BESIDE + cause for cause, found in organisms.items() if found}
+    own = {atom.removeprefix(BESIDE) if atom in infections else atom for atom in atoms}
+    return own.union(*(organisms[cause] for cause in causes if BESIDE + cause in atoms))
 
 
 def _excluded(atoms: Iterable[str]) -> str:

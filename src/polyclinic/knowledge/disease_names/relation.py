@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 from polyclinic.knowledge.disease_names.meaning import BESIDE, NameMeaning, read
 from polyclinic.knowledge.disease_names.spelling import units
-from polyclinic.knowledge.disease_names.vocabulary import DISEASE, NameVocabulary, NameWord, opposed, vocabulary
+from polyclinic.knowledge.disease_names.vocabulary import (
+    DISEASE,
+    NameVocabulary,
+    NameWord,
+    opposed,
+    vocabulary,
+    wider_number,
+)
 
 _KEPT = 1 << 16
 _COMMAS = frozenset(",，")
@@ -76,18 +83,21 @@ class NameReader:
     def _learn(self) -> None:
         """Reads what the files say in words, first what each atom is, then what each name of it says."""
         words = self._words
+        read_once = functools.cache(lambda text: self._read(text).atoms)
         for said in words.said:
-            what = [self._read(text).atoms for text in said.what]
+            what = [read_once(text) for text in said.what]
             self._parents[said.atom] = self._parents.get(said.atom, frozenset()) | frozenset().union(*what)
             if said.usual:
                 self._usual[said.atom] = frozenset().union(*(self._read(text).atoms for text in said.usual))
+        self._closures.clear()  # Some were asked for before all that an atom is had been read.
         for said in words.said:
             if words.kinds[said.atom] == "disease":
                 for name in said.names:
                     self._define(said.atom, name)
+        known_once = functools.cache(lambda text: self._recognised(self._read(text).atoms))
         for said in words.said:
             # What is "inflammation of the pharynx" in the files is a pharyngitis.
-            what = [self._recognised(self._read(text).atoms) for text in said.what]
+            what = [known_once(text) for text in said.what]
             self._parents[said.atom] |= frozenset().union(*what) - {said.atom}
         self._closures.clear()
         for names, means in words.means:
@@ -188,6 +198,7 @@ class NameReader:
                 self._closures[atom] = (_beside(known), _beside(usual))
             else:
                 found, usual_too = {atom}, set(self._usual.get(atom, ()))
+                found.add(wider_number(atom))
                 if self._words.kinds.get(atom) in ("disease", "process", "event"):
                     found.add(DISEASE)
                 for parent in self._parents.get(atom, ()):
@@ -201,6 +212,17 @@ class NameReader:
         return frozenset().union(*(part for atom in atoms for part in self._closure(atom)))
 
     def _relation(self, a: str, b: str) -> Relation:
+        """Returns the relation; of names that mean one thing or another, the closest that there is between the two."""
+        readings = self._words.readings
+        first, second = readings.get(units(a), (a,)), readings.get(units(b), (b,))
+        if len(first) == len(second) == 1 or units(a) == units(b):
+            return self._of_two(a, b)
+        found = {self._of_two(one, other) for one in first for other in second}
+        if Relation.SAME in found or {Relation.NARROWER, Relation.BROADER} <= found:
+            return Relation.SAME
+        return next((one for one in TURNED if one in found), Relation.DIFFERENT)
+
+    def _of_two(self, a: str, b: str) -> Relation:
         first, second = self.known(a), self.known(b)
         if first.meaning.empty or second.meaning.empty:
             return Relation.DIFFERENT

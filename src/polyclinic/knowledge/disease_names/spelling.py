@@ -36,8 +36,9 @@ _JOINED = re.compile(
 )
 _NON = re.compile(r"\bnon(?=[a-z]{5})")
 _ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
-_ROMAN_NUMBER = re.compile(r"(?<![a-z0-9])(?:viii|vii|vi|iv|iii|ii|ix)(?![a-z])")
+_ROMAN_NUMBER = re.compile(r"(?<![a-z0-9])(viii|vii|vi|iv|iii|ii|ix)(?=[a-c]?(?![a-z]))")
 _CHINESE_DIGITS = str.maketrans("一二三四五甲乙丙丁戊", "12345abcde")
+_GREEK = {ord("α"): " alpha ", ord("β"): " beta ", ord("γ"): " gamma ", ord("δ"): " delta "}
 _ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "1st": "1", "2nd": "2", "3rd": "3", "4th": "4"}
 _ACCENTED = re.compile("[À-ɏ̀-ͯ]")
 _NUMBER = re.compile(
@@ -64,9 +65,9 @@ def _numbered() -> Mapping[str, tuple[re.Pattern[str], ...]]:
         characters = "|".join(sorted((w.strip() for w in names["zh"].split(";")), key=len, reverse=True))
         ordinals = "|".join(_ORDINALS)
         table[what] = (
-            re.compile(rf"\b(?:{words})\s*(?P<n>\d+[a-d]?|[a-e]|i|v)\b"),
+            re.compile(rf"\b(?:{words})\s*(?P<n>\d+[a-d]?|i[abc]|[a-e]|i|v)\b"),
             re.compile(rf"\b(?P<n>{ordinals})\s+(?:{words})\b"),
-            re.compile(rf"(?<![a-z0-9.])(?P<n>\d+[a-d]?|[a-e]|i|v)\s*-?(?:{characters})(?![脑肝])"),
+            re.compile(rf"(?<![a-z0-9.])(?P<n>\d+[a-d]?|i[abc]|[a-e]|i|v)\s*-?(?:{characters})(?![脑肝])"),
             re.compile(rf"(?P<n>[一二三四五])(?:{characters})"),
             *((re.compile(r"(?P<n>[甲乙丙丁戊])型"),) if what == "type" else ()),
         )
@@ -93,7 +94,7 @@ def plain(word: str) -> str:
 def fold(text: str) -> str:
     """Returns a text in one width, case and spelling, with numbers beside what they number."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_GREEK)
     text = _BETWEEN.sub("、", text)
     text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
     if _ACCENTED.search(text):
@@ -115,7 +116,7 @@ def _with_number(what: str, found: re.Match[str]) -> str:
 
 def _number(text: str) -> str:
     text = _ORDINALS.get(text, text).translate(_CHINESE_DIGITS)
-    return {"i": "1", "v": "5"}.get(text, text)
+    return {"i": "1", "v": "5", "ia": "1a", "ib": "1b", "ic": "1c"}.get(text, text)
 
 
 @functools.lru_cache(maxsize=1 << 14)

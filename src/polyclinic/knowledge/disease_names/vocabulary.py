@@ -9,6 +9,7 @@ goes without saying (a stroke is acute).
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -25,9 +26,10 @@ Kind = Literal[
 DISEASE = "disease"
 """What every disease is."""
 
+_LETTERED = re.compile(r"([a-z]+:\d+)[a-d]$")
 _SHORT = 5  # letters of a name that says too little without "disease"
 
-_FILES = ("diseases.yaml", "diseases_2.yaml", "diseases_3.yaml", "diseases_4.yaml", "diseases_5.yaml")
+_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 8)))
 
 
 class NameWord(NamedTuple):
@@ -85,6 +87,7 @@ class NameVocabulary:
         parents: what each atom is as well, where that is one atom.
         said: what is to be read as names.
         means: abbreviations of names, not of one disease.
+        readings: names that are said of one thing or of another, with both in other words.
     """
 
     def __init__(self) -> None:
@@ -97,6 +100,9 @@ class NameVocabulary:
         self.parents: dict[str, str] = {}
         self.said: list[AtomTexts] = []
         self.means: list[tuple[tuple[str, ...], str]] = []
+        self.readings: dict[tuple[str, ...], tuple[str, ...]] = {
+            units(name): _texts(said) for name, said in read_yaml(HERE / "readings.yaml", dict[str, str]).items()
+        }
         self._read_small_words()
         self._read_parts()
         self._read_diseases()
@@ -234,8 +240,14 @@ def _by_group(atoms: frozenset[str], rivals: Mapping[str, str]) -> dict[str, set
     for atom in atoms:
         group = rivals.get(atom) or (atom.partition(":")[0] if ":" in atom else "")
         if group:
-            groups[group].add(atom)
+            groups[group] |= {atom, wider_number(atom)}
     return groups
+
+
+def wider_number(atom: str) -> str:
+    """Returns the stage or type that a stage or type is part of, 2 of 2b; else the atom itself."""
+    found = _LETTERED.match(atom)
+    return found[1] if found is not None else atom
 
 
 @functools.cache
