@@ -15,7 +15,7 @@ BOOK = [
 
 @pytest.fixture(autouse=True)
 def _libraries():
-    for name in ("tantivy", "rjieba", "wordllama", "usearch"):
+    for name in ("tantivy", "rjieba", "wordllama"):
         pytest.importorskip(name, reason=f"{name} of the extra 'retrieval' is not installed")
 
 

@@ -216,6 +216,7 @@ async def test_an_endpoint_makes_vectors_in_batches_journalled_and_counted(tmp_p
 
 
 async def test_neighbours_in_a_graph_are_those_of_the_matrix(tmp_path):
+    pytest.importorskip("usearch", reason="usearch of the extra 'retrieval' is not installed")
     draw = np.random.default_rng(7)
     vectors = unit(draw.standard_normal((3000, 32)).astype(np.float32))
     exact = ExactVectors(32)
@@ -235,6 +236,7 @@ async def test_neighbours_in_a_graph_are_those_of_the_matrix(tmp_path):
 
 
 async def test_beyond_so_many_vectors_a_graph_is_kept_and_found_again(corpus, monkeypatch):
+    pytest.importorskip("usearch", reason="usearch of the extra 'retrieval' is not installed")
     monkeypatch.setattr("polyclinic.retrieval.meaning.BEYOND", 100)
     corpus.add([NewPassage(str(n), f"Number {n}", f"about thing{n}") for n in range(150)])
     one = await corpus.search("a swollen toe", 5, by="dense")

@@ -22,11 +22,11 @@ _BLOCK = 64
 
 
 class ExactVectors:
-    """All vectors in one matrix, each compared with the query."""
+    """All vectors in one matrix, each compared with the query; at first there is `room` for so many."""
 
-    def __init__(self, dimensions: int) -> None:
-        self._matrix: Vectors = np.zeros((1024, dimensions), dtype=np.float32)
-        self._numbers: NDArray[np.int64] = np.zeros(1024, dtype=np.int64)
+    def __init__(self, dimensions: int, *, room: int = 1024) -> None:
+        self._matrix: Vectors = np.zeros((room, dimensions), dtype=np.float32)
+        self._numbers: NDArray[np.int64] = np.zeros(room, dtype=np.int64)
         self._row: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class ExactVectors:
         """Takes vectors of length 1 in; one whose number is there takes its place."""
         room = len(self) + len(numbers)
         if room > len(self._numbers):
-            room = max(room, 2 * len(self._numbers))
+            room = max(room, len(self._numbers) * 5 // 4)
             self._matrix = np.concatenate([self._matrix, np.zeros((room - len(self._matrix), vectors.shape[1]), "f4")])
             self._numbers = np.concatenate([self._numbers, np.zeros(room - len(self._numbers), "i8")])
         rows = [self._row.setdefault(number, len(self._row)) for number in numbers]

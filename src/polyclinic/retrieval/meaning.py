@@ -121,7 +121,7 @@ class CorpusVectors:
 
     def _load(self, dimensions: int) -> ExactVectors | NearVectors:
         if self._store.embedded() <= BEYOND:
-            index: ExactVectors | NearVectors = ExactVectors(dimensions)
+            index: ExactVectors | NearVectors = ExactVectors(dimensions, room=self._store.embedded() + _TOGETHER)
         else:
             kept = self._graph()
             if kept.is_file():
