@@ -75,7 +75,8 @@ def nearest() -> None:
     cpu = 1000 * (time.process_time() - cpu) / len(queries)
     print(
         f"dense, exact, {VECTORS} vectors of {DIMENSIONS}: {statistics.median(took):.1f} ms median on one thread "
-        f"(allowed: {DENSE_MS_ALLOWED:.0f} ms), 95 % within {sorted(took)[190]:.1f} ms, {cpu:.1f} ms CPU; {peak() - before:.0f} MiB"
+        f"(allowed: {DENSE_MS_ALLOWED:.0f} ms), 95 % within {sorted(took)[190]:.1f} ms, {cpu:.1f} ms CPU; "
+        f"{peak() - before:.0f} MiB"
     )
 
 
