@@ -16,8 +16,19 @@ from polyclinic.cases.record import Finding
 from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
 from polyclinic.knowledge.known_names import LIKENESS, SHORTEST_LIKENESS, KnownNames
 from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
-from polyclinic.knowledge.orders.meaning import NOT, FindingTitle, OrderMeaning, closeness, is_near, is_place
-from polyclinic.knowledge.orders.reading import AskedFor, Reading, read_orders
+from polyclinic.knowledge.orders.meaning import (
+    EXACT,
+    NOT,
+    SAME,
+    FindingTitle,
+    OrderMeaning,
+    any_at,
+    closeness,
+    is_near,
+    is_place,
+    may_hide,
+)
+from polyclinic.knowledge.orders.reading import AskedFor, Reading, is_understood, read_orders
 
 _REQUEST_PARTS = re.compile(r"[,;.:，。；：、\n]|\band\b|\bwith\b|和|以及|及")
 WHOLE_BODY = frozenset(("physical examination", "physical", "体 格 检 查", "查 体", "体 检", "全 身 检 查"))
@@ -117,10 +128,13 @@ class RecordNames:
     def may_be_normal(self, name: str) -> bool:
         """Whether what is not recorded can be said to be normal.
 
-        It can where the name is understood and nothing recorded is of the same procedure and region, or near to it.
+        It can where all of the name is understood, and nothing recorded is of the same procedure and region or near to
+        it, also not what is understood of the record only in part.
         """
         orders = read_orders(name).orders
-        return bool(orders) and not any(is_near(order.meaning, title) for order in orders for title in self._titles)
+        if not orders or any(not is_understood(order.text) for order in orders):
+            return False
+        return not any(may_hide(order.meaning, title) for order in orders for title in self._titles)
 
     def _look_up(self, request: str, reading: Reading) -> _LookedUp:
         orders = reading.orders
@@ -232,6 +246,11 @@ class RecordNames:
         if not by_closeness:
             return set()
         closest = max(by_closeness)
+        if closest == EXACT:
+            # Of several regions, one that is recorded as part of another only.
+            told = frozenset[str]().union(*(self._titles[i].whole.regions for i in by_closeness[EXACT]))
+            rest = order.meaning.regions - told
+            return by_closeness[EXACT] | {i for i in by_closeness.get(SAME, ()) if any_at(rest, self._titles[i])}
         return by_closeness[closest]
 
     def is_named(self, name: str, request: str) -> bool:

@@ -25,6 +25,7 @@ class _Concepts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     analytes: dict[str, dict[str, tuple[str, ...]]]
     panels: dict[str, tuple[str, ...]]
     at: dict[str, tuple[str, ...]]
+    signs: dict[str, tuple[str, ...]]
 
 
 _read = read_yaml(Path(__file__).with_name("concepts.yaml"), _Concepts)
@@ -42,6 +43,9 @@ KINDS: Mapping[str, str] = {
 
 AT: _Parents = _read.at
 """Where a procedure is done where nothing else is said."""
+
+SIGNS: _Parents = _read.signs
+"""How and where a sign on the body is looked for."""
 
 _MATERIAL_OF = {name: material for material, within in _read.analytes.items() for name in within}
 

@@ -19,6 +19,7 @@ from polyclinic.knowledge.orders.concepts import (
     PANEL,
     PROCEDURE,
     REGION,
+    SIGNS,
     any_related,
     is_a,
     material_of,
@@ -66,6 +67,7 @@ class FindingTitle(NamedTuple):
 
     Attributes:
         in_full: it tells of the whole panel that it names, and not of one part ("Neurological examination, gait").
+        unread: what was done or looked at is not understood, so that it may be anything.
     """
 
     examination: OrderMeaning
@@ -73,6 +75,7 @@ class FindingTitle(NamedTuple):
     whole: OrderMeaning
     materials: frozenset[str]
     in_full: bool
+    unread: bool
 
 
 _KIND = {PROCEDURE: 0, REGION: 1, MATERIAL: 2, ANALYTE: 3, PANEL: 4}
@@ -94,7 +97,9 @@ def title_of(examination: str, item: str) -> FindingTitle:
     materials = inner.materials or (inner.in_material - {"blood"}) or outer.in_material or inner.in_material
     last = re.split("[,，]", item)[-1]
     in_full = not item or bool(_called(last).panels) or is_generic(key_of(last))
-    return FindingTitle(outer, inner, outer | inner, materials, in_full)
+    told = inner if item else outer
+    unread = not (told.procedures or told.analytes or told.panels)
+    return FindingTitle(outer, inner, outer | inner, materials, in_full, unread)
 
 
 def _called(name: str) -> OrderMeaning:
@@ -118,13 +123,13 @@ def is_place(name: str) -> bool:
 
 
 # How close what is recorded is to what is ordered.
-NOT, HOLDS_IT, A_PART, SAME = range(4)
+NOT, HOLDS_IT, A_PART, SAME, EXACT = range(5)
 
 
 def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     """Returns how close a recorded finding is to an order.
 
-    `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
+    `EXACT`: the same image, of the very region; `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
     panel looks at; `HOLDS_IT`: a text about a panel to which belongs what was ordered; `NOT`: something else.
     """
     if order.analytes:
@@ -134,7 +139,9 @@ def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     if _is_done(order, title):
         # "An examination of the sputum" is rather that than a count of one kind of its cells.
         certain = title.examination.analytes and "laboratory" in order.procedures and "blood" not in order.materials
-        return A_PART if certain else SAME
+        if certain:
+            return A_PART
+        return EXACT if _shows(order) and not order.regions.isdisjoint(title.whole.regions) else SAME
     return HOLDS_IT if _looks_inside(order, title) or _is_of_sample(order, title) else NOT
 
 
@@ -150,8 +157,61 @@ def is_near(order: OrderMeaning, title: FindingTitle) -> bool:
     return any(siblings(one, other) for one, other in pairs)
 
 
+def may_hide(order: OrderMeaning, title: FindingTitle) -> bool:
+    """Whether a finding may tell of what is ordered, for all that is understood of both: then it is not called normal."""
+    if not (order.procedures or order.analytes or order.panels) or is_near(order, title):
+        return True
+    whole = title.whole
+    if is_bodily(order):
+        # What is said of the body is told in prose, under whatever heading.
+        measured = title.item.analytes or (title.examination.analytes if title.item.is_empty else _none)
+        vital = bool(measured) and measured <= parts("vital_signs") | parts("body_size")
+        return (_is_bodily_title(title) and not vital) or whole.is_empty
+    if _shows(order):
+        images = any(is_a(name, "imaging", "endoscopy") for name in whole.procedures)
+        alike = any_related(order.procedures, whole.procedures)
+        unknown = not order.regions or not whole.regions
+        return (alike and unknown) or (title.unread and not images and not title.materials and _at_same_place(order, whole))
+    if title.unread and not _is_bodily_title(title):
+        return not _shows(whole) and _in_same_material(order, title) and _at_same_place(order, whole)
+    prose = whole.procedures <= {"laboratory"} and not (whole.analytes or whole.panels)
+    return prose and bool(order.analytes | order.panels | order.materials) and _in_same_material(order, title)
+
+
+def is_bodily(means: OrderMeaning) -> bool:
+    """Whether something is examined on the body itself, by hands and eyes."""
+    return any(is_a(name, "physical") for name in means.procedures) or any(
+        material_of(name) == BODY for name in means.analytes | means.panels
+    )
+
+
+def _is_bodily_title(title: FindingTitle) -> bool:
+    return is_bodily(title.whole) and not _shows(title.whole)
+
+
+def _shows(means: OrderMeaning) -> bool:
+    return any(is_a(name, "imaging", "endoscopy") for name in means.procedures)
+
+
+def _is_sign(order: OrderMeaning, title: FindingTitle) -> bool:
+    """Whether a finding tells of the part of the body on which a sign is looked for, examined as the sign is."""
+    item, examination = title.item, title.examination
+    looked_at = item.analytes or examination.analytes
+    if looked_at or not _is_bodily_title(title) or not all(material_of(name) == BODY for name in order.analytes):
+        return False
+    seen = frozenset[str]().union(*(SIGNS.get(name, ()) for name in order.analytes))
+    by = frozenset(name for name in item.procedures - _UNFRAMED if is_a(name, "physical"))
+    how = frozenset(name for name in seen if KINDS[name] == PROCEDURE) | (order.procedures - _UNFRAMED)
+    if by and not any_related(how, by):
+        return False
+    places = order.regions or (seen - how)
+    return any_related(places, item.regions or examination.regions)
+
+
 def _looks_at(order: OrderMeaning, title: FindingTitle) -> int:
     whole = title.whole
+    if not order.panels and _is_sign(order, title):
+        return HOLDS_IT
     if not (_in_same_material(order, title) and _by_same_method(order, whole) and _at_same_place(order, whole)):
         return NOT
     examination, item = title.examination, title.item
@@ -160,7 +220,8 @@ def _looks_at(order: OrderMeaning, title: FindingTitle) -> int:
         return SAME
     if looked_at or (order.procedures - _UNFRAMED and not whole.panels):
         return NOT
-    if not title.in_full or item.procedures - _UNFRAMED:
+    here = any_related(order.regions, item.regions)
+    if not (title.in_full or here) or item.procedures - _UNFRAMED:
         return NOT
     panels = item.panels or (examination.panels if item.is_empty else _none)
     return HOLDS_IT if any(order.analytes & parts(panel) for panel in panels) else NOT
@@ -171,9 +232,9 @@ def _is_panel(order: OrderMeaning, title: FindingTitle) -> int:
     if not _in_same_material(order, title):
         return NOT
     ordered = frozenset[str]().union(*map(parts, order.panels))
-    if item.panels & ordered or examination.panels & ordered:
+    if item.panels & order.panels or examination.panels & order.panels:
         return SAME
-    if any_related(ordered, item.analytes or examination.analytes):
+    if (item.panels | examination.panels) & ordered or any_related(ordered, item.analytes or examination.analytes):
         return A_PART
     holding = item.panels or (examination.panels if not item.analytes else _none)
     return HOLDS_IT if any(order.panels & parts(panel) for panel in holding) else NOT
@@ -229,7 +290,8 @@ def _is_of_sample(order: OrderMeaning, title: FindingTitle) -> bool:
     """Whether germs are ordered of a sample, and what is recorded is an examination of that sample."""
     germs = bool(order.procedures) and all(is_a(name, "microbiology") for name in order.procedures)
     other = title.item.analytes and not any(is_a(name, "organisms") for name in title.item.analytes)
-    routine = title.whole.procedures == {"laboratory"} and "blood" not in order.materials and not other
+    routine = title.whole.procedures == {"laboratory"} or (title.in_full and "stool_routine" in title.whole.panels)
+    routine = routine and "blood" not in order.materials and not other
     return germs and routine and _materials_meet(order.materials, title.materials)
 
 
@@ -253,6 +315,11 @@ def _most_special(procedures: Iterable[str]) -> list[str]:
     return [name for name in every if not any(name != other and is_a(other, name) for other in every)]
 
 
+def any_at(regions: frozenset[str], title: FindingTitle) -> bool:
+    """Whether a finding is of one of these regions, or of a part of one."""
+    return any_related(regions, title.whole.regions)
+
+
 def _at_same_place(order: OrderMeaning, whole: OrderMeaning) -> bool:
     return not order.regions or not whole.regions or any_related(order.regions, whole.regions)
 
@@ -261,7 +328,9 @@ def _by_same_method(order: OrderMeaning, whole: OrderMeaning) -> bool:
     ordered, by = (_most_special(name for name in of.procedures if is_a(name, *_METHODS)) for of in (order, whole))
     if not ordered or any_related(ordered, by):
         return True
-    # A germ may be recorded without how it was looked for.
+    # A germ, or what one is allergic to, may be recorded without how it was looked for.
+    if not by and "allergens" in order.analytes & whole.analytes:
+        return True
     return not by and any(is_a(name, "organisms") for name in order.analytes)
 
 

@@ -180,3 +180,8 @@ def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> A
     telling = [word for word in phrase.words if word.concepts]
     core = (min(word.start for word in telling), max(word.end for word in telling))
     return AskedFor(text[start:end], start, end, core, means, loose)
+
+
+def is_understood(text: str) -> bool:
+    """Whether every word of a text is one of the lexicon, or joins such words."""
+    return says_no_more(text, 0, len(text), find_words(text))
