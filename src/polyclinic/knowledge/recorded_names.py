@@ -17,7 +17,6 @@ from polyclinic.knowledge.examination_words import FISHING, TECHNIQUE
 from polyclinic.knowledge.known_names import LIKENESS, SHORTEST_LIKENESS, KnownNames
 from polyclinic.knowledge.name_table import Named, NameTable, is_generic, key_of
 from polyclinic.knowledge.orders.meaning import (
-    EXACT,
     NOT,
     SAME,
     FindingTitle,
@@ -26,6 +25,7 @@ from polyclinic.knowledge.orders.meaning import (
     closeness,
     is_near,
     is_place,
+    is_the_very,
     may_hide,
 )
 from polyclinic.knowledge.orders.reading import AskedFor, Reading, is_understood, read_orders
@@ -232,7 +232,8 @@ class RecordNames:
         function test), and in records of others their names need not mean what they mean in the knowledge.
         """
         if self._drawn:
-            return named if self._known.is_first(mention.text) else named & meant or named or meant
+            first = self._known.is_first(mention.text)
+            return named or meant if first else named & meant or named or meant
         return named | meant if self._known.is_first(mention.text) else meant
 
     def _meant(self, order: AskedFor) -> set[int]:
@@ -246,12 +247,13 @@ class RecordNames:
         if not by_closeness:
             return set()
         closest = max(by_closeness)
-        if closest == EXACT:
-            # Of several regions, one that is recorded as part of another only.
-            told = frozenset[str]().union(*(self._titles[i].whole.regions for i in by_closeness[EXACT]))
-            rest = order.meaning.regions - told
-            return by_closeness[EXACT] | {i for i in by_closeness.get(SAME, ()) if any_at(rest, self._titles[i])}
-        return by_closeness[closest]
+        found = by_closeness[closest]
+        very = {i for i in found if closest == SAME and is_the_very(order.meaning, self._titles[i])}
+        if very:
+            # Of several regions, one may be recorded as a part of another only.
+            rest = order.meaning.regions.difference(*(self._titles[i].whole.regions for i in very))
+            return very | {i for i in found if any_at(rest, self._titles[i])}
+        return found
 
     def is_named(self, name: str, request: str) -> bool:
         """Whether a request really asks for a name that somebody read in it.
@@ -305,7 +307,7 @@ class RecordNames:
     @staticmethod
     def _counts(mention: Named, reading: Reading) -> bool:
         """Whether a name of the knowledge is meant: "bloods" is an examination, the blood in a sentence is none."""
-        if reading.is_vague(mention.start, mention.end):
+        if reading.is_vague(mention.start, mention.end) or reading.is_reason(mention.start, mention.end):
             return False
         examinations = all(key.startswith("examination") for key in mention.keys)
         word = key_of(mention.text)

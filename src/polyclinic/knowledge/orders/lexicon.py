@@ -36,6 +36,7 @@ class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anew: Pattern
     of: Pattern
     whose: Pattern
+    asked: Pattern
     by: Pattern
     guided: Pattern
     no: Pattern

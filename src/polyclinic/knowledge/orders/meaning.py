@@ -86,7 +86,7 @@ def meaning_of(concepts: Iterable[str]) -> OrderMeaning:
     fields: list[set[str]] = [set(), set(), set(), set(), set()]
     for concept in concepts:
         fields[_KIND[KINDS[concept]]].add(concept)
-    return OrderMeaning(*map(frozenset, fields))
+    return _settled(OrderMeaning(*map(frozenset, fields)))
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -97,9 +97,17 @@ def title_of(examination: str, item: str) -> FindingTitle:
     materials = inner.materials or (inner.in_material - {"blood"}) or outer.in_material or inner.in_material
     last = re.split("[,，]", item)[-1]
     in_full = not item or bool(_called(last).panels) or is_generic(key_of(last))
-    told = inner if item else outer
+    told = outer | inner if inner.regions or inner.materials or not item else inner
     unread = not (told.procedures or told.analytes or told.panels)
-    return FindingTitle(outer, inner, outer | inner, materials, in_full, unread)
+    outer, inner, whole = (_settled(means) for means in (outer, inner, outer | inner))
+    return FindingTitle(outer, inner, whole, materials, in_full, unread)
+
+
+def _settled(means: OrderMeaning) -> OrderMeaning:
+    """Says of a pulse that is felt at a limb that it is no heart rate."""
+    if "pulse" in means.analytes and any(is_a(place, "limbs") for place in means.regions):
+        return means._replace(analytes=means.analytes - {"pulse"} | {"peripheral_pulses"})
+    return means
 
 
 def _called(name: str) -> OrderMeaning:
@@ -123,13 +131,13 @@ def is_place(name: str) -> bool:
 
 
 # How close what is recorded is to what is ordered.
-NOT, HOLDS_IT, A_PART, SAME, EXACT = range(5)
+NOT, HOLDS_IT, A_PART, SAME = range(4)
 
 
 def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     """Returns how close a recorded finding is to an order.
 
-    `EXACT`: the same image, of the very region; `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
+    `SAME`: the same procedure and region, or the same thing looked at; `A_PART`: one of the things that the ordered
     panel looks at; `HOLDS_IT`: a text about a panel to which belongs what was ordered; `NOT`: something else.
     """
     if order.analytes:
@@ -139,9 +147,7 @@ def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     if _is_done(order, title):
         # "An examination of the sputum" is rather that than a count of one kind of its cells.
         certain = title.examination.analytes and "laboratory" in order.procedures and "blood" not in order.materials
-        if certain:
-            return A_PART
-        return EXACT if _shows(order) and not order.regions.isdisjoint(title.whole.regions) else SAME
+        return A_PART if certain else SAME
     return HOLDS_IT if _looks_inside(order, title) or _is_of_sample(order, title) else NOT
 
 
@@ -158,7 +164,7 @@ def is_near(order: OrderMeaning, title: FindingTitle) -> bool:
 
 
 def may_hide(order: OrderMeaning, title: FindingTitle) -> bool:
-    """Whether a finding may tell of what is ordered, for all that is understood of both: then it is not called normal."""
+    """Whether a finding may tell of what is ordered, for all that is understood of both."""
     if not (order.procedures or order.analytes or order.panels) or is_near(order, title):
         return True
     whole = title.whole
@@ -171,7 +177,8 @@ def may_hide(order: OrderMeaning, title: FindingTitle) -> bool:
         images = any(is_a(name, "imaging", "endoscopy") for name in whole.procedures)
         alike = any_related(order.procedures, whole.procedures)
         unknown = not order.regions or not whole.regions
-        return (alike and unknown) or (title.unread and not images and not title.materials and _at_same_place(order, whole))
+        hidden = title.unread and not (images or title.materials or _is_bodily_title(title))
+        return (alike and unknown) or (hidden and _at_same_place(order, whole))
     if title.unread and not _is_bodily_title(title):
         return not _shows(whole) and _in_same_material(order, title) and _at_same_place(order, whole)
     prose = whole.procedures <= {"laboratory"} and not (whole.analytes or whole.panels)
@@ -218,6 +225,9 @@ def _looks_at(order: OrderMeaning, title: FindingTitle) -> int:
     looked_at = item.analytes or (_none if item.panels else examination.analytes)
     if any_related(order.analytes, looked_at):
         return SAME
+    if not looked_at and "culture" in order.procedures & whole.procedures:
+        # In a culture grows whatever is there.
+        return HOLDS_IT if all(is_a(name, "organisms") for name in order.analytes) else NOT
     if looked_at or (order.procedures - _UNFRAMED and not whole.panels):
         return NOT
     here = any_related(order.regions, item.regions)
@@ -283,7 +293,8 @@ def _is_physical(order: OrderMeaning, title: FindingTitle) -> bool:
         return False
     if not order.regions:
         return not certain or bool(by)
-    return any_related(order.regions, item.regions or examination.regions)
+    seen = {place for name in item.analytes for place in SIGNS.get(name, ()) if KINDS[place] == REGION}
+    return any_related(order.regions, item.regions or seen or examination.regions)
 
 
 def _is_of_sample(order: OrderMeaning, title: FindingTitle) -> bool:
@@ -313,6 +324,11 @@ def _most_special(procedures: Iterable[str]) -> list[str]:
     """Leaves out the procedures of which others are kinds: a swab that is looked at by PCR is so in no other way."""
     every = list(procedures)
     return [name for name in every if not any(name != other and is_a(other, name) for other in every)]
+
+
+def is_the_very(order: OrderMeaning, title: FindingTitle) -> bool:
+    """Whether a finding that is the same as an ordered image is of the very region, and not of a part or a whole."""
+    return _shows(order) and not order.regions.isdisjoint(title.whole.regions)
 
 
 def any_at(regions: frozenset[str], title: FindingTitle) -> bool:

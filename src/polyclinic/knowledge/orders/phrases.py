@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from polyclinic.knowledge.orders.concepts import ANALYTE, BODY, KINDS, PANEL, PROCEDURE, any_related, is_a, material_of
+from polyclinic.knowledge.orders.concepts import (
+    ANALYTE,
+    BODY,
+    KINDS,
+    PANEL,
+    PROCEDURE,
+    SIGNS,
+    any_related,
+    is_a,
+    material_of,
+)
 from polyclinic.knowledge.orders.lexicon import EVERYDAY, GENERIC, HAND, NEUTRAL, Term, patterns
 from polyclinic.language.language import CHINESE, LANGUAGES, is_chinese
 
@@ -170,7 +180,9 @@ def _link(gap: str, before: OrderPhrase, word: Term) -> str:
         and (_says("of", gap) or _says("whose", gap))
     ):
         return _TOGETHER
-    if before.hand and not before.concepts and _OBJECT.fullmatch(gap):
+    if before.hand and not before.concepts and _OBJECT.fullmatch(gap) and not _between("why").search(gap):
+        return _TOGETHER
+    if before.concepts and word.concepts and _says("asked", gap):
         return _TOGETHER
     return WIDE
 
@@ -201,12 +213,16 @@ def _joins(one: str, other: str) -> bool:
         return any_related((one,), (other,))
     if kinds == {ANALYTE, PANEL}:
         return True
-    procedure = one if KINDS[one] == PROCEDURE else other
+    procedure, analyte = (one, other) if KINDS[one] == PROCEDURE else (other, one)
+    if analyte in SIGNS and is_a(procedure, "imaging"):
+        # An image of a swollen knee.
+        return True
     return is_a(procedure, "microbiology", "serology", "pathology", "laboratory", "electrophoresis", "physical")
 
 
 def share(phrases: list[OrderPhrase]) -> None:
     """Gives the phrases of a list what only one of them says."""
+    _share_hands(phrases)
     before: OrderPhrase | None = None
     for number, phrase in enumerate(phrases):
         after = phrases[number + 1] if number + 1 < len(phrases) else None
@@ -244,6 +260,22 @@ def share(phrases: list[OrderPhrase]) -> None:
             phrase.concepts |= near.places
 
 
+def _share_hands(phrases: list[OrderPhrase]) -> None:
+    """What stands before is examined by what is done behind it: 腿也看一下. Blood is drawn for what follows."""
+    for before, phrase in pairwise(phrases):
+        done = bool(phrase.hand) or any(is_a(head, "physical") for head in phrase.heads)
+        bodily = all(material_of(head) == BODY for head in before.heads)
+        behind = done and not (phrase.places or phrase.dropped) and phrase.heads <= {"palpation", "inspection"}
+        if behind and before.places and bodily and not (before.hand or before.generic):
+            before.hand, before.dropped = phrase.hand or "physical", False
+            phrase.dropped = bool(phrase.heads)
+        drawn = before.heads == {"laboratory"} and "blood" in before.places and phrase.heads
+        # "Blood test and C-reactive protein" are two; 抽血查血常规 is one.
+        if drawn and (phrase.link == WIDE or not before.generic):
+            looked_at = {material_of(head) for head in phrase.heads if KINDS[head] in (ANALYTE, PANEL)}
+            before.dropped = before.dropped or looked_at == {"blood"}
+
+
 def _share_methods(phrases: list[OrderPhrase]) -> None:
     """Germs in a list are looked for in the one way that stands with one of them: "flu and covid antigen"."""
 
@@ -257,8 +289,12 @@ def _share_methods(phrases: list[OrderPhrase]) -> None:
         if phrase.link == LIST and methods(before) and germs(before):
             if phrase.heads and phrase.heads <= germs(phrase):
                 phrase.concepts |= methods(before)
-            elif phrase.heads and phrase.heads <= methods(phrase):
+            elif phrase.heads and phrase.heads <= methods(phrase) and not phrase.places:
                 phrase.concepts |= germs(before)
+    for before, phrase in pairwise(phrases):
+        cultured = phrase.heads <= {"culture", "smear"} and not phrase.places
+        if phrase.heads and cultured and phrase.link == LIST and methods(before) and not phrase.anew:
+            phrase.concepts |= {c for c in before.places if KINDS[c] == "material"}
     for after, phrase in pairwise(reversed(phrases)):
         if after.link == LIST and methods(after) and germs(after) and phrase.heads and phrase.heads <= germs(phrase):
             phrase.concepts |= methods(after)
@@ -276,3 +312,8 @@ def says_no_more(text: str, start: int, end: int, words: Sequence[Term]) -> bool
         at = word.end
     left = _between("fills").sub("", _between("joins").sub("", " ".join([*rest, text[at:end]])))
     return not any(letter.isalpha() for letter in left)
+
+
+def is_bodily(phrase: OrderPhrase) -> bool:
+    """Whether all that a phrase looks at is seen on the body itself."""
+    return bool(phrase.heads) and all(material_of(head) == BODY for head in phrase.heads)

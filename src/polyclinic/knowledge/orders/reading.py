@@ -12,10 +12,10 @@ import re
 from itertools import chain
 from typing import NamedTuple
 
-from polyclinic.knowledge.orders.concepts import AT, KINDS, REGION
+from polyclinic.knowledge.orders.concepts import AT, KINDS, REGION, SIGNS
 from polyclinic.knowledge.orders.lexicon import Term, find_words, patterns
 from polyclinic.knowledge.orders.meaning import OrderMeaning, meaning_of
-from polyclinic.knowledge.orders.phrases import OrderPhrase, phrases_of, says_no_more, share
+from polyclinic.knowledge.orders.phrases import LIST, OrderPhrase, is_bodily, phrases_of, says_no_more, share
 from polyclinic.language.language import is_chinese
 
 _SENTENCE = re.compile(r"[;；。!！?？\n]|(?<!\b[A-Za-z0-9])\.(?=\s|$)")
@@ -40,15 +40,20 @@ class AskedFor(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a text asks for, in order, and where in it stands what it does not ask for, or asks for vaguely."""
+    """What a text asks for, in order; where in it stands what it does not ask for, asks for vaguely, or says why."""
 
     orders: tuple[AskedFor, ...] = ()
     refused: tuple[tuple[int, int], ...] = ()
     vague: tuple[tuple[int, int], ...] = ()
+    reasons: tuple[tuple[int, int], ...] = ()
 
     def refuses(self, start: int, end: int) -> bool:
         """Whether what stands from `start` to `end` is not asked for."""
         return any(start < until and end > since for since, until in self.refused)
+
+    def is_reason(self, start: int, end: int) -> bool:
+        """Whether what stands from `start` to `end` says why something is asked for."""
+        return any(start < until and end > since for since, until in self.reasons)
 
     def is_vague(self, start: int, end: int) -> bool:
         """Whether what stands from `start` to `end` names nothing in particular."""
@@ -93,27 +98,43 @@ def _sentence(text: str, start: int, end: int, words: list[Term], *, mentioned: 
             orders.append(order)
         elif vague and (phrase.generic or phrase.heads):
             unclear.append((phrase.start, phrase.end))
-    return Reading(tuple(orders), tuple(refused), tuple(unclear))
+    reasons = (
+        (one.start, one.end) for one in phrases if one.dropped and not one.heads and scopes.holds("why", one.start)
+    )
+    return Reading(tuple(orders), tuple(refused), tuple(unclear), tuple(reasons))
 
 
 def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned: bool) -> list[tuple[int, int]]:
     """Drops the phrases that order nothing, and returns where stands what is not wanted, or has been done."""
     refused: list[tuple[int, int]] = []
     ordered = False
-    for phrase in phrases:
+    # To ask what a part of the body is like is to have it examined.
+    asked = scopes.asks() and all(phrase.is_everyday or not phrase.heads for phrase in phrases)
+    bodily = {phrase for phrase in phrases if not phrase.is_everyday and phrase.heads and is_bodily(phrase)}
+    for number, phrase in enumerate(phrases):
         first, end = phrase.start, phrase.end
         if not mentioned and (scopes.holds("no", first) or scopes.holds("done", first) or scopes.reports(end)):
             phrase.dropped = True
             refused.append((first, end))
-        elif (phrase.is_everyday and not bare) or (
-            scopes.followed_by("who", end) and phrase.heads <= phrase.feared | {"neurological"}
-        ):
+        elif (
+            phrase.is_everyday and not bare and not (asked and phrase.places) and not _listed(phrases, number, bodily)
+        ) or (scopes.followed_by("who", end) and phrase.heads <= phrase.feared | {"neurological"}):
             phrase.dropped = True
         elif scopes.holds("why", first) or (ordered and phrase.hand in _LOOKS and not phrase.heads):
             # What is feared ("to rule out HIV", "whether there is swelling") is not what is done.
             phrase.dropped = phrase.hand in _LOOKS or phrase.heads <= phrase.feared
         ordered = ordered or bool(phrase.heads and not phrase.dropped)
     return refused
+
+
+def _listed(phrases: list[OrderPhrase], number: int, bodily: set[OrderPhrase]) -> bool:
+    """Whether a word of every day stands in a list of what is examined on the body: "cranial nerves, power, tone"."""
+    near = phrases[max(0, number - 1) : number + 2]
+    lists = phrases[number].link == LIST or (number + 1 < len(phrases) and phrases[number + 1].link == LIST)
+    listed = lists and is_bodily(phrases[number]) and any(one in bodily for one in near)
+    if listed:
+        bodily.add(phrases[number])
+    return listed
 
 
 class _Scopes:
@@ -138,6 +159,10 @@ class _Scopes:
         """Whether a report follows, and no question for one."""
         return self.followed_by("told", end) and not self._patterns.asks.search(self._text, end, self._end + 1)
 
+    def asks(self) -> bool:
+        """Whether the sentence is a question."""
+        return self._patterns.asks.search(self._text, self._start, self._end + 1) is not None
+
     def vague(self, at: int, *, whole: bool) -> bool:
         """Whether the words between two commas, or those of the whole sentence, ask for nothing in particular."""
         if whole:
@@ -147,8 +172,19 @@ class _Scopes:
         return self._patterns.vague.search(self._text, begin, self._end if stop == self._end else stop) is not None
 
 
-def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> AskedFor | None:
+def _means(phrase: OrderPhrase, hints: set[str]) -> OrderMeaning:
+    """Returns what the words of a phrase mean, with the places that the sentence names elsewhere for its images."""
     means = meaning_of(phrase.concepts)
+    if phrase.heads == {"physical"} and means.regions == {"whole_body"}:
+        return means._replace(regions=frozenset())
+    if phrase.images:
+        regions = means.regions or frozenset(hints)
+        return means._replace(regions=regions, analytes=means.analytes.difference(SIGNS))
+    return means
+
+
+def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> AskedFor | None:
+    means = _means(phrase, hints)
     loose = False
     if not phrase.heads:
         if means.materials and not means.regions and (phrase.generic or phrase.hand == "physical"):
@@ -169,8 +205,6 @@ def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> A
         loose = True
     elif phrase.heads == {"laboratory"} and vague:
         return None
-    if phrase.images and not means.regions and hints:
-        means = means._replace(regions=frozenset(hints))
     if means.procedures == {"auscultation"} and not means.analytes and means.regions <= {"chest", "back"}:
         means = means._replace(regions=means.regions | {"heart", "lung"})
     if means.procedures and not means.regions and not means.analytes:
