@@ -17,6 +17,8 @@ RECORDS = [next(read_cases(name)).record for name in ("shipped", "shipped-zh")]
 SUPPORTED = [
     ("tires on the stairs", "word for word", "$.history.present"),
     ("Present illness: she tires on the stairs", "word for word", "$.history.present"),
+    ("Chief Complaints: short of breath", "word for word", "$.presentation.complaint"),
+    ("Laboratory findings: low haemoglobin", "by value", "$.findings[2]"),
     ("Denies chest pain, fever or cough", "word for word", "$.history.present"),
     ("Pain in the left arm", "word for word", "$.history.present"),
     ("blood test, hemoglobin: 84 g/L (reference 115-175)", "word for word", "$.findings[2]"),
@@ -48,6 +50,7 @@ CONTRADICTED = [
 ]
 NOT_THERE = [
     "a cavity in the right upper lobe",
+    "Pancreatic mass: short of breath",
     "cyst in the right kidney",
     "cyst of 3 cm in the left kidney",
     "severe crushing chest tightness after meals",
@@ -183,6 +186,13 @@ def test_a_doctor_without_data_does_not_take_part(chinese_record):
         ("gait", "outpatient"),
         ("electrocardiogram", "laboratory"),
         ("Spirometry", "laboratory"),
+        ("C-reactive protein", "laboratory"),
+        ("STI screening", "laboratory"),
+        ("Hip and knee X rays", "radiology"),
+        ("Intravenous pyelogram", "radiology"),
+        ("Arthrocentesis of right knee", "laboratory"),
+        ("Psychological evaluation", "outpatient"),
+        ("D-二聚体", "laboratory"),
         ("gastroscopy", "radiology"),
         ("Laryngoscopy", "radiology"),
         ("病理检查", "pathology"),

@@ -108,9 +108,13 @@ def kind_of(finding: Finding, record: Record, knowledge: Knowledge) -> Kind:
 @functools.lru_cache(maxsize=4096)
 def _kind(examination: str, language: Language, knowledge: Knowledge) -> Kind:
     words, names = part_words(language), names_of(knowledge)
-    kinds = {names.kinds[key] for key in names.keys(examination) if key in names.kinds}
-    if len(kinds) == 1:
-        return _BY_KIND[kinds.pop()]
+    named = names.keys(examination)
+    # What is looked at may stand where the examination should ("C-reactive protein: 5").
+    holding = {key for key, items in names.items.items() if items & named}
+    for keys in (named & names.kinds.keys(), holding):
+        kinds = {_BY_KIND[names.kinds[key]] for key in keys}
+        if len(kinds) == 1:
+            return kinds.pop()
     by_words: Mapping[Kind, Pattern] = {
         "pathology": words.pathology,
         "radiology": words.radiology,

@@ -60,6 +60,7 @@ class _SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     normal: Pattern
     abnormal: Pattern
     framing: Pattern
+    section: Pattern
 
 
 _words = WORDS.section("support", _SupportWords)
@@ -115,7 +116,8 @@ class Supporter:
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts}
         inside = behind.strip(_AROUND)
-        said = inside if inside and label.strip().casefold() in named else evidence
+        is_section = _words(self.language).section.fullmatch(label.strip()) or label.strip().casefold() in named
+        said = inside if inside and is_section else evidence
         contradicted = NOT_THERE
         for way in (self._word_for_word, self._by_value, self._by_words, self._by_symptoms):
             for wording in dict.fromkeys((evidence, said)):
