@@ -5,7 +5,8 @@
         return replies[-1].text
 
 What it returns is a key, text that is read as an answer, several keys, or an `Outcome`. Further parameters are its
-settings; `seed`, `temperature` and `examples` are given to it where it has them. Every call that it makes is counted.
+settings; `seed`, `temperature` and `examples` are given to it where it has them, and on a patient's record `record`
+(by its parts; `question.context` is the same as text) and `retriever`. Every call that it makes is counted.
 An error that it raises, or what is no answer at all, breaks this question: it is not correct, and the run goes on.
 """
 

@@ -110,6 +110,18 @@ async def test_every_method_is_put_the_whole_record_and_no_key():
             assert all(finding.value_text in text for text in mine)
 
 
+async def test_a_method_of_one_s_own_is_given_the_record_by_its_parts():
+    async def by_number(question, model, *, record=None, retriever=None):
+        assert retriever is None
+        assert record.presentation.complaint in question.context
+        return list(question.options)[: len(record.findings) % 2 + 1]
+
+    ward = RecordsAndMinds(PATIENTS[:3], KNOWLEDGE, models=lambda _: lambda _: Scripted([]))
+    (result,) = (await run_on_records(ward, choose(by_number))).values()
+    assert result.n == 3
+    assert all(one.outcome.answers for one in result.chosen)
+
+
 async def test_by_rules_there_is_one_method():
     ward = RecordsAndMinds(PATIENTS[:1], KNOWLEDGE, doctors=RulesDoctors(KNOWLEDGE))
     with pytest.raises(UserError, match="needs a model"):
