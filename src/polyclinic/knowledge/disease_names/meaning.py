@@ -290,7 +290,8 @@ def _with_infection(atoms: set[str], causes: set[str], entails: Entails) -> set[
     organisms = {cause: _ORGANISMS & entails(frozenset((cause,))) for cause in causes}
     infections = {BESIDE + cause for cause, found in organisms.items() if found}
     own = {atom.removeprefix(BESIDE) if atom in infections else atom for atom in atoms}
-    return own.union(*(organisms[cause] for cause in causes if BESIDE + cause in atoms))
+    # A tuberculous meningitis is not what is called a bacterial one.
+    return own.union(*(organisms[cause] - {"bacteria"} for cause in causes if BESIDE + cause in atoms))
 
 
 def _excluded(atoms: Iterable[str]) -> str:

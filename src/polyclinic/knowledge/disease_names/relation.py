@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from polyclinic.knowledge.disease_names.meaning import BESIDE, NameMeaning, read
+from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import (
     DISEASE,
@@ -86,6 +86,11 @@ class NameReader:
         read_once = functools.cache(lambda text: self._read(text).atoms)
         for said in words.said:
             what = [read_once(text) for text in said.what]
+            # A disease that is called what it is ("cancer of prostate") is what the parts of that say.
+            what = [
+                self._apart(text).atoms if said.atom in found else found
+                for text, found in zip(said.what, what, strict=True)
+            ]
             self._parents[said.atom] = self._parents.get(said.atom, frozenset()) | frozenset().union(*what)
             if said.usual:
                 self._usual[said.atom] = frozenset().union(*(self._read(text).atoms for text in said.usual))
@@ -112,13 +117,9 @@ class NameReader:
         row = units(name)
         if name[0] in "=^" or (len(row) == 1 and len(row[0]) < _SPOKEN):
             return
-        node = words.tree
-        for unit in row:
-            node = node.get(unit, {})
-        kept = node.pop("", None)
-        parts = self._read(name)
-        if kept is not None:
-            node[""] = kept
+        node = words.node(row)
+        kept = node.get("")
+        parts = self._apart(name)
         if not parts.heads:
             return
         usual = self._usual.get(atom, frozenset()) & parts.atoms
@@ -140,6 +141,15 @@ class NameReader:
             return
         self._definitions[_rarest(parts_said)].append((parts_said, atom))
 
+    def _apart(self, name: str) -> NameMeaning:
+        """Returns what a name says that is read by its parts, whatever it means as a whole."""
+        node = self._words.node(units(name))
+        kept = node.pop("", None)
+        parts = self._read(name)
+        if kept is not None:
+            node[""] = kept
+        return parts
+
     def _read(self, name: str) -> NameMeaning:
         return read(units(name), self._words, self.closure)
 
@@ -149,7 +159,10 @@ class NameReader:
         meaning = read(row, self._words, self.closure)
         own = {cause for cause in meaning.causes if not self._complicated.isdisjoint(self.closure(frozenset((cause,))))}
         said = self._recognised(meaning.atoms)
-        return ReadName(row, meaning, said, self._follows(said | own), self._follows(_flat(said)))
+        follows = self._follows(said | own)
+        if BESIDE + METASTASIS in follows:
+            follows |= {METASTASIS}  # A cancer with metastases is a metastatic one.
+        return ReadName(row, meaning, said, follows, self._follows(_flat(said)))
 
     def _recognised(self, atoms: frozenset[str]) -> frozenset[str]:
         """Returns atoms with the diseases that some of them define together in place of those."""
@@ -198,6 +211,8 @@ class NameReader:
                 self._closures[atom] = (_beside(known), _beside(usual))
             else:
                 found, usual_too = {atom}, set(self._usual.get(atom, ()))
+                if "+" in atom:  # what both of two places side by side are in
+                    found |= frozenset.intersection(*(self._closure(part)[0] for part in atom.split("+")))
                 found.add(wider_number(atom))
                 if self._words.kinds.get(atom) in ("disease", "process", "event"):
                     found.add(DISEASE)

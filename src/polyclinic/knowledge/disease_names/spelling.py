@@ -22,7 +22,9 @@ HERE = Path(__file__).parent
 MARK = "^"
 """Behind an abbreviation in capitals that would be an ordinary word in small letters."""
 
-WORDS_TOO = frozenset("ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD".split())
+WORDS_TOO = frozenset(
+    "ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD COP NET MEN POP FAS PAP MAS HUS TIN CAD".split()
+)
 
 _CAPITALS = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(WORDS_TOO))})(?![A-Za-z])")
 # A blank between Chinese words ends one name and begins another, as a mark would.
@@ -30,6 +32,7 @@ _BETWEEN = re.compile(rf"(?<=[{CHINESE}])\s+(?=[{CHINESE}])")
 _UNIT = re.compile(
     rf"[a-z]+:[a-z0-9]+|[a-z0-9]+(?:\.[0-9]+)?\^?|[{CHINESE}]|[,;:、，；：。()（）\[\]【】?？+/]", re.IGNORECASE
 )
+_CHARACTERS = re.compile("(?![^一二三四五甲乙丙丁戊]*[一二三四五甲乙丙丁戊])[\u4e00-\u9fff]+")  # without numbers
 _POSSESSIVE = re.compile(r"(?<=[a-z])['’`]s?\b")
 _JOINED = re.compile(
     r"(?<=[a-z]o)-(?=[a-z]{4})|\b(pre|hyper|hypo|anti|inter|intra|sub|peri|semi|micro|macro|poly|multi|para|auto)-(?=[a-z])"
@@ -122,5 +125,7 @@ def _number(text: str) -> str:
 @functools.lru_cache(maxsize=1 << 14)
 def units(text: str) -> tuple[str, ...]:
     """Returns the units of a name, in order."""
+    if _CHARACTERS.fullmatch(text):
+        return tuple(text)
     found = _UNIT.findall(fold(text))
     return tuple(unit if ":" in unit and len(unit) > 1 else plain(unit) if unit.isascii() else unit for unit in found)

@@ -209,6 +209,13 @@ class NameVocabulary:
             if WORD in node:
                 yield end + 1, node[WORD]
 
+    def node(self, row: tuple[str, ...]) -> Tree:
+        """Returns where in the tree a row of units ends; an empty node, which is not in it, where it does not."""
+        node = self.tree
+        for unit in row:
+            node = node.get(unit, {})
+        return node
+
     def single(self, unit: str) -> NameWord | None:
         """Returns the word of one unit, or None."""
         node = self.tree.get(unit)
