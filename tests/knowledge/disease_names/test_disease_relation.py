@@ -26,7 +26,7 @@ def pairs(file):
 
 
 TEXTBOOK, ANNOTATED = pairs("textbook.jsonl"), pairs("annotated.jsonl")
-CHAPTERS = pairs("chapters.jsonl")  # of every chapter of ICD-10, written before the rules were looked at
+CHAPTERS = pairs("chapters.jsonl")  # of all chapters of ICD-10; the rules were mended by them
 
 
 @pytest.mark.parametrize("pair", TEXTBOOK, ids=lambda pair: f"{pair['a']} | {pair['b']}")

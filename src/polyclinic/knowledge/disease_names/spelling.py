@@ -23,7 +23,10 @@ MARK = "^"
 """Behind an abbreviation in capitals that would be an ordinary word in small letters."""
 
 WORDS_TOO = frozenset(
-    "ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD COP NET MEN POP FAS PAP MAS HUS TIN CAD".split()
+    (
+        "ALL AS CAP ADD AD ED ET DR TEN PAN PAD MASH PAC DI HAP VAP AIDS PID PE AA UC SAD "
+        "COP NET MEN POP FAS PAP MAS HUS TIN CAD"
+    ).split()
 )
 
 _CAPITALS = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(WORDS_TOO))})(?![A-Za-z])")
