@@ -34,6 +34,7 @@ class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     joins: Pattern
     fills: Pattern
     anew: Pattern
+    more: Pattern
     of: Pattern
     whose: Pattern
     asked: Pattern

@@ -96,7 +96,7 @@ def title_of(examination: str, item: str) -> FindingTitle:
     # Glucose is looked at in blood, but in a urinalysis in urine.
     materials = inner.materials or (inner.in_material - {"blood"}) or outer.in_material or inner.in_material
     last = re.split("[,，]", item)[-1]
-    in_full = not item or bool(_called(last).panels) or is_generic(key_of(last))
+    in_full = not item or bool(_called(last).panels) or is_generic(key_of(last)) or (is_place(last) and last != item)
     told = outer | inner if inner.regions or inner.materials or not item else inner
     unread = not (told.procedures or told.analytes or told.panels)
     outer, inner, whole = (_settled(means) for means in (outer, inner, outer | inner))

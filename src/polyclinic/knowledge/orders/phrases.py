@@ -51,6 +51,7 @@ class OrderPhrase:
         such: it is an example of what stands before it.
         by: something that stands before it is looked at by it.
         anew: it is ordered by a verb of its own.
+        more: it is said to be one more thing to do.
     """
 
     link: str
@@ -63,6 +64,7 @@ class OrderPhrase:
     such: bool = False
     by: bool = False
     anew: bool = False
+    more: bool = False
 
     def add(self, word: Term) -> None:
         """Adds the word that follows."""
@@ -140,7 +142,8 @@ class OrderPhrase:
 def phrases_of(text: str, words: Sequence[Term]) -> list[OrderPhrase]:
     """Returns the phrases of a sentence, in order."""
     phrases: list[OrderPhrase] = []
-    such = patterns("zh" if is_chinese(text) else "en").such
+    chinese = is_chinese(text)
+    such = patterns("zh" if chinese else "en").such
     for word in words:
         before = phrases[-1] if phrases else None
         gap = "" if before is None else text[before.end : word.start]
@@ -153,6 +156,8 @@ def phrases_of(text: str, words: Sequence[Term]) -> list[OrderPhrase]:
             new.link, new.such = LIST, True
         new.by = _says("by", gap)
         new.anew = _between("anew").search(gap) is not None
+        # Behind a comma 看看肺 says what a picture is for; English says "to see".
+        new.more = _between("more").search(gap) is not None or (link == LIST and not chinese)
         if before is not None and _between("guided").match(gap):
             before.dropped = True
         new.add(word)

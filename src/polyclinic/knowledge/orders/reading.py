@@ -113,14 +113,18 @@ def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned:
     bodily = {phrase for phrase in phrases if not phrase.is_everyday and phrase.heads and is_bodily(phrase)}
     for number, phrase in enumerate(phrases):
         first, end = phrase.start, phrase.end
+        looks_on = phrase.hand in _LOOKS and not phrase.heads and not phrase.more
         if not mentioned and (scopes.holds("no", first) or scopes.holds("done", first) or scopes.reports(end)):
             phrase.dropped = True
             refused.append((first, end))
         elif (
-            phrase.is_everyday and not bare and not (asked and phrase.places) and not _listed(phrases, number, bodily)
+            phrase.is_everyday
+            and not bare
+            and not (asked and (phrase.places or is_bodily(phrase)))
+            and not _listed(phrases, number, bodily)
         ) or (scopes.followed_by("who", end) and phrase.heads <= phrase.feared | {"neurological"}):
             phrase.dropped = True
-        elif scopes.holds("why", first) or (ordered and phrase.hand in _LOOKS and not phrase.heads):
+        elif scopes.holds("why", first) or (ordered and looks_on):
             # What is feared ("to rule out HIV", "whether there is swelling") is not what is done.
             phrase.dropped = phrase.hand in _LOOKS or phrase.heads <= phrase.feared
         ordered = ordered or bool(phrase.heads and not phrase.dropped)
@@ -157,11 +161,12 @@ class _Scopes:
 
     def reports(self, end: int) -> bool:
         """Whether a report follows, and no question for one."""
-        return self.followed_by("told", end) and not self._patterns.asks.search(self._text, end, self._end + 1)
+        return self.followed_by("told", end) and not self.asks(end)
 
-    def asks(self) -> bool:
-        """Whether the sentence is a question."""
-        return self._patterns.asks.search(self._text, self._start, self._end + 1) is not None
+    def asks(self, start: int | None = None) -> bool:
+        """Whether the sentence, or what stands in it from `start`, is a question."""
+        marked = self._text[self._end : self._end + 1] in ("?", "？")
+        return marked or self._patterns.asks.search(self._text, start or self._start, self._end + 1) is not None
 
     def vague(self, at: int, *, whole: bool) -> bool:
         """Whether the words between two commas, or those of the whole sentence, ask for nothing in particular."""
