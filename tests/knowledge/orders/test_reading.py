@@ -6,7 +6,7 @@ import pytest
 
 from polyclinic.knowledge.orders import concepts
 from polyclinic.knowledge.orders.concepts import KINDS, above, parts
-from polyclinic.knowledge.orders.meaning import A_PART, HOLDS_IT, NOT, SAME, closeness, is_near, title_of
+from polyclinic.knowledge.orders.meaning import A_PART, HOLDS_IT, NOT, SAME, closeness, is_near, may_hide, title_of
 from polyclinic.knowledge.orders.reading import read_orders
 from polyclinic.yaml_files import read_yaml
 
@@ -57,6 +57,12 @@ def test_what_is_not_wanted_or_done_is_refused_and_what_is_mentioned_is_read():
         ("look into your nose", "nasal endoscopy", "nasal mucosa", HOLDS_IT),
         ("BNP", "生化检查", "N端脑钠肽", SAME),
         ("脊柱四肢检查", "体格检查", "脊柱四肢", SAME),
+        ("listen for bowel sounds", "physical examination", "Abdominal examination, auscultation", HOLDS_IT),
+        ("listen for bowel sounds", "physical examination", "Abdominal examination, palpation", NOT),
+        ("Is the leg swollen?", "physical examination", "Leg examination, inspection", HOLDS_IT),
+        ("浅表淋巴结有没有肿大？", "体格检查", "淋巴结", HOLDS_IT),
+        ("生化全套", "肝功能", "", A_PART),
+        ("blood culture for brucella", "Blood culture", "", HOLDS_IT),
     ],
 )
 def test_how_close_what_is_recorded_is_to_an_order(request_text, examination, item, close):
@@ -77,3 +83,21 @@ def test_concepts_are_of_one_kind_and_parts_of_what_there_is():
     }
     assert named <= set(KINDS)
     assert {place for places in concepts.AT.values() for place in places} <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "examination", "item", "hidden"),
+    [
+        ("chest CT", "chest X-ray", "", False),
+        ("chest CT", "CT", "", True),
+        ("chest CT", "wobblography", "", True),
+        ("listen for a murmur", "physical examination", "General examination", True),
+        ("listen for a murmur", "physical examination", "Vital signs, temperature", False),
+        ("lipase", "Blood tests", "", True),
+        ("lipase", "Blood tests", "wobblase", True),
+        ("lipase", "chest X-ray", "", False),
+    ],
+)
+def test_what_may_tell_of_an_order_is_not_called_normal(request_text, examination, item, hidden):
+    (order,) = read_orders(request_text).orders
+    assert may_hide(order.meaning, title_of(examination, item)) == hidden
