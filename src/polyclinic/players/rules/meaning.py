@@ -239,8 +239,12 @@ def _shared(frames: list[Frame], joined: list[Joined], known: Vocabulary) -> lis
             continue
         if not frame.things and frame.places and before.things and before.places:
             frames[at] = _with_things(frame, before, known)
-        elif not before.things and before.places and frame.things and joined[at] == "joined":
-            if frame.places:
+        elif not before.things and before.places and frame.things:
+            if joined[at] != "joined":
+                # "And your ears, do they hurt?"
+                if not frame.named and any(known.kind[i] == "generic" for i in frame.things):
+                    frames[at] = msgspec.structs.replace(frame, named=before.named, places=before.places)
+            elif frame.places:
                 frames[at - 1] = _with_things(before, frame, known)
             elif any(known.kind[i] == "generic" for i in frame.things):
                 frames[at] = msgspec.structs.replace(frame, named=before.named, places=before.places)

@@ -30,6 +30,9 @@ _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+|[,;:.!?/\n()…]")
 _APART = ((re.compile(r"(?i)\b(?:can't|cannot|cant)\b"), "can not"), (re.compile(r"(?i)n't\b"), " not"))
 _OWNED = re.compile(r"(?i)'(?:s|ve|re|m|ll|d)\b|(?<=s)'(?=\s|$)")
 _CHINESE_RUN = re.compile(rf"[{CHINESE}]|[A-Za-z]+(?:-[A-Za-z0-9]+)*|\d+(?:\.\d+)?|[^\s]")
+# "疼不疼" asks what "疼" says; "张得开" asks for what "张不开" says.
+_BOTH_WAYS = re.compile(rf"(?:([{CHINESE}]{{1,2}})[不没](?=\1))|(?<=有)无(?!力|神)")
+_UNABLE = re.compile(r"(?<=.)不(?=下|着|开|住|动|清|见|上|稳|出|到|了|直|完|起)")
 GAP = "…"
 LONGEST_GAP = 3
 _EMPTY_WORDS = frozenset(
@@ -102,6 +105,8 @@ class Vocabulary:
             self.named[key] = nouns[0] if nouns else ""
             for word in (*nouns, *others):
                 self._waiting.setdefault(_initial(word, language), []).append((word, key, word in nouns))
+                if language == "zh" and (able := _UNABLE.sub("得", word)) != word:
+                    self._waiting[_initial(word, language)].append((able, key, False))
             self._ends.update(dict.fromkeys(concept.en_ends if language == "en" else concept.zh_ends, key))
         ends = sorted(self._ends, key=len, reverse=True)
         self._ending = re.compile(rf"\w{{2,}}?({'|'.join(ends)})s?$") if ends else re.compile("(?!)")
@@ -154,8 +159,11 @@ def vocabulary(language: Language) -> Vocabulary:
 def tokens(text: str, language: Language) -> list[Token]:
     """Returns the words of a text in order, and the marks that divide it: stems for English, characters for Chinese."""
     if language == "zh":
+        left_out = {at for m in _BOTH_WAYS.finditer(text) for at in range(m.start(), m.end())}
         return [
-            Token(m[0].upper() if m[0].isascii() else m[0], m.start(), m.end()) for m in _CHINESE_RUN.finditer(text)
+            Token(m[0].upper() if m[0].isascii() else m[0], m.start(), m.end())
+            for m in _CHINESE_RUN.finditer(text)
+            if m.start() not in left_out
         ]
     text = _same_length(text)
     found = []
