@@ -75,6 +75,7 @@ def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
     # A cough may be a dry one; phlegm is not yet blood in it.
     if (
         known.kind[thing] != "generic"
+        and known.made_of[thing]
         and known.direct[thing] <= told.wide
         and any(i in above and known.kind[i] in _FELT for i in told.things)
     ):

@@ -98,6 +98,15 @@ def read(text: str, language: Language) -> tuple[Frame, ...]:
     return tuple(frame for one in found for frame in (one, *_lacking(one, known)))
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def unread(text: str, language: Language) -> str:
+    """Returns what of a text means nothing that is known, the rest as blanks."""
+    cutter = _Cutter(text, vocabulary(language))
+    cutter.cut()
+    left = cutter.left
+    return "".join(c if at in left else " " for at, c in enumerate(text))
+
+
 class _Cutter:
     """Cuts a text into segments; what denies, and what leads on to a circumstance, holds to the end of its clause."""
 
@@ -106,6 +115,7 @@ class _Cutter:
         self._words = tokens(text, known.language)
         self.found = [_Segment([], joined="", unread=0)]
         self._denied = self._later = False
+        self.left: set[int] = set()
 
     def cut(self) -> list[_Segment]:
         at = 0
@@ -151,6 +161,7 @@ class _Cutter:
                 mention.later = True
         else:
             self.found[-1].unread += 1
+            self.left.update(range(begin, self._words[at].end))
             return at + 1
         end = begin + max(word.end(), 1)
         return next((i for i in range(at, len(self._words)) if self._words[i].begin >= end), len(self._words))

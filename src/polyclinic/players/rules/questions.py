@@ -34,9 +34,12 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opening: Pattern
     greeting: Pattern
     comment: Pattern
+    vocative: Pattern
     cue: Pattern
     aside: Pattern
     context: Pattern
+    open: Pattern
+    polar: Pattern
     lead: Pattern
     divider: Pattern
     name_lead: Pattern
@@ -70,6 +73,7 @@ def is_opening(text: str, language: Language) -> bool:
 def core(text: str, language: Language) -> str:
     """Returns the part of a doctor's sentences that asks, without what it comments on first."""
     forms = _forms(language)
+    text = forms.vocative.sub("", text)
     if language == "en":
         return forms.comment.sub("", text)
     found = []
@@ -85,6 +89,12 @@ def without_context(text: str, language: Language) -> str:
     return _forms(language).context.sub(" ", text)
 
 
+def is_open(text: str, language: Language) -> bool:
+    """Whether a question takes something for granted and asks which, when, how or how much; "no" answers none."""
+    forms = _forms(language)
+    return forms.open.search(text) is not None and forms.polar.search(text) is None
+
+
 @functools.lru_cache(maxsize=4096)
 def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
     """Splits a question into what it asks for; none where it names nothing."""
@@ -97,7 +107,7 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
         if known is not None:
             found.append(Part(lexicon.symptoms[known].name.get(language), frozenset(), known))
             continue
-        asked, several = forms.lead.subn("", forms.context.sub(" ", forms.aside.sub("", sentence)))
+        asked, several = _led(forms.context.sub(" ", forms.aside.sub("", sentence)), forms, language)
         frames = read(asked, language)
         for begin, piece in _pieces(asked, forms.divider) if several else [(0, asked)]:
             mine = tuple(f for f in frames if begin <= f.begin < begin + len(piece))
@@ -109,6 +119,18 @@ def parts(text: str, lexicon: Lexicon) -> tuple[Part, ...]:
         name = named or lexicon.symptoms[asked_as].name.get(language)
         return (Part(name, frozenset(terms(text, language)), asked_as),)
     return tuple(found)
+
+
+def _led(sentence: str, forms: _Forms, language: Language) -> tuple[str, int]:
+    """Returns what a sentence asks for behind what leads on to it ("do you have any"), and whether anything does."""
+    lead = forms.lead.match(sentence)
+    if lead is None:
+        return sentence, 0
+    before = _CLAUSE.split(lead[0])[-1]
+    if any(frame.named and not frame.things for frame in read(before, language)):
+        # "Has your nose given any trouble?"
+        return sentence, 0
+    return sentence[lead.end() :], 1
 
 
 def _pieces(text: str, divider: Pattern) -> list[tuple[int, str]]:
@@ -146,11 +168,20 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
         symptom = lexicon.symptoms[symptoms[0]]
         # "chest pain when breathing in" is more than "chest pain", but chest pain answers it.
         plain = symptom.name.get(language)
+        said = {i for frame in read(plain, language) for i in essential(frame)}
+        wider = {above for i in said for above in known.above[i]}
+        meant = {i for frame in frames for i in essential(frame)}
+        # "Is there blood in the phlegm?" names phlegm, and asks for more.
+        more = bool(rest and said and meant) and not meant & wider
         if name and not (known.is_noun(name) or lexicon.unread(name).strip(_MARKS) == ""):
             name = ""
         return [
             Part(
-                name or spoken(frames, language) or plain, wanted if rest else frozenset(), symptom.id, frames, nameable
+                name or spoken(frames, language) or plain,
+                wanted if rest else frozenset(),
+                None if more else symptom.id,
+                frames,
+                nameable,
             )
         ]
     if len(frames) > 1:

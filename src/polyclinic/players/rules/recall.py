@@ -16,14 +16,17 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.meaning import read
-from polyclinic.players.rules.questions import Part, parts, spoken, without_context
+from polyclinic.players.rules.meaning import read, unread
+from polyclinic.players.rules.questions import Part, is_open, parts, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import Topic, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
 
 _ALL_BUT_SAID = 0.75
 """The share of a question's words by weight that a fact must hold to answer it whatever they mean."""
+
+_ABOUT_IT = 0.34
+"""The same for a question that takes something for granted: what is nearest to it is told."""
 
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
@@ -47,14 +50,28 @@ class Recalled(msgspec.Struct, frozen=True):
 
 def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     """Returns what a patient recalls when it is asked a question, in the language of the lexicon."""
+    language = story.language
     found = _by_meaning(text, story, lexicon)
-    known = found.told or found.absent or found.who or found.lack not in ("", "unknown")
-    if known or lexicon.language != story.language:
+    if lexicon.language != language:
+        return found
+    asks_for_more = is_open(text, language)
+    if found.absent and (asks_for_more or _is_unsure(text, lexicon)):
+        # Who asks which or how, or in words that are not all understood, is not told that there is nothing.
+        found = msgspec.structs.replace(found, absent=(), lack="unknown")
+    if found.lack == "nothing like that" and asks_for_more:
+        found = msgspec.structs.replace(found, lack="unknown")
+    if found.told or found.absent or found.who or found.lack not in ("", "unknown"):
         return found
     # What means nothing known may still stand there in the same words.
-    wanted = frozenset(terms(without_context(text, story.language), story.language))
-    told = story.best(wanted, enough=_ALL_BUT_SAID)[:1]
+    wanted = frozenset(terms(without_context(text, language), language))
+    told = story.best(wanted, enough=_ABOUT_IT if asks_for_more else _ALL_BUT_SAID)[:1]
     return Recalled(told=tuple(told)) if told else found
+
+
+def _is_unsure(text: str, lexicon: Lexicon) -> bool:
+    """Whether a question has words of which the meaning is not known."""
+    left = unread(without_context(text, lexicon.language), lexicon.language)
+    return not lexicon.knows_questions(text) and bool(terms(left, lexicon.language))
 
 
 def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
@@ -80,7 +97,7 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         if found is not None:
             return found
     if how:
-        found = _of_attributes(how, asked, story)
+        found = _of_attributes(how, asked, story, is_open(plainly, story.language))
         if found is not None:
             return found
     return _of_parts(asked, story)
@@ -125,7 +142,9 @@ def _of_topics(topics: tuple[Topic, ...], asked: tuple[Part, ...], text: str, st
     return Recalled(told=told, lack="" if told else topics[0].unknown)
 
 
-def _of_attributes(how: tuple[Attribute, ...], asked: tuple[Part, ...], story: Story) -> Recalled | None:
+def _of_attributes(
+    how: tuple[Attribute, ...], asked: tuple[Part, ...], story: Story, asks_for_more: bool
+) -> Recalled | None:
     """Returns what is known of how something is; None where the thing itself is not there."""
     frames = [frame for part in asked for frame in part.frames]
     manners = {m for frame in frames for m in frame.manners}
@@ -148,8 +167,7 @@ def _of_attributes(how: tuple[Attribute, ...], asked: tuple[Part, ...], story: S
         # Where it is, is told of the complaint alone; a part of the body elsewhere belongs to something else.
         if not told and not all(one.place for one in how):
             told = said(story.section("present", "symptoms", "review"))
-    open_question = any(one.open for one in how)
-    if not told and open_question:
+    if not told and (asks_for_more or any(one.open for one in how)):
         told = about
     if not told and any(part.listed for part in asked):
         return None

@@ -32,7 +32,7 @@ _OWNED = re.compile(r"(?i)'(?:s|ve|re|m|ll|d)\b|(?<=s)'(?=\s|$)")
 _CHINESE_RUN = re.compile(rf"[{CHINESE}]|[A-Za-z]+(?:-[A-Za-z0-9]+)*|\d+(?:\.\d+)?|[^\s]")
 # "疼不疼" asks what "疼" says; "张得开" asks for what "张不开" says.
 _BOTH_WAYS = re.compile(rf"(?:([{CHINESE}]{{1,2}})[不没](?=\1))|(?<=有)无(?!力|神)")
-_UNABLE = re.compile(r"(?<=.)不(?=下|着|开|住|动|清|见|上|稳|出|到|了|直|完|起)")
+_ABLE = re.compile(r"(?<=.)[不得](?=下|着|开|住|动|清|见|上|稳|出|到|了|直|完|起)")
 GAP = "…"
 LONGEST_GAP = 3
 _EMPTY_WORDS = frozenset(
@@ -91,6 +91,7 @@ class Vocabulary:
         self.felt = {key: _felt(key) for key in known}
         self.lacks = {key: concept.lacks for key, (_, concept) in known.items() if concept.lacks}
         self.eq = {key: concept.eq for key, (_, concept) in known.items()}
+        self.made_of = {key: bool(concept.of) for key, (_, concept) in known.items()}
         self.composed: dict[str, list[tuple[frozenset[str], str]]] = {}
         self.named: dict[str, str] = {}
         self._nouns: set[Phrase] = set()
@@ -105,7 +106,8 @@ class Vocabulary:
             self.named[key] = nouns[0] if nouns else ""
             for word in (*nouns, *others):
                 self._waiting.setdefault(_initial(word, language), []).append((word, key, word in nouns))
-                if language == "zh" and (able := _UNABLE.sub("得", word)) != word:
+                if language == "zh" and _ABLE.search(word):
+                    able = _ABLE.sub(lambda m: "得" if m[0] == "不" else "不", word)
                     self._waiting[_initial(word, language)].append((able, key, False))
             self._ends.update(dict.fromkeys(concept.en_ends if language == "en" else concept.zh_ends, key))
         ends = sorted(self._ends, key=len, reverse=True)
