@@ -201,6 +201,9 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
     if len(things) > 1:
         # "sore throat" is no lump that is sore: what is meant beside more special words of the same text goes.
         things = [i for i in things if not any(i != other and i in known.above[other] for other in things)]
+    if any(kind[i] != "people" for i in things):
+        # Who has it is no second thing that is spoken of.
+        things = [i for i in things if kind[i] != "people"]
     head = [i for i in things if i not in later] or things
     parts = [i for i in named if kind[i] == "parts"]
     parts = [p for p in parts if not any(p != other and p in known.above[other] for other in parts)]

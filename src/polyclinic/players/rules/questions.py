@@ -172,7 +172,7 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
         wider = {above for i in said for above in known.above[i]}
         meant = {i for frame in frames for i in essential(frame)}
         # "Is there blood in the phlegm?" names phlegm, and asks for more.
-        more = bool(rest and said and meant) and not meant & wider
+        more = bool(said and meant) and not meant & wider
         if name and not (known.is_noun(name) or lexicon.unread(name).strip(_MARKS) == ""):
             name = ""
         return [

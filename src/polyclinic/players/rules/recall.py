@@ -97,7 +97,7 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         if found is not None:
             return found
     if how:
-        found = _of_attributes(how, asked, story, is_open(plainly, story.language))
+        found = _of_attributes(how, asked, story, asks_for_more=is_open(plainly, story.language))
         if found is not None:
             return found
     return _of_parts(asked, story)

@@ -39,6 +39,7 @@ _EMPTY_WORDS = frozenset(
     "a an the my your his her their its our any some this that these those of is are was were am be been very so really"
     " quite too i you he she it we they".split()
 )
+_AS_IT_IS = frozenset(("monthly monthlies motions extreme extremes extremely").split())  # the stem is another word
 Phrase = tuple[str, ...]
 
 
@@ -91,7 +92,7 @@ class Vocabulary:
         self.felt = {key: _felt(key) for key in known}
         self.lacks = {key: concept.lacks for key, (_, concept) in known.items() if concept.lacks}
         self.eq = {key: concept.eq for key, (_, concept) in known.items()}
-        self.made_of = {key: bool(concept.of) for key, (_, concept) in known.items()}
+        self.made_of = {key: bool(concept.of or concept.eq or concept.at) for key, (_, concept) in known.items()}
         self.composed: dict[str, list[tuple[frozenset[str], str]]] = {}
         self.named: dict[str, str] = {}
         self._nouns: set[Phrase] = set()
@@ -188,6 +189,8 @@ def _stem(word: str) -> str:
     # An inflammation is not the part that is inflamed, and who has an illness need not be ill.
     if word.startswith("illness"):
         return "illness"
+    if word in _AS_IT_IS:
+        return word
     return word if word.endswith("itis") or not word.isalpha() else plain_stem(word)
 
 
