@@ -149,10 +149,10 @@ def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameM
     if all(piece.kind in ("separator", "link") for piece in said):
         # A name of words that add nothing, such as "type", is taken as it stands.
         return NameMeaning(frozenset(unit for unit in row if unit not in SEPARATORS), plain=False, heads=False)
-    denied = _is_denied(pieces)
+    denied = _is_denied(pieces) or _is_negated(row, pieces)
     atoms, causes, heads = _put_together(_Divider(said, words, entails).divide())
     atoms = _with_infection(atoms, causes, entails)
-    linked = any(piece.kind == "link" and piece.atoms[0] not in ("of", "and") for piece in said)
+    linked = any(piece.kind == "link" and piece.atoms[0] not in ("of", "and", "or") for piece in said)
     return NameMeaning(
         frozenset(atoms), denied, all(piece.kind != "unknown" for piece in said), heads, linked, frozenset(causes)
     )
@@ -162,6 +162,20 @@ def _is_denied(pieces: Sequence[NamePiece]) -> bool:
     first = next((piece for piece in pieces if piece.kind not in ("separator", "nothing")), None)
     last = next((piece for piece in reversed(pieces) if piece.kind not in ("separator", "nothing")), None)
     return any(piece is not None and piece.kind == "denied" for piece in (first, last))
+
+
+def _is_negated(row: tuple[str, ...], pieces: Sequence[NamePiece]) -> bool:
+    """Whether a name begins with what excludes the rest: "without gout", "not gout", 无痛风.
+
+    What excludes only a quality does not ("non-alcoholic", 无黄疸型肝炎).
+    """
+    first = next((at for at, piece in enumerate(pieces) if piece.kind not in ("separator", "nothing", "doubt")), None)
+    if first is None or pieces[first].kind != "link" or pieces[first].atoms[0] not in ("without", "not"):
+        return False
+    if pieces[first].atoms[0] == "not":
+        return "not" in row[:2]
+    behind = [piece.kind for piece in pieces[first + 1 : first + 3]]
+    return not (pieces[first].chinese and len(pieces) > first + 3 and behind[1:] == ["nothing"])
 
 
 def _turned(row: tuple[str, ...], words: NameVocabulary) -> tuple[str, ...]:
@@ -212,6 +226,7 @@ class _Divider:
 
     def _link(self, place: int, link: str) -> None:
         part = self.parts[-1]
+        link = "and" if link == "or" else link
         if link == "not":
             self._negated = True
         elif link == "of":
@@ -248,7 +263,7 @@ class _Divider:
 
     def _joined_before(self, place: int) -> bool:
         before = self._pieces[place - 1]
-        joint = before.atoms[0] in _TOGETHER if before.kind == "separator" else before.atoms == ("and",)
+        joint = before.atoms[0] in _TOGETHER if before.kind == "separator" else before.atoms in (("and",), ("or",))
         return joint and before.kind in ("separator", "link") and self._pieces[place - 2].kind == "place"
 
 

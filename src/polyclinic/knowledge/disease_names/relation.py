@@ -12,10 +12,11 @@ import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable
-from enum import StrEnum
-from typing import NamedTuple
 
+from polyclinic.knowledge.disease_names.alternatives import one_line
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
+from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
+from polyclinic.knowledge.disease_names.several import DiseaseListReader
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import (
     DISEASE,
@@ -26,41 +27,13 @@ from polyclinic.knowledge.disease_names.vocabulary import (
     wider_number,
 )
 
+__all__ = ["TURNED", "NameReader", "Relation", "names_several", "reader", "relation"]
+
 _KEPT = 1 << 16
 _COMMAS = frozenset(",，")
 _MOST_PARTS = 6
 _SAYING = ("process", "event", "state", "disease")
 _SPOKEN = 6  # letters of a single word that may be a compound; shorter ones are abbreviations
-
-
-class Relation(StrEnum):
-    """What a disease is to another."""
-
-    SAME = "same"
-    NARROWER = "narrower"
-    """It is a kind of the other, or the other with something more said of it."""
-    BROADER = "broader"
-    """The other is a kind of it."""
-    DIFFERENT = "different"
-
-
-TURNED = {Relation.NARROWER: Relation.BROADER, Relation.BROADER: Relation.NARROWER}
-
-
-class ReadName(NamedTuple):
-    """What a name says, and what follows from it.
-
-    Attributes:
-        row: its units.
-        said: its atoms, with a disease in place of those that define it.
-        all: all atoms that are so; `flat` are those that are so where what is said beside the disease is so too.
-    """
-
-    row: tuple[str, ...]
-    meaning: NameMeaning
-    said: frozenset[str]
-    all: frozenset[str]
-    flat: frozenset[str]
 
 
 class NameReader:
@@ -79,6 +52,7 @@ class NameReader:
         self._learn()
         self.known = functools.lru_cache(maxsize=_KEPT)(self._known)
         self.relation = functools.lru_cache(maxsize=_KEPT)(self._relation)
+        self.several = DiseaseListReader(words, self.known, self.relation)
 
     def _learn(self) -> None:
         """Reads what the files say in words, first what each atom is, then what each name of it says."""
@@ -245,6 +219,8 @@ class NameReader:
             _same_parts(first.row, second.row) or (a.isascii() and self._order_is_nothing(first, second))
         ):
             return Relation.SAME
+        if (of_several := self.several.compare(a, b)) is not None:
+            return of_several
         if first.said == second.said:
             return Relation.SAME if first.meaning.denied == second.meaning.denied else Relation.DIFFERENT
         if first.meaning.denied or second.meaning.denied:
@@ -331,4 +307,9 @@ def relation(a: str, b: str) -> Relation:
 
     A name that says nothing is different from everything.
     """
-    return reader().relation(" ".join(a.split()), " ".join(b.split()))
+    return reader().relation(one_line(a), one_line(b))
+
+
+def names_several(name: str) -> bool:
+    """Returns whether a name is of several diseases, alternatives or a list, and so of none of them."""
+    return len(reader().several.diseases(one_line(name))) > 1

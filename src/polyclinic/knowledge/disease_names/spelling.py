@@ -36,6 +36,8 @@ _UNIT = re.compile(
     rf"[a-z]+:[a-z0-9]+|[a-z0-9]+(?:\.[0-9]+)?\^?|[{CHINESE}]|[,;:、，；：。()（）\[\]【】?？+/]", re.IGNORECASE
 )
 _CHARACTERS = re.compile("(?![^一二三四五甲乙丙丁戊]*[一二三四五甲乙丙丁戊])[\u4e00-\u9fff]+")  # without numbers
+# "r/o", "w/o", "c/w", "s/p": a stroke that divides nothing.
+_STROKE = re.compile(r"(?<![a-z])([rwcs])/([owp])(?![a-z])")
 _POSSESSIVE = re.compile(r"(?<=[a-z])['’`]s?\b")
 _JOINED = re.compile(
     r"(?<=[a-z]o)-(?=[a-z]{4})|\b(pre|hyper|hypo|anti|inter|intra|sub|peri|semi|micro|macro|poly|multi|para|auto)-(?=[a-z])"
@@ -105,6 +107,7 @@ def fold(text: str) -> str:
     text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
     if _ACCENTED.search(text):
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    text = _STROKE.sub(r"\1 \2", text)
     text = _POSSESSIVE.sub("", text.replace("‐", "-").replace("–", "-").replace("—", "-").replace("_", " "))
     text = _JOINED.sub(lambda found: found[1] or "", text).replace("-", " ")
     text = _NON.sub("non ", text).replace("ae", "e").replace("oe", "e")

@@ -86,6 +86,7 @@ class NameVocabulary:
         rivals: the group of atoms of which only one can be so, by atom.
         parents: what each atom is as well, where that is one atom.
         said: what is to be read as names.
+        joining: units with which "or" and "and" begin.
         means: abbreviations of names, not of one disease.
         readings: names that are said of one thing or of another, with both in other words.
     """
@@ -109,6 +110,8 @@ class NameVocabulary:
 
     def _read_small_words(self) -> None:
         grammar = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, Any]])
+        joining = (grammar["links"][link] for link in ("or", "and"))
+        self.joining = frozenset(units(name)[0] for row in joining for name in _texts(row["en"], row["zh"]))
         for link, row in grammar["links"].items():
             self._add(_texts(row.get("en"), row.get("zh")), NameWord("link", (link,)))
         for kind in ("nothing", "doubt", "denied"):
