@@ -31,12 +31,14 @@ class Heard(msgspec.Struct, frozen=True):
         focus: the sentences that ask or advise, without what leads up to them.
         definite: something is named that could be told, or be done: a symptom, an examination, a treatment.
         examining: the advice is to undergo an examination; else it is a treatment, a precaution, or to see a doctor.
+        refused: the advice is to leave an examination, or to put it off: there is nothing to be done.
     """
 
     kind: Kind
     focus: str
     definite: bool = True
     examining: bool = True
+    refused: bool = False
 
 
 class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +56,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     examination: Pattern
     broad: Pattern
     treatment: Pattern
+    refuses: Pattern
     example: Pattern
     refers: Pattern
     empty: Pattern
@@ -62,6 +65,8 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _cues = WordLists(Path(__file__).with_name("hearing")).section("hearing", _Cues)
 
 _SENTENCE = re.compile(r"(?<=[。！？?!；;\n])|(?<=[^\d\s]\.)(?=\s)")
+_CLAUSE = re.compile(r"(?<=[，,。；;！!？?\n])|(?<=[^\d\s]\.)(?=\s)|(?=但是?|而是|不过)|(?<=\s)(?=but\s|so let)")
+_ENDS = " \n.,;!，。；！"
 _TAG = re.compile(r"<[^<>\s]{1,20}>")
 """What a model ends its turn with, such as `<eoa>`, where it got into the text."""
 _WORD = re.compile(rf"[{CHINESE}]|[^\W\d_]{{2}}")
@@ -156,8 +161,18 @@ def _advice(text: str, cues: _Cues, asking: str = "") -> Heard:
     if not _names_something_to_do(text, cues) and _names_something_to_do(asking, cues):
         # "Have you had an ECG? If not, I recommend one."
         text = f"{asking} {text}"
+    if _examining(text, cues) and (kept := _without_refused(text, cues)) != text:
+        if not _names_something_to_do(kept, cues):
+            return Heard("advice", text, examining=False, refused=True)
+        text = kept.strip()
     examining = _examining(text, cues)
     return Heard("advice", text, definite=examining or cues.treatment.search(text) is not None, examining=examining)
+
+
+def _without_refused(text: str, cues: _Cues) -> str:
+    """Returns advice without the clauses that say of an examination that it is not to be done, or not now."""
+    clauses = _CLAUSE.split(text)
+    return "".join(c for c in clauses if not (cues.refuses.search(c.strip(_ENDS)) and _examining(c, cues)))
 
 
 def _names_something_to_do(text: str, cues: _Cues) -> bool:

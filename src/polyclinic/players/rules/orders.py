@@ -75,6 +75,15 @@ def ordered(text: str, language: Language) -> str:
     return MARKS[language].semicolon.join(wanted) or text.strip(_MARKS)
 
 
+def request_of_result(text: str, language: Language) -> str:
+    """Returns a question for results as it is passed on: the names of the examinations alone, where any is known."""
+    asked = [order for order in read_orders(text, mentioned=True).orders if not order.loose]
+    names = dict.fromkeys(order.text.strip(_MARKS) for order in asked)
+    if not names:
+        return request(text, language)
+    return _orders(language).request.format(MARKS[language].semicolon.join(names))
+
+
 @functools.lru_cache(maxsize=4096)
 def wanted(text: str) -> tuple[OrderMeaning, ...]:
     """Returns what is ordered in a text, by its meaning.

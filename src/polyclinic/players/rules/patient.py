@@ -41,6 +41,7 @@ from polyclinic.players.rules.orders import (
     reported,
     reports,
     request,
+    request_of_result,
     wanted,
 )
 from polyclinic.players.rules.questions import core, is_opening
@@ -86,6 +87,7 @@ class _PlayedPatient:
         self._manner = _manner_of(role)
         self._wondering = list(role.persona.questions) if role.persona is not None else []
         self._replies = 0
+        self._spoken_of = ""  # the last question that named a thing, where it was answered
 
     @cached_property
     def _story(self) -> Story:
@@ -143,6 +145,8 @@ class _PlayedPatient:
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
 
     def _advised(self, heard: Heard) -> PatientTurn:
+        if heard.refused:
+            return PatientTurn(say=self._say("noted"), state=State.INEFFECTIVE_ADVICE)
         in_ward = self.role.setting == "ward"
         # A doctor in a ward examines there and then; to be told online to be examined names nothing.
         named = in_ward and bool(self._names.find(heard.focus))
@@ -220,19 +224,23 @@ class _PlayedPatient:
         )
         if named and (about_results or self.role.setting == "ward"):
             if self.role.setting == "ward":
-                asks = request(heard.focus, language)
+                asks = request_of_result(heard.focus, self._language)
                 return PatientTurn(say=asks, to="examiner", state=State.EFFECTIVE_INQUIRY)
             results = self._results(heard.focus)
             if results:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        found = recall(asking, self._story, self._lexicons[language])
+        found = recall(asking, self._story, self._lexicons[language], self._spoken_of)
+        if names_thing(asking, language):
+            self._spoken_of = asking if found.told else ""
         if found.who:
             is_so = who(found.who, self.role.presentation)
             state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
             return PatientTurn(say=is_so or self._say("unknown"), state=state)
         if found.told:
-            return PatientTurn(say=self._tell(list(found.told), list(found.absent)), state=State.EFFECTIVE_INQUIRY)
+            told = self._tell(list(found.told), list(found.absent), found.items)
+            said = [told, *(self._say(key) for key in found.lacking)]
+            return PatientTurn(say=MARKS[self._language].blank.join(said), state=State.EFFECTIVE_INQUIRY)
         if found.absent:
             said = self._tell([], list(found.absent))
             denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])
@@ -244,8 +252,9 @@ class _PlayedPatient:
             return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)
         return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
 
-    def _tell(self, facts: list[Fact], absent: list[str]) -> str:
-        at_most = 1 if self._manner == "withholding" else AT_MOST
+    def _tell(self, facts: list[Fact], absent: list[str], items: int = 1) -> str:
+        # Of a list that is asked for, every item is answered.
+        at_most = 1 if self._manner == "withholding" else max(AT_MOST, items)
         chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[:at_most]
         denied = [f.text for f in chosen if f.denied]
         there = [

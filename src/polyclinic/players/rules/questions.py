@@ -40,6 +40,7 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Pattern
     open: Pattern
     polar: Pattern
+    refers: Pattern
     lead: Pattern
     divider: Pattern
     name_lead: Pattern
@@ -93,6 +94,11 @@ def is_open(text: str, language: Language) -> bool:
     """Whether a question takes something for granted and asks which, when, how or how much; "no" answers none."""
     forms = _forms(language)
     return forms.open.search(text) is not None and forms.polar.search(text) is None
+
+
+def refers_back(text: str, language: Language) -> bool:
+    """Whether a question goes back to what was spoken of last ("How high was it?")."""
+    return _forms(language).refers.search(text) is not None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -156,6 +162,9 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
     language = lexicon.language
     if frames and all(frame.later and not essential(frame) for frame in frames):
         return []
+    listed = [one for frame in frames for one in _each(frame, language)]
+    if len(listed) > len(frames) or (len(listed) > 1 and all(_is_item(frame, language) for frame in listed)):
+        return [_item(frame, lexicon, listed=nameable) for frame in listed]
     symptoms = list(dict.fromkeys(symptom for symptom, _ in lexicon.mentions(piece)))
     wanted = frozenset(terms(piece, language))
     if len(symptoms) > 1 and not _one_thing(frames):
@@ -191,6 +200,40 @@ def _part(piece: str, frames: tuple[Frame, ...], lexicon: Lexicon, forms: _Forms
     if name and language == "en" and not known.is_noun(name):
         name = ""
     return [Part(name or spoken(frames, language), wanted, None, frames, nameable)]
+
+
+def _each(frame: Frame, language: Language) -> list[Frame]:
+    """Returns the frames of things that are named one after the other without marks, as Chinese lists them."""
+    things = essential(frame)
+    plain = not (frame.unread or frame.manners or frame.functions or frame.later or frame.given or frame.either)
+    if language != "zh" or len(things) < 2 or not plain:
+        return [frame]
+    known = vocabulary(language)
+    if any(known.kind[thing] != "whole" for thing in things):
+        return [frame]
+    return [
+        msgspec.structs.replace(
+            frame,
+            things=(thing,),
+            named=known.felt[thing],
+            places=frozenset(above for part in known.felt[thing] for above in known.above[part]),
+            wide=known.above[thing] | known.eq[thing],
+        )
+        for thing in things
+    ]
+
+
+def _is_item(frame: Frame, language: Language) -> bool:
+    """Whether a frame names one symptom with a name of its own, and nothing else."""
+    things = essential(frame)
+    return len(things) == 1 and vocabulary(language).kind[things[0]] == "whole" and not frame.later
+
+
+def _item(frame: Frame, lexicon: Lexicon, *, listed: bool) -> Part:
+    """Returns one thing of a list as what is asked for."""
+    noun = spoken((frame,), lexicon.language)
+    symptom = next((symptom for symptom, _ in lexicon.mentions(noun)), None)
+    return Part(noun, frozenset(), symptom, (frame,), listed)
 
 
 def _one_thing(frames: tuple[Frame, ...]) -> bool:

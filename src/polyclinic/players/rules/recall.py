@@ -15,11 +15,11 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
-from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.matching import BESIDE, SAME, best_fit, essential
 from polyclinic.players.rules.meaning import read, unread
-from polyclinic.players.rules.questions import Part, is_open, parts, spoken, without_context
+from polyclinic.players.rules.questions import Part, is_open, parts, refers_back, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
-from polyclinic.players.rules.topics import Topic, same_topics, topics_of
+from polyclinic.players.rules.topics import Topic, beside_topics, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
 
 _ALL_BUT_SAID = 0.75
@@ -29,6 +29,8 @@ _ABOUT_IT = 0.34
 """The same for a question that takes something for granted: what is nearest to it is told."""
 
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
+_OF_ITSELF = frozenset({"amount", "size"})
+"""What only the thing itself can tell, and the rest of the story never."""
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
@@ -40,17 +42,27 @@ class Recalled(msgspec.Struct, frozen=True):
         absent: names of the symptoms that are asked for and are not there.
         lack: the set phrase for when there is neither; "" where nothing that could be answered is asked.
         who: `age` or `sex`, where that is asked for.
+        items: how many things are asked for.
+        lacking: the set phrases for topics of which nothing is known, where of others something is.
     """
 
     told: tuple[Fact, ...] = ()
     absent: tuple[str, ...] = ()
     lack: str = ""
     who: str = ""
+    items: int = 1
+    lacking: tuple[str, ...] = ()
 
 
-def recall(text: str, story: Story, lexicon: Lexicon) -> Recalled:
-    """Returns what a patient recalls when it is asked a question, in the language of the lexicon."""
+def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recalled:
+    """Returns what a patient recalls when it is asked a question, in the language of the lexicon.
+
+    A question that names no thing and says "it" goes back to what the question `before` named.
+    """
     language = story.language
+    back = _going_back(text, before, story, lexicon) if before and lexicon.language == story.language else None
+    if back is not None:
+        return back
     found = _by_meaning(text, story, lexicon)
     if lexicon.language != language:
         return found
@@ -74,6 +86,22 @@ def _is_unsure(text: str, lexicon: Lexicon) -> bool:
     return not lexicon.knows_questions(text) and bool(terms(left, lexicon.language))
 
 
+def _going_back(text: str, before: str, story: Story, lexicon: Lexicon) -> Recalled | None:
+    """Returns what is known of how the thing is that was spoken of last; None where the question is for another."""
+    language = story.language
+    if names_thing(text, language) or topics_of(text, language) or not refers_back(text, language):
+        return None
+    asked = parts(without_context(before, language), lexicon)
+    how = attributes_of(without_context(text, language), language, parts(text, lexicon))
+    about = [fact for part in asked for fact in _held(part, story) if not fact.denied]
+    if not how or not about:
+        return None
+    told = [fact for fact in about if any(one.is_told(fact) for one in how)]
+    if told or any(one.name in _OF_ITSELF for one in how):
+        return Recalled(told=tuple(told[:2]), lack="" if told else "unknown")
+    return None
+
+
 def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     asked = parts(text, lexicon)
     if lexicon.language != story.language:
@@ -93,7 +121,8 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     family = tuple(topic for topic in topics if topic.whole)
     topics = family or tuple(topic for topic in topics if topic.name not in ("age", "sex"))
     if topics:
-        found = _of_topics(topics, asked, plainly, story)
+        others = parts(beside_topics(text, story.language), lexicon)
+        found = _of_topics(topics, asked, others, plainly, story)
         if found is not None:
             return found
     if how:
@@ -111,7 +140,7 @@ def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language
     named = tuple(
         msgspec.structs.replace(part, name=spoken(part.frames, story.language), terms=frozenset()) for part in asked
     )
-    found = _of_topics(topics, named, "", story) if topics else None
+    found = _of_topics(topics, named, named, "", story) if topics else None
     return found or (_of_parts(named, story) if named else Recalled())
 
 
@@ -130,16 +159,25 @@ def names_thing(text: str, language: Language) -> bool:
     )
 
 
-def _of_topics(topics: tuple[Topic, ...], asked: tuple[Part, ...], text: str, story: Story) -> Recalled | None:
+def _of_topics(
+    topics: tuple[Topic, ...], asked: tuple[Part, ...], others: tuple[Part, ...], text: str, story: Story
+) -> Recalled | None:
     """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all."""
     held = [fact for topic in topics for fact in topic.answers(story, asked, text)]
-    beside = tuple(part for part in asked if part.symptom or not any(topic.covers(part, story) for topic in topics))
+    beside = tuple(part for part in others if part.symptom or not any(topic.covers(part, story) for topic in topics))
     only = [topic for topic in topics if topic.only]
     if not held and not only and asked:
         return None
-    others = _of_parts(beside, story) if only and not any(t.whole for t in topics) else Recalled()
-    told = tuple(dict.fromkeys((*held, *others.told)))
-    return Recalled(told=told, lack="" if told else topics[0].unknown)
+    more = _of_parts(beside, story) if only and not any(t.whole for t in topics) else Recalled()
+    told = tuple(dict.fromkeys((*held, *more.told)))
+    # What is asked for in words of its own was not taken for another topic: each of them is answered.
+    apart = told and any(topic.span is not None for topic in topics)
+    without = [topic.unknown for topic in only if not topic.answers(story, asked, text)] if apart else []
+    return Recalled(
+        told=told,
+        lack="" if told else topics[0].unknown,
+        lacking=tuple(key for key in dict.fromkeys(without) if key != "unknown"),
+    )
 
 
 def _of_attributes(
@@ -185,6 +223,9 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
         affirmed = [fact for fact in facts if not fact.denied]
         if affirmed:
             told += affirmed[:1]
+            if _is_deniable(part, story) and all(_is_beside(part, fact, story) for fact in affirmed):
+                # Who is asked for vomiting, and feels sick, says that and that nothing was vomited.
+                absent += [part.name] if part.name else []
         elif facts:
             told += facts[:1]
         elif _is_deniable(part, story):
@@ -195,17 +236,37 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
             lack = lack or _unknown(part, story)
     if denied and not told and not absent:
         return Recalled(lack="nothing like that")
-    return Recalled(told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown")
+    return Recalled(told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown", items=len(news or asked))
 
 
 def _held(part: Part, story: Story, most: int = 2) -> list[Fact]:
     facts = [] if part.symptom is None else story.with_symptom(part.symptom)
     if facts:
-        return facts[:most]
+        return (_of_the_thing(part, facts, story) or facts)[:most]
     asking = [frame for frame in part.frames if essential(frame)]
     if asking or any(frame.named and frame.plain & _TROUBLE for frame in part.frames):
         return [fact for frame in (asking or part.frames) for fact in story.meaning(frame, most=most)]
     return [] if any(frame.named or frame.later for frame in part.frames) else story.best(part.terms)
+
+
+def _of_the_thing(part: Part, facts: list[Fact], story: Story) -> list[Fact]:
+    """Returns the facts of the very thing where those of its symptom speak of another: of vomiting, not of nausea."""
+    if not all(_is_beside(part, fact, story) for fact in facts):
+        return []
+    known = vocabulary(story.language)
+    asking = [frame for frame in part.frames if essential(frame)]
+    others = [f for f in story.facts if all(best_fit(one, f.frames, known)[0].likeness == SAME for one in asking)]
+    return sorted(others, key=lambda f: f.denied)
+
+
+def _is_beside(part: Part, fact: Fact, story: Story) -> bool:
+    """Whether a fact tells of a symptom that may go with the one that is asked for, and not of that."""
+    known = vocabulary(story.language)
+    asking = [frame for frame in part.frames if essential(frame)]
+    if not asking or any(known.kind[i] != "whole" for frame in asking for i in essential(frame)):
+        return False
+    another = any(known.kind[i] == "whole" for frame in fact.frames for i in frame.things)
+    return another and all(best_fit(frame, fact.frames, known)[0].likeness <= BESIDE for frame in asking)
 
 
 def _is_given(part: Part) -> bool:

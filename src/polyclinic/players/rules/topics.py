@@ -21,6 +21,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         asked: how it is asked for.
+        span: what of a question belongs to it alone, though it may name another topic ("allergic to any medicine").
         told: how what answers it reads, in any section; None where all of its sections answer it.
         groups: what it is made of, where only what is asked for of it is told.
         unlike: how something else reads that could be taken for it.
@@ -32,6 +33,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     asked: Pattern
+    span: Pattern | None = None
     sections: tuple[str, ...] = ()
     told: Pattern | None = None
     groups: tuple[Pattern, ...] = ()
@@ -100,7 +102,16 @@ _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
 @functools.lru_cache(maxsize=4096)
 def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
     """Returns the topics that a question asks for."""
-    return tuple(topic for topic in _section(language)["topics"] if topic.asked.search(text))
+    rest, known = beside_topics(text, language), _section(language)["topics"]
+    return tuple(topic for topic in known if topic.asked.search(text if topic.span is not None else rest))
+
+
+def beside_topics(text: str, language: Language) -> str:
+    """Returns a question without what belongs to one topic alone, such as the medicine of "allergic to penicillin"."""
+    for topic in _section(language)["topics"]:
+        if topic.span is not None and topic.asked.search(text):
+            text = topic.span.sub(" ", text)
+    return text
 
 
 def same_topics(topics: tuple[Topic, ...], language: Language) -> tuple[Topic, ...]:

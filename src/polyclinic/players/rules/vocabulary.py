@@ -187,8 +187,10 @@ def _initial(word: str, language: Language) -> str:
 
 def _stem(word: str) -> str:
     # An inflammation is not the part that is inflamed, and who has an illness need not be ill.
-    if word.startswith("illness"):
-        return "illness"
+    # What is medical is no medicine.
+    for apart in ("illness", "medical"):
+        if word.startswith(apart):
+            return apart
     if word in _AS_IT_IS:
         return word
     return word if word.endswith("itis") or not word.isalpha() else plain_stem(word)
