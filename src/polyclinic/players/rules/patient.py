@@ -238,9 +238,9 @@ class _PlayedPatient:
             state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
             return PatientTurn(say=is_so or self._say("unknown"), state=state)
         if found.told:
-            told = self._tell(list(found.told), list(found.absent), found.items)
-            said = [told, *(self._say(key) for key in found.lacking)]
-            return PatientTurn(say=MARKS[self._language].blank.join(said), state=State.EFFECTIVE_INQUIRY)
+            answered = self._tell(list(found.told), list(found.absent), found.items)
+            answers = [answered, *(self._say(key) for key in found.lacking)]
+            return PatientTurn(say=MARKS[self._language].blank.join(answers), state=State.EFFECTIVE_INQUIRY)
         if found.absent:
             said = self._tell([], list(found.absent))
             denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])

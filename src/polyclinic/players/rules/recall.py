@@ -96,7 +96,9 @@ def _going_back(text: str, before: str, story: Story, lexicon: Lexicon) -> Recal
     about = [fact for part in asked for fact in _held(part, story) if not fact.denied]
     if not how or not about:
         return None
-    told = [fact for fact in about if any(one.is_told(fact) for one in how)]
+    ends = {(fact.sentence, fact.number + 1) for fact in about}
+    goes_on = [f for f in story.facts if (f.sentence, f.number) in ends and not names_thing(f.text, language)]
+    told = [fact for fact in (*about, *goes_on) if any(one.is_told(fact) for one in how)]
     if told or any(one.name in _OF_ITSELF for one in how):
         return Recalled(told=tuple(told[:2]), lack="" if told else "unknown")
     return None
@@ -236,7 +238,9 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
             lack = lack or _unknown(part, story)
     if denied and not told and not absent:
         return Recalled(lack="nothing like that")
-    return Recalled(told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown", items=len(news or asked))
+    return Recalled(
+        told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown", items=len(news or asked)
+    )
 
 
 def _held(part: Part, story: Story, most: int = 2) -> list[Fact]:
