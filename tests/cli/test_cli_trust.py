@@ -32,7 +32,7 @@ def test_visits_in_which_nobody_meets_it(run, model, endpoint):
     saps = ("--patient", "saps:direct/b")
     for words in ((*model, "--one-step"), (*model, *saps), (*saps, "--base-url", endpoint.url), ()):
         done = run(*CONSULT, *words, "--json")
-        assert "How far to trust" not in done.stderr
+        assert "played by rules" not in done.stderr
         assert "patient_trust" not in json.loads(done.stdout)
 
 

@@ -1,5 +1,7 @@
 """How far a patient is to be trusted is said of a model who meets the rules, and of nobody else."""
 
+from pathlib import Path
+
 import pytest
 
 from polyclinic.players.patient_trust import trust_fields, trust_in
@@ -24,10 +26,32 @@ def test_of_whom_it_is_said(doctors, patient, said):
     assert ("patient_trust" in trust_fields(trust)) == said
 
 
-def test_the_line_holds_the_figure_its_set_and_its_command():
-    trust = trust_in("rules", ["direct/a"])
-    for part in (f"{trust.agreement:g} %", f"{trust.constant:g} %", f"{trust.turns:,}", trust.of, trust.command):
-        assert part in trust.line
-    assert "\n" not in trust.line
-    assert trust.command.startswith("polyclinic eval patient-simulator --recorded")
-    assert set(trust_fields(trust)["patient_trust"]) == {"agreement", "constant", "turns", "of", "command"}
+TRUST = trust_in("rules", ["direct/a"])
+
+
+def test_the_line_is_short_and_holds_the_figure_and_where_more_stands():
+    for part in (f"{TRUST.agreement:g} %", f"{TRUST.constant:g} %", f"{TRUST.turns:,}", TRUST.of, "docs/patients.md"):
+        assert part in TRUST.line
+    assert "\n" not in TRUST.line
+    assert len(TRUST.line) < 200
+
+
+def test_the_fields_say_what_the_figure_is_beside():
+    fields = trust_fields(TRUST)["patient_trust"]
+    assert set(fields) == {
+        *("agreement", "constant", "turns", "of", "command", "reference", "seen", "other_language"),
+    }
+    assert "78 %" in fields["reference"]
+    assert isinstance(fields["seen"], bool)
+    assert fields["command"].startswith("polyclinic eval patient-simulator --recorded")
+
+
+def test_the_docs_say_the_same_figures():
+    page = " ".join((Path(__file__).parents[2] / "docs" / "patients.md").read_text("utf-8").split())
+    unseen = "not seen" if not TRUST.seen else "seen"
+    line = (
+        f"agreement {TRUST.agreement:g} %, always the commonest {TRUST.constant:g} %, {TRUST.turns:,} {TRUST.of}; "
+        f"in another language than the case's {TRUST.other_language:g} %; cases {unseen} while the rules were made"
+    )
+    assert line in page
+    assert TRUST.reference in page

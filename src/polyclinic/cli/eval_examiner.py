@@ -13,6 +13,7 @@ from polyclinic.benchmarks.examiner.tables import examiner_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
 from polyclinic.cli.options import FILE, RUN, CaseOptions, Cases, Examiner, Layout, RunOptions
 from polyclinic.errors import BadInput, PlayFailure
+from polyclinic.terminal.screen import note
 
 
 async def examiner(
@@ -51,5 +52,11 @@ async def examiner(
         result = await hold(benchmark, {examiner: opened.minds["rules"]}, run, "asking")
     about = {"examiner": examiner, "labels": None if labels is None else str(labels), "seed": run.seed}
     finish(examiner_output(result, about), run, opened.session.ledger)
+    if result.unknown:
+        named = [(row.case, name) for row in result.rows for name in row.unknown]
+        case, name = named[0]
+        note(
+            f"{len(named)} names of labels are of nothing recorded, and not counted; the first: {name!r} of case {case}"
+        )
     if not result.requests:
         raise PlayFailure(f"no request was answered; the first: {result.rows[0].error}")

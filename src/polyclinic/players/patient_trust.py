@@ -26,6 +26,9 @@ class PatientTrust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         turns: how many turns it was measured on.
         of: whose turns they are.
         command: what measures it.
+        reference: with whom it agrees, and how far that one is to be trusted.
+        seen: whether the rules were made on these cases.
+        other_language: the same as `agreement` of turns in another language than their case's; None where not measured.
     """
 
     agreement: float
@@ -33,14 +36,16 @@ class PatientTrust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns: int
     of: str
     command: str
+    reference: str = ""
+    seen: bool = True
+    other_language: float | None = None
 
     @property
     def line(self) -> str:
         """The same in one line, for people."""
         return (
-            f"How far to trust the patient 'rules' with a model's questions: of {self.turns:,} {self.of}, it takes "
-            f"{self.agreement:g} % for what they are (always the commonest: {self.constant:g} %); saps:MODEL is the "
-            f"patient played by a model. Measured by: {self.command}"
+            f"the patient is played by rules: of {self.turns:,} {self.of} it took {self.agreement:g} % "
+            f"as AIE's tracker did (always the commonest: {self.constant:g} %); figures: docs/patients.md"
         )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from polyclinic.benchmarks.examiner.dialogues import (
@@ -17,13 +18,15 @@ from polyclinic.benchmarks.examiner.evaluation import recorded_requests
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import Finding, Record
+from polyclinic.cases.record import Finding, History, Record
+from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, UnreadableReply
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Request
+from polyclinic.visits.visit import held_by_examiner
 
 HERE = Path(__file__).parent
 
@@ -38,7 +41,7 @@ CASE = Case(
             Finding(examination="随机血糖", value="9.8mmol/L"),
         ),
     ),
-    truth=Truth(diagnoses=("脑梗死",)),
+    truth=Truth(diagnoses=(Diagnosis(name="脑梗死"),)),
     source="test",
 )
 BY_ID = {"7": CASE}
@@ -138,6 +141,31 @@ async def test_a_labels_name_by_which_nothing_is_recorded_is_said_and_not_counte
     request, labels = asked("头部CT", "头颅CT平扫", "脑电图")
     result = await hold([request], labels=labels)
     assert (result.ordered, result.rows[0].unknown) == (1, ("脑电图",))
+
+    assert result.unknown == 1
+
+
+async def test_what_the_history_tells_is_the_examiners_and_counts_where_a_label_names_it():
+    history = History(present="Chest pain. The ECG on arrival showed ST elevation.")
+    record = msgspec.structs.replace(CASE.record, history=history)
+    case = msgspec.structs.replace(CASE, record=record)
+    (moved,) = set(held_by_examiner(case).findings) - set(CASE.record.findings)
+    request, labels = asked("An ECG, please.", moved.examination)
+    assert figures(await hold([request], labels=labels, cases=(case,))) == (1, 1, 1, 0, 0)
+    request, labels = asked("An ECG, please.")
+    assert figures(await hold([request], labels=labels, cases=(case,))) == (1, 0, 0, 0, 0)
+
+
+def test_a_turn_without_a_request_is_counted(tmp_path):
+    line = dialogue(ASKED, ("Patient", "<对检查员讲> "), ("Reporter", "无"))
+    found = read_requests_of([written(tmp_path / "d.jsonl", line)], BY_ID)
+    assert (len(found.requests), found.empty) == (1, 1)
+
+
+def test_a_label_may_keep_the_tag_of_its_request(tmp_path):
+    request = RecordedRequest(case="7", text="头部CT")
+    line = json.dumps({"case": "7", "request": "<对检查员讲> 头部CT", "examinations": []})
+    assert ("7", "头部CT") in read_labels(written(tmp_path / "l.jsonl", line), [request], BY_ID)
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,16 @@ class RecordedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedRequests(NamedTuple):
-    """The requests of dialogues whose case is there, and how many dialogues were left out because theirs is not."""
+    """The requests of dialogues whose case is there.
+
+    Attributes:
+        left_out: dialogues that were left out because their case is not there.
+        empty: turns to the examiner that ask for nothing.
+    """
 
     requests: tuple[RecordedRequest, ...]
     left_out: int
+    empty: int = 0
 
 
 class RequestLabel(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,11 +86,11 @@ def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> Record
         BadInput: a file cannot be read, has no request, or no dialogue of these cases; says what was allowed.
     """
     found: list[RecordedRequest] = []
-    left_out = 0
+    left_out = empty = 0
     for path in paths:
         dialogues = [_typed(element, _ExaminerDialogue, _ALLOWED) for element in read_elements(path)]
         requests = [(str(one.patient_id), tuple(_requests(one))) for one in dialogues]
-        if not any(theirs for _, theirs in requests):
+        if not any(request.text for _, theirs in requests for request in theirs):
             raise BadInput(
                 "no request to an examiner stands in it; one is what a patient says behind the tag <对检查员讲> or "
                 "<To the examiner>, or before a turn of the role 'Reporter'",
@@ -98,28 +104,38 @@ def read_requests_of(paths: Iterable[Path], cases: Mapping[str, Case]) -> Record
                 path=path,
             )
         left_out += len(requests) - len(known)
-        found += [request for theirs in known for request in theirs]
+        turns = [request for theirs in known for request in theirs]
+        found += [request for request in turns if request.text]
+        empty += sum(not request.text for request in turns)
     if not found:
         raise BadInput("no dialogue of a case in the case file holds a request to an examiner")
-    return RecordedRequests(tuple(found), left_out)
+    return RecordedRequests(tuple(found), left_out, empty)
 
 
 _ALLOWED = "a dialogue has 'patient_id' and 'dialog_history', turns with 'role' and 'content'"
 
 
 def _requests(dialogue: _ExaminerDialogue) -> Iterable[RecordedRequest]:
+    """Yields what a patient says to the examiner, with no text where it says nothing."""
     turns = dialogue.dialog_history
     for place, turn in enumerate(turns):
         if turn.role.casefold() != "patient":
             continue
         following = turns[place + 1] if place + 1 < len(turns) else None
         reply = following.content if following is not None and following.role.casefold() == "reporter" else ""
-        parts = _TAG.split(turn.content)
-        # Text before the first tag, then each tag with the text behind it.
-        tagged = [text for tag, text in zip(parts[1::2], parts[2::2], strict=True) if _TO_EXAMINER.search(tag)]
-        text = "\n".join(part.strip() for part in tagged) if tagged else _TAG.sub("", turn.content) if reply else ""
-        if text.strip():
-            yield RecordedRequest(case=str(dialogue.patient_id), text=text.strip(), reply=reply)
+        text = _to_examiner(turn.content)
+        if text is None and reply:
+            text = _TAG.sub("", turn.content).strip()
+        if text is not None:
+            yield RecordedRequest(case=str(dialogue.patient_id), text=text, reply=reply)
+
+
+def _to_examiner(content: str) -> str | None:
+    """Returns what is said behind tags to the examiner, "" where nothing is; None without such a tag."""
+    parts = _TAG.split(content)
+    # Text before the first tag, then each tag with the text behind it.
+    tagged = [text for tag, text in zip(parts[1::2], parts[2::2], strict=True) if _TO_EXAMINER.search(tag)]
+    return "\n".join(part.strip() for part in tagged).strip() if tagged else None
 
 
 def read_labels(
@@ -138,6 +154,7 @@ def read_labels(
     for element in read_elements(path):
         label = _typed(element, _Label, "a label has 'case', 'request' and 'examinations', a list of names")
         case, request = str(label.case), label.request.strip()
+        request = _to_examiner(request) or request  # A label may keep the tag.
         if case not in cases:
             raise element.bad(f"the case {case!r} is not in the case file", "case")
         text = texts.get((case, request.lower() if request.startswith(_HASH) else request))

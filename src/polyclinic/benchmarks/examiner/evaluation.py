@@ -5,9 +5,9 @@
     result = await benchmark.hold({"rules": Minds(examiner="rules", knowledge=read_knowledge(), seed=1)})
     print(result.given, result.ordered, result.beyond, result.false_normal)
 
-Each request is put to an examiner of its own, who holds the record's findings and says of what is not recorded that it
-is normal. What is ordered is what people say, or, without their labels, what the recorded examiner gave. That one is no
-gold standard: it passes one kind of examination off as another, and gives what nobody ordered.
+Each request is put to an examiner of its own, who holds what the examiner of a visit holds, results that the history
+tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what people say, or, without their labels, what the recorded
+examiner gave. That one is no gold standard: it passes one kind of examination off as another, and gives what nobody ordered.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from polyclinic.knowledge.orders.meaning import may_be_about, title_of
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import EXAMINE, Results
 from polyclinic.players.roles.examiner import Examiner
+from polyclinic.visits.visit import held_by_examiner
 
 _CLAUSE = re.compile(r"[，,。；;：:、\n]+")
 _TELLING = 6  # Blanks between the words (or characters) of a clause of a result that stands in a reply by no chance.
@@ -69,10 +70,12 @@ class ExaminerResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         requests: how many were put and answered; of labelled ones, where there are labels.
         left_out: dialogues without a case.
         unlabelled: requests without a label, where others have one; they were not put.
+        empty: turns to the examiner that ask for nothing; they are no requests.
+        unknown: names of labels by which nothing is recorded; nothing is made of them.
         ordered: pairs of a request and a recorded examination that it orders.
         given: those of them that were given.
         beyond: examinations given that were not ordered.
-        false_normal: ordered and recorded examinations that were told as normal.
+        false_normal: ordered and recorded examinations that would be told as normal with `--missing normal`.
         failed: requests that brought no answer, by the name of the failure.
     """
 
@@ -80,6 +83,8 @@ class ExaminerResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     requests: int
     left_out: int
     unlabelled: int
+    empty: int
+    unknown: int
     ordered: int
     given: int
     beyond: int
@@ -108,7 +113,7 @@ def recorded_requests(
     async def play(item: tuple[int, RecordedRequest], minds: Minds) -> Answered:
         number, request = item
         mind = minds.examiner(f"{request.case}/request {number}")
-        examiner = Examiner(mind, by_id[request.case].record, minds.examination_names, missing="normal")
+        examiner = Examiner(mind, held_by_examiner(by_id[request.case]), minds.examination_names, missing="normal")
         examiner.observe(Said(seq=0, turn=1, who=Role.PATIENT, to=Role.EXAMINER, text=request.text))
         try:
             return await examiner.act(EXAMINE)
@@ -120,7 +125,10 @@ def recorded_requests(
         if isinstance(came, PlayFailure):
             return RequestRow(case=request.case, request=request.text, error=type(came).__name__)
         label = None if labels is None else labels[request.case, request.text]
-        return beside_label(request, label, by_id[request.case].record.findings, came, minds.examination_names)
+        case = by_id[request.case]
+        held = held_by_examiner(case).findings
+        moved = frozenset(held) - frozenset(case.record.findings)
+        return beside_label(request, label, held, came, minds.examination_names, moved=moved)
 
     async def summarise(plays: Mapping[str, Sequence[RequestPlay]]) -> ExaminerResult:
         rows = tuple(play.scored for theirs in plays.values() for play in theirs)
@@ -129,6 +137,8 @@ def recorded_requests(
             requests=sum(not row.error for row in rows),
             left_out=recorded.left_out,
             unlabelled=len(recorded.requests) - len(asked),
+            empty=recorded.empty,
+            unknown=sum(len(row.unknown) for row in rows),
             ordered=sum(len(row.ordered) for row in rows),
             given=sum(len(row.given) for row in rows),
             beyond=sum(len(row.beyond) for row in rows),
@@ -145,10 +155,17 @@ def beside_label(
     findings: Sequence[Finding],
     came: Results,
     names: Names,
+    *,
+    moved: frozenset[Finding] = frozenset(),
 ) -> RequestRow:
-    """Returns what came of a request beside its label, or, without one, beside what the recorded examiner gave."""
+    """Returns what came of a request beside its label, or, without one, beside what the recorded examiner gave.
+
+    Of the `findings`, those `moved` were told in the history and are the examiner's to give; where no label names them,
+    nothing is made of them, as who labels a record's findings does not see them.
+    """
     if label is None:
-        ordered, also = _replied(request.reply, findings), frozenset[Finding]()
+        recorded = [finding for finding in findings if finding not in moved]
+        ordered, also = _replied(request.reply, recorded), frozenset[Finding]()
     else:
         ordered = {name: _called(name, findings, names) for name in label.examinations}
         also = frozenset[Finding]().union(*(_called(name, findings, names) for name in label.also))
@@ -156,7 +173,7 @@ def beside_label(
     given = {name for name, theirs in known.items() if not theirs.isdisjoint(came.findings)}
     named = also.union(*known.values())
     examinations = dict.fromkeys(finding.examination for finding in came.findings)
-    within = {finding.examination for finding in came.findings if finding in named}
+    within = {finding.examination for finding in came.findings if finding in named or finding in moved}
     return RequestRow(
         case=request.case,
         request=request.text,

@@ -19,17 +19,19 @@ def examiner_output(result: ExaminerResult, about: Mapping[str, Any]) -> Output:
     """Returns what a user gets of the requests, with how they were put."""
     figures = {name: getattr(result, name) for name in result.__struct_fields__ if name != "rows"}
 
+    rows = msgspec.to_builtins(result.rows)
+
     def show(screen: Console) -> None:
         _show(screen, result, about)
 
-    return Output(document={**figures, **about, "rows": msgspec.to_builtins(result.rows)}, show=show)
+    return Output(document={**figures, **about, "missing": "normal", "rows": rows}, show=show, written="Summary: {}")
 
 
 def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> None:
     rows = (
         ("ordered and recorded: given", f"{result.given} of {result.ordered}", _share(result.given, result.ordered)),
         ("of what was given: not ordered", str(result.beyond), _share(result.beyond, result.given + result.beyond)),
-        ("ordered and recorded: told as normal", str(result.false_normal), ""),
+        ("ordered and recorded: would be told as normal with --missing normal", str(result.false_normal), ""),
     )
     title = f"{counted(result.requests, 'request')} to the examiner {about['examiner']}"
     screen.print(table(plain(title), ("", "n", "% [95 % interval]"), rows))
@@ -38,7 +40,8 @@ def _show(screen: Console, result: ExaminerResult, about: Mapping[str, Any]) -> 
     outside = {
         "dialogues without a case": result.left_out,
         "requests without a label": result.unlabelled,
-        "names of labels by which nothing is recorded": sum(len(row.unknown) for row in result.rows),
+        "turns to the examiner without a request": result.empty,
+        "names of labels by which nothing is recorded": result.unknown,
         **{f"requests failed ({name})": n for name, n in result.failed.items()},
     }
     if told := "; ".join(f"{name}: {n}" for name, n in outside.items() if n):
@@ -55,7 +58,7 @@ def _wrong(row: RequestRow) -> list[str]:
     missed = [name for name in row.ordered if name not in (*row.given, *row.false_normal)]
     kinds = {
         "not given": missed,
-        "told as normal": row.false_normal,
+        "would be told as normal with --missing normal": row.false_normal,
         "not ordered": row.beyond,
         "not recorded by this name": row.unknown,
     }
