@@ -6,6 +6,7 @@ Every way a file can be wrong is a `BadInput` with one clear line, and nothing i
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import tempfile
 import zlib
@@ -73,11 +74,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
 
 
-def read_records(path: Path, kind: type[T], what: str) -> Iterator[tuple[int, T]]:
+def read_records(path: Path, kind: type[T], what: str, *, keys_once: bool = False) -> Iterator[tuple[int, T]]:
     """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
 
     Raises:
-        BadInput: as `read_lines`; or a line is not JSON, or no such record.
+        BadInput: as `read_lines`; or a line is not JSON, or no such record, or, where keys must stand `keys_once`, has
+            one twice.
     """
     decoder = msgspec.json.Decoder(kind)
     for number, line in read_lines(path):
@@ -90,7 +92,21 @@ def read_records(path: Path, kind: type[T], what: str) -> Iterator[tuple[int, T]
             raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
         except RecursionError:
             raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
+        if keys_once and (twice := _twice(line)):
+            raise BadInput(f"{twice!r} stands twice in {what}; a key stands once", path=path, line=number)
         yield number, record
+
+
+def _twice(line: str) -> str:
+    """Returns a key that stands twice in an object of valid JSON, "" where none does."""
+    found: list[str] = []
+
+    def keep(pairs: list[tuple[str, object]]) -> None:
+        keys = [key for key, _ in pairs]
+        found.extend(key for key in keys if keys.count(key) > 1)
+
+    json.loads(line, object_pairs_hook=keep)
+    return found[0] if found else ""
 
 
 def record_as(record: object, kind: type[T]) -> T:

@@ -125,3 +125,19 @@ def test_at_a_terminal_questions_are_typed():
     except OSError:  # how Linux says that the other end has closed
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert b"An empty line ends it." in shown and b"effective inquiry" in shown
+
+
+def test_a_negative_seed_is_refused(run):
+    assert "0 or more" in run("ask", "--case", CASE, "--seed", "-1", "Fever?", code=2).stderr
+
+
+def test_the_nearest_case_is_that_in_another_case_of_letters(run):
+    stderr = run("ask", "--case", "shipped#P1-00033", "Fever?", code=2).stderr
+    assert "the nearest are p1-00033," in stderr
+    assert stderr.startswith("polyclinic: shipped: ")
+
+
+def test_a_chinese_answer_begins_beside_its_name(run):
+    shown = run("ask", "--case", "shipped-zh#p1-00001", "您什么时候开始不舒服的？" * 20).stdout
+    for who in ("You:", "Patient:"):
+        assert all(line.strip() != who for line in shown.splitlines() if who in line)

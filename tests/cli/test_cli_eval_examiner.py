@@ -57,3 +57,12 @@ def test_bad_input_is_one_line(run, tmp_path, turns, case, label, problem):
     done = run("eval", "examiner", "--cases", "shipped", *options, code=2)
     assert problem in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_labels_name_of_nothing_recorded_is_said_on_stderr(run, tmp_path):
+    said = dialogues(tmp_path, ("Patient", ASKED), ("Reporter", REPLY))
+    ordered = labels(tmp_path, ASKED, "chest X-ray", "electroencephalogram")
+    done = run("eval", "examiner", "--cases", "shipped", "--dialogues", said, "--labels", ordered, "--json")
+    assert "1 names of labels are of nothing recorded" in done.stderr
+    document = json.loads(done.stdout)
+    assert (document["unknown"], document["missing"], document["ordered"]) == (1, "normal", 1)

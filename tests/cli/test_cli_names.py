@@ -56,3 +56,18 @@ def test_bad_input_is_one_line(run, pairs, line, said):
 def test_a_judge_is_a_model(run, pairs):
     done = run("names", "compare", pairs({"a": "gout", "b": "acne"}), "--judge", "rules", code=2)
     assert "--judge 'rules' is no model" in done.stderr
+
+
+def test_a_key_that_stands_twice_is_refused(run, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"a": "gout", "b": "acne", "a": "asthma"}\n')
+    done = run("names", "compare", path, code=2)
+    assert "line 1: 'a' stands twice in a pair of names" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_long_names_are_short_in_the_table(run, pairs):
+    path = pairs({"a": "gout " * 60, "b": "gout"})
+    assert max(map(len, run("names", "compare", path).stdout.splitlines())) <= 120
+    assert "…" in run("names", "compare", path).stdout
+    assert json.loads(run("names", "compare", path, "--json").stdout)[0]["a"] == "gout " * 60

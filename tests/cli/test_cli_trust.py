@@ -53,3 +53,10 @@ def test_a_hospital(run, model):
     assert {"patient_trust": json.loads(done.stdout)["patient_trust"]} == trust_fields(TRUST)
     assert TRUST.line in " ".join(run(*words).stdout.split())
     assert "patient_trust" not in json.loads(run("run", "--residents", "20", "--visits", "1", "--json").stdout)
+
+
+def test_a_trace_holds_who_played_and_no_figures(run, model, tmp_path):
+    run(*CONSULT, *model, "--out", tmp_path / "trace.jsonl")
+    opened = json.loads((tmp_path / "trace.jsonl").read_text().splitlines()[0])
+    assert opened["minds"]["patient"] == "rules"
+    assert "patient_trust" not in opened

@@ -17,3 +17,8 @@ def shipped_path(name: str | Path) -> Path:
     """Returns the file of shipped cases that a name means, or the name as a path."""
     path = Path(name).expanduser()
     return path if path.exists() else SHIPPED.get(str(name), path)
+
+
+def named_path(path: str | Path) -> Path:
+    """Returns the name of shipped cases where this is their file, as messages say it, or the path."""
+    return next((Path(name) for name, file in SHIPPED.items() if file == Path(path)), Path(path))

@@ -23,6 +23,11 @@ from polyclinic.terminal.screen import Screen, documents_alone
 _HOME = re.compile(r"(?<![^=:,])~(?=/)")
 """What the shell leaves as it is behind `--out=`, `scripted:` and a comma."""
 
+_MARKUP = re.compile(
+    r"\[/?(?:bold|dim|italic|underline|(?:red|green|blue|yellow|cyan|magenta|white|black))\b[a-z_ ]*\]|\[/\]"
+)
+"""Styles that other packages write into their errors for a terminal of their own."""
+
 INTERRUPTED = 130
 """Exit code of a command that was stopped by Ctrl-C."""
 
@@ -60,5 +65,5 @@ def _is_group(words: Sequence[str]) -> bool:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"polyclinic: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    print(f"polyclinic: {' '.join(_MARKUP.sub('', message).split())}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

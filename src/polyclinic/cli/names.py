@@ -28,6 +28,7 @@ from polyclinic.terminal.tables import counted, table
 from polyclinic.terminal.usage import show_usage
 
 _SIGNS = {"same": "=", "narrower": "is a kind of", "broader": "has as a kind", "different": "≠"}
+_LONGEST = 80  # characters of a name in the table; `--json` has all
 
 
 async def compare(
@@ -99,7 +100,7 @@ def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement |
     shown = table(None, ("a", "", "b", "relation"), left=4)
     for one in compared:
         relation = one.relation or ""
-        shown.add_row(plain(one.a), _SIGNS.get(relation, "?"), plain(one.b), relation or one.error)
+        shown.add_row(_short(one.a), _SIGNS.get(relation, "?"), _short(one.b), relation or one.error)
     screen.print(shown)
     counts = ", ".join(f"{sum(one.relation == name for one in compared)} {name}" for name in RELATIONS)
     screen.print(f"{counted(len(compared), 'pair')}: {counts}", style="bold")
@@ -108,8 +109,13 @@ def _show(screen: Console, compared: Sequence[ComparedPair], agreed: Agreement |
     screen.print(_agreement_line(agreed))
     missed = [one for one in compared if one.labels and not one.agrees and not one.failed]
     if missed:
-        rows = ((plain(one.a), plain(one.b), one.labels[0], one.relation or one.error) for one in missed)
+        rows = ((_short(one.a), _short(one.b), one.labels[0], one.relation or one.error) for one in missed)
         screen.print(table("not as people say", ("a", "b", "people", "here"), rows, left=4))
+
+
+def _short(name: str) -> str:
+    line = plain(" ".join(name.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _agreement_line(agreed: Agreement) -> str:

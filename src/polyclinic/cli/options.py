@@ -64,8 +64,8 @@ Journal = Annotated[
 ]
 
 Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else.")]
-Seed = Annotated[int, Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
-BootstrapSeed = Annotated[int, Parameter(help="Of the bootstrap.")]
+Seed = Annotated[int, between(0), Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
+BootstrapSeed = Annotated[int, between(0), Parameter(help="Of the bootstrap.")]
 Out = Annotated[Path | None, DIR]
 """Where results are written; each command says what it writes."""
 NewFile = Annotated[Path, FILE]

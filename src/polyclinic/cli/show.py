@@ -12,6 +12,7 @@ from rich.text import Text
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Retrieved, Revealed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import table
@@ -67,7 +68,9 @@ def show_event(console: Console, event: Event) -> None:
 
 def show_line(console: Console, who: str, role: Role, text: Text | str, *, label: str = "    ") -> None:
     """Prints what somebody says, or what is told of somebody."""
-    console.print(Text.assemble((label, "dim"), (f"{who}: ", _STYLE[role]), _indented(text)))
+    # Chinese has no blanks to break at: wrapped by words, all of it would stand below the name.
+    soft = is_chinese(str(text))
+    console.print(Text.assemble((label, "dim"), (f"{who}: ", _STYLE[role]), _indented(text)), soft_wrap=soft)
 
 
 def _indented(text: Text | str) -> Text:

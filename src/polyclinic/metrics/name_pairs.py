@@ -60,11 +60,11 @@ def read_name_pairs(path: Path) -> list[NamePair]:
     """Reads JSON lines {"a", "b"}, in which "relation" and "also" may say what people find.
 
     Raises:
-        BadInput: the file cannot be read, a line is no such object, or a name says nothing.
+        BadInput: the file cannot be read, a line is no such object or has a key twice, or a name says nothing.
     """
     pairs = []
     try:
-        for number, pair in read_records(path, NamePair, "a pair of names"):
+        for number, pair in read_records(path, NamePair, "a pair of names", keys_once=True):
             for field, name in (("$.a", pair.a), ("$.b", pair.b)):
                 if not any(character.isalnum() for character in name):
                     problem = f"the name is {name!r}; a name of a disease has letters, in English or Chinese"

@@ -187,3 +187,16 @@ async def test_the_rules_patient_takes_recorded_doctors_as_the_published_tracker
     assert min(whole.effective.recall, whole.effective.precision) >= 0.45
     assert whole.by_state[State.AMBIGUOUS_ADVICE].recall >= 0.30
     assert whole.by_state[State.AMBIGUOUS_INQUIRY].recall >= 0.25
+
+
+def test_turns_without_words_and_dialogues_that_stand_twice_are_said(file):
+    silent = [*TURNS[:-1], ("A-B", " ", "What?"), TURNS[-1]]
+    read = read_recorded(file(dialogue(), dialogue(), dialogue(silent, id=8)))
+    assert [one.id for one in read.dialogues] == ["7", "8"]
+    assert [(left.id, left.problem.partition(" ")[0]) for left in read.left_out] == [("7", "the"), ("8", "turns")]
+    assert "says nothing: 1" in read.left_out[1].problem
+
+
+def test_a_record_that_is_none_is_said_with_its_field(file):
+    (left,) = read_recorded(file(dialogue(), {"id": 1})).left_out
+    assert left.problem.startswith("$.raw_data: ")

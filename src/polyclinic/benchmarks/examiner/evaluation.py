@@ -6,8 +6,9 @@
     print(result.given, result.ordered, result.beyond, result.false_normal)
 
 Each request is put to an examiner of its own, who holds what the examiner of a visit holds, results that the history
-tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what people say, or, without their labels, what the recorded
-examiner gave. That one is no gold standard: it passes one kind of examination off as another, and gives what nobody ordered.
+tells included, and says of what is not recorded that it is normal, as with `--missing normal`. What is ordered is what
+people say, or, without their labels, what the recorded examiner gave. That one is no gold standard: it passes one kind
+of examination off as another, and gives what nobody ordered.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class RecordedDialogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedFile(msgspec.Struct, frozen=True):
-    """The dialogues of a file, and which of its records are none, with the reason."""
+    """The dialogues of a file, and what of its records is left out, with the reason."""
 
     dialogues: tuple[RecordedDialogue, ...]
     left_out: tuple[LeftOut, ...]
@@ -137,12 +137,13 @@ class RecordedResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_recorded(path: str | Path) -> RecordedFile:
-    """Reads recorded dialogues in AIE's layout; a record that is none is left out, and said why.
+    """Reads recorded dialogues in AIE's layout; what cannot be put, or stands twice, is left out, and said why.
 
     Raises:
         BadInput: the file cannot be read, or holds no turn that could be put; says what was allowed.
     """
     path, dialogues, left_out = Path(path), [], []
+    read: set[tuple[str, tuple[Turn, ...]]] = set()
     for element in read_elements(path):
         id = f"{element.part} {element.number}"
         try:
@@ -150,8 +151,16 @@ def read_recorded(path: str | Path) -> RecordedFile:
             id, record = record_of(fields, element.order)
             turns = from_recorded(fields, id).turns
         except (BadInput, Unscorable) as error:
-            left_out.append(LeftOut(id, error.problem))
+            field = f"{error.field}: " if isinstance(error, BadInput) and error.field else ""
+            left_out.append(LeftOut(id, f"{field}{error.problem}"))
         else:
+            if (id, turns) in read:
+                left_out.append(LeftOut(id, "the same dialogue stands in the file before; it is counted once"))
+                continue
+            read.add((id, turns))
+            empty = sum(turn.state not in NOT_PUT and not turn.doctor.strip() for turn in turns)
+            if empty:
+                left_out.append(LeftOut(id, f"turns in which the doctor says nothing: {empty}; the others are put"))
             put = tuple(i for i, turn in enumerate(turns) if turn.state not in NOT_PUT and turn.doctor.strip())
             dialogues.append(RecordedDialogue(file=str(path), id=id, record=record, turns=turns, put=put))
     if not any(dialogue.put for dialogue in dialogues):

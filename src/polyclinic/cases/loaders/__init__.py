@@ -18,7 +18,7 @@ from polyclinic import doors
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
-from polyclinic.cases.shipped import shipped_path
+from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short
 from polyclinic.files import json_lines, record_as, write_text
 
@@ -165,6 +165,9 @@ def find_case(path: str | Path, id: str, *, layout: str | Loader | None = None) 
         if case.id == id:
             return case
         ids.append(case.id)
-    near = [match[0] for match in process.extract(id, list(dict.fromkeys(ids)), scorer=fuzz.ratio, limit=_SHOWN)]
+    found = process.extract(id, list(dict.fromkeys(ids)), scorer=fuzz.ratio, processor=str.casefold, limit=_SHOWN)
+    near = [match[0] for match in found]
     more = ", ..." if len(set(ids)) > len(near) else ""
-    raise BadInput(f"no case has the id {id!r}; of {len(ids)} cases the nearest are {', '.join(near)}{more}", path=path)
+    raise BadInput(
+        f"no case has the id {id!r}; of {len(ids)} cases the nearest are {', '.join(near)}{more}", path=named_path(path)
+    )
