@@ -63,9 +63,12 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     back = _going_back(text, before, story, lexicon) if before and lexicon.language == story.language else None
     if back is not None:
         return back
-    found = _by_meaning(text, story, lexicon)
     if lexicon.language != language:
-        return found
+        return _by_meaning(text, story, lexicon)
+    wanted = frozenset(terms(without_context(text, language), language))
+    if told := story.in_own_words(frozenset(terms(text, language))):
+        return Recalled(told=tuple(told))
+    found = _by_meaning(text, story, lexicon)
     asks_for_more = is_open(text, language)
     if found.absent and (asks_for_more or _is_unsure(text, lexicon)):
         # Who asks which or how, or in words that are not all understood, is not told that there is nothing.
@@ -75,7 +78,6 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     if found.told or found.absent or found.who or found.lack not in ("", "unknown"):
         return found
     # What means nothing known may still stand there in the same words.
-    wanted = frozenset(terms(without_context(text, language), language))
     told = story.best(wanted, enough=_ABOUT_IT if asks_for_more else _ALL_BUT_SAID)[:1]
     return Recalled(told=tuple(told)) if told else found
 
@@ -194,7 +196,8 @@ def _of_attributes(
         return None
 
     def said(facts: Iterable[Fact]) -> list[Fact]:
-        fitting = [f for f in facts if not (f.denied or f.is_measured) and any(one.is_told(f) for one in how)]
+        fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
+        fitting = [f for f in fitting if any(one.is_told(f) for one in how)]
         return sorted(fitting, key=lambda f: (-len(manners & f.manners), not any(one.is_quality(f) for one in how)))
 
     sentences = {fact.sentence: fact.number for fact in about}

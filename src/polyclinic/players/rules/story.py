@@ -30,6 +30,12 @@ from polyclinic.players.rules.words import WORDS
 ENOUGH = 0.55
 """The share of a question's weight that a clause must cover to answer it."""
 
+_KIN = frozenset({"mother", "father", "parent", "sibling", "grandparent", "other_relative"})
+_HEAT = frozenset({"fever", "temperature"})
+_SEVERAL = 3
+_MOST = 0.75
+_NEARLY_ALL = 0.95
+
 _MEASURED = re.compile(f"[，,]{MEASURED.pattern}", re.IGNORECASE)
 
 
@@ -45,6 +51,7 @@ class _Cuts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shared_head: Pattern
     shared_tails: tuple[str, ...]
     examined: Pattern
+    told_by: Pattern
     not_told: Pattern
     clause_not_told: Pattern
 
@@ -79,6 +86,23 @@ class Fact:
     def manners(self) -> frozenset[str]:
         """How it says that something is."""
         return frozenset(manner for frame in self.frames for manner in frame.manners)
+
+    @functools.cached_property
+    def of_family(self) -> bool:
+        """Whether it tells of an illness of somebody else in the family."""
+        if self.section == "family":
+            return True
+        kinds = vocabulary(self.language).kind
+        of_kin = any(
+            frame.wide & _KIN and frame.things and all(kinds[i] == "illnesses" for i in frame.things)
+            for frame in self.frames
+        )
+        return of_kin and _cuts(self.language).told_by.search(self.text) is None
+
+    @functools.cached_property
+    def of_temperature(self) -> bool:
+        """Whether it tells how hot the patient was."""
+        return any(frame.wide & _HEAT or not _HEAT.isdisjoint(frame.functions) for frame in self.frames)
 
     @functools.cached_property
     def of_examination(self) -> bool:
@@ -137,6 +161,17 @@ class Story:
         scored = sorted((s for s in scored if s[0] >= enough), reverse=True)
         return [s[3] for s in scored if s[0] > scored[0][0] - 0.05][:2]
 
+    def in_own_words(self, wanted: frozenset[str]) -> list[Fact]:
+        """Returns the fact that says nearly what is wanted in the same words, where there is one."""
+        if len(wanted) < _SEVERAL:
+            return []
+        found = []
+        for fact in self.facts:
+            share = len(wanted & fact.terms) / len(wanted)
+            if share > _NEARLY_ALL or (share >= _MOST and len(wanted & fact.terms) >= _MOST * len(fact.terms)):
+                found.append((share, -len(fact.terms), -fact.number, fact))
+        return [max(found)[-1]] if found else []
+
     def with_symptom(self, symptom: str) -> list[Fact]:
         """Returns the facts that speak of a symptom: those that affirm it first, single symptoms before sentences."""
         facts = [f for f in self.facts if symptom in f.symptoms and not f.of_examination]
@@ -145,9 +180,13 @@ class Story:
     def meaning(self, asked: Frame, among: Iterable[Fact] | None = None, most: int = 2) -> list[Fact]:
         """Returns the facts that answer a frame best; what affirms stands before what denies."""
         known, found = vocabulary(self.language), []
+        hot = bool(asked.wide & _HEAT)
+        own = among is None and "relative" not in asked.wide
         for fact in self.facts if among is None else among:
+            if own and fact.of_family:
+                continue
             fit, denied = best_fit(asked, fact.frames, known)
-            if fit.likeness and not fact.is_measured:
+            if fit.likeness and (not fact.is_measured or (hot and fact.of_temperature)):
                 found.append(
                     (
                         fit.likeness,

@@ -16,6 +16,9 @@ from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 
+_ANY_ILLNESS = "chronic"
+
+
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the history that is asked for as such.
 
@@ -26,6 +29,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         groups: what it is made of, where only what is asked for of it is told.
         unlike: how something else reads that could be taken for it.
         about: concepts, or kinds of them, that tell it in any section.
+        lesser: how reads what is told of it only where nothing else is.
         only: nothing else can answer it.
         whole: what is named beside it belongs to it ("heart disease in the family").
         unknown: the phrase for when there is nothing.
@@ -39,6 +43,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: tuple[Pattern, ...] = ()
     about: frozenset[str] = frozenset()
     unlike: Pattern | None = None
+    lesser: Pattern | None = None
     only: bool = True
     whole: bool = False
     unknown: str = "unknown"
@@ -69,7 +74,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _besides(self, frame: Frame, story: Story) -> bool:
         """Whether a frame names something beside the topic itself."""
         known = vocabulary(story.language)
-        return any(not self._of_it(i, known) or self._is_special(i, story) for i in essential(frame))
+        named = [i for i in essential(frame) if i != _ANY_ILLNESS]
+        return any(not self._of_it(i, known) or self._is_special(i, story) for i in named)
 
     def _is_special(self, thing: str, story: Story) -> bool:
         """Whether a thing is one of the topic's, and not the topic as such: aspirin, of the medicines."""
@@ -85,7 +91,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             here = [f for f in told if self._tells(f, known)]
             others = [f for f in story.facts if not f.is_finding and (self.name != "past" or f.section != "complaint")]
             told = here or [f for f in others if self._tells(f, known)]
-        return [f for f in told if not f.is_finding] or told
+        told = [f for f in told if not f.is_finding] or told
+        return [f for f in told if self.lesser is None or not self.lesser.search(f.text)] or told
 
     def _tells(self, fact: Fact, known: Vocabulary) -> bool:
         if self.unlike is not None and self.unlike.search(fact.text):

@@ -46,6 +46,8 @@ class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taken: dict[Voice, str]
     of_child: tuple[Rule, ...]
     names: Pattern
+    introduced: Pattern
+    trade: Pattern
     head_end: Pattern
     takes_article: Pattern
     no_article: Pattern
@@ -54,6 +56,7 @@ class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beginnings: tuple[_Beginning, ...]
     have: dict[Voice, str]
     am: dict[Voice, str]
+    reporting: tuple[Rule, ...]
     he_does: Pattern
     pronouns: dict[Voice, tuple[Rule, ...]]
 
@@ -61,6 +64,7 @@ class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Chinese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: tuple[Rule, ...]
     begins: Pattern
+    trade: Pattern
     greeting: Pattern
     complaint: tuple[Rule, ...]
     lasting: Rule
@@ -89,11 +93,21 @@ def first_person(text: str, language: Language, voice: Voice = "self", *, taken:
         return ""
     if language == "zh":
         return _in_chinese(text, voice)
+    if (named := _english("en").introduced.match(text)) is not None:
+        return _introduced(text[named.end() :], voice)
     said = _in_english(text, voice)
     words = _english("en")
     if taken and _MEDICINE.match(text) and said.startswith(f"{words.have[voice]} "):
         return f"{words.taken[voice]}{said.removeprefix(words.have[voice])}"
     return _together(said) if said.startswith("I ") else said
+
+
+def _introduced(what: str, voice: Voice) -> str:
+    """Returns what somebody is or where it is, as it stands behind a name: "I am a programmer"."""
+    words = _english("en")
+    if what.startswith(("at ", "in ")) or words.no_article.match(what) or not words.trade.search(what):
+        return f"{words.am[voice]} {what}"
+    return f"{words.am[voice]} {'an' if what[0] in 'aeiou' else 'a'} {what}"
 
 
 def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
@@ -122,6 +136,8 @@ def _chinese_opening(text: str, voice: Voice) -> str:
 def _in_chinese(text: str, voice: Voice) -> str:
     words = _chinese("zh")
     who = "孩子" if voice == "parent" else "我"
+    if words.trade.match(text):
+        return f"{who}是{text}"
     text = rewritten(text, words.rules).strip(" ，、；").replace("我", who)
     return text if text.startswith(who) or words.begins.match(text) else who + text
 
@@ -212,6 +228,7 @@ def _base(verb: str) -> str:
 
 def _pronouns(text: str, voice: Voice) -> str:
     words = _english("en")
+    text = rewritten(text, words.reporting)
     if voice == "self":
         text = words.he_does.sub(lambda m: f"I{m[1]}{_base(m[2])}", text)
     return rewritten(text, words.pronouns[voice])
