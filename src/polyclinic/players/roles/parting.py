@@ -243,7 +243,13 @@ class _Parting:
             moved |= {id(run): run for run in self._of_this_visit(section, sentences)}
         # What the examiner is given in the same words, the patient does not tell as well.
         given = {clause for run in moved.values() for clause in map(_bare, run.clauses) if len(clause) >= _LEAST_ALIKE}
-        every = [run for _, sentences in parted for sentence in sentences for run in sentence if run.reports]
+        every = [
+            run
+            for section, sentences in parted
+            for sentence in sentences
+            for run in sentence
+            if run.reports and not (section == "symptoms" and self._is_felt(run))
+        ]
         moved |= {id(run): run for run in every if any(_bare(clause) in given for clause in run.clauses)}
         told = [
             (section, "".join(_joined(s, [run for run in s if id(run) not in moved]) for s in sentences).strip())
@@ -254,6 +260,9 @@ class _Parting:
 
     def _of_this_visit(self, section: str, sentences: list[list[_ClauseRun]]) -> Iterator[_ClauseRun]:
         """Yields the runs that report what this visit finds, or what nobody may name."""
+        if section == "symptoms":
+            # What the patient's own list holds it feels, though the examiner may find the same.
+            sentences = [[run for run in runs if not self._is_felt(run)] for runs in sentences]
         words, here = self._words, section in _HERE
         for run in (run for sentence in sentences for run in sentence):
             first = run.clauses[0]
@@ -269,6 +278,11 @@ class _Parting:
                 here_now, elsewhere = words.here.search(clause), words.elsewhere.search(clause)
                 if here_now or elsewhere:
                     here = _end(here_now) > _end(elsewhere)
+
+    def _is_felt(self, run: _ClauseRun) -> bool:
+        """Whether a run of the list of symptoms names no examination, number or secret."""
+        named = EXAMINATION.search(run.text) or LABORATORY_VALUE.search(run.text)
+        return named is None and withhold(run.text, self._secret, section="symptoms") == run.text
 
     def _tells_no_result(self, run: _ClauseRun) -> bool:
         """Whether a run tells that something was examined, or was not, and nothing of what came of it."""

@@ -44,8 +44,15 @@ from polyclinic.players.rules.orders import (
     request_of_result,
     wanted,
 )
-from polyclinic.players.rules.questions import core, is_opening
-from polyclinic.players.rules.recall import names_thing, names_topic, recall
+from polyclinic.players.rules.questions import core, is_open, is_opening
+from polyclinic.players.rules.recall import (
+    asks_history,
+    asks_temperature,
+    names_onset,
+    names_thing,
+    names_topic,
+    recall,
+)
 from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.wording import first_person, opening
@@ -135,6 +142,7 @@ class _PlayedPatient:
             case "inquiry":
                 # "How long have you had these symptoms?" names none, and is answered where a time is known.
                 definite = heard.definite or self._lexicons[language].knows_questions(heard.focus)
+                definite = definite or names_onset(heard.focus, language)
                 definite = definite or names_thing(core(heard.focus, language), language)
                 if definite or names_topic(heard.focus, language):
                     asked = self._asked(heard, language)
@@ -216,8 +224,11 @@ class _PlayedPatient:
 
     def _asked(self, heard: Heard, language: Language) -> PatientTurn:
         asking = core(heard.focus, language)
-        if self.role.setting == "ward" and (before := self._heard_before(heard.focus)):
-            return PatientTurn(say=self._say("results", before), state=State.EFFECTIVE_INQUIRY)
+        if self.role.setting == "ward" and not asks_history(asking, language):
+            if before := self._heard_before(heard.focus):
+                return PatientTurn(say=self._say("results", before), state=State.EFFECTIVE_INQUIRY)
+            if self._language == language and (felt := self._temperature(asking)):
+                return PatientTurn(say=self._tell(felt, []), state=State.EFFECTIVE_INQUIRY)
         about_results = asks_result(asking, language)
         named = EXAMINATION.search(asking) or (
             about_results and (EXAMINATION.search(heard.focus) or self._names.find(heard.focus))
@@ -251,6 +262,13 @@ class _PlayedPatient:
             # Much that is asked in another language is not understood: it is not known, and never denied.
             return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)
         return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
+
+    def _temperature(self, asked: str) -> list[Fact]:
+        """Returns what the patient knows of its temperature, where that is asked for: that is taken at home as well."""
+        if not is_open(asked, self._language) or not asks_temperature(asked, self._language):
+            return []
+        told = recall(asked, self._story, self._lexicons[self._language]).told
+        return [fact for fact in told if fact.of_temperature]
 
     def _tell(self, facts: list[Fact], absent: list[str], items: int = 1) -> str:
         # Of a list that is asked for, every item is answered.

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
@@ -31,6 +32,7 @@ _ABOUT_IT = 0.34
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
 _OF_ITSELF = frozenset({"amount", "size"})
 """What only the thing itself can tell, and the rest of the story never."""
+_NO_RESULTS = frozenset({"operations", "medications", "allergies"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
@@ -148,6 +150,23 @@ def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language
     return found or (_of_parts(named, story) if named else Recalled())
 
 
+def asks_history(text: str, language: Language) -> bool:
+    """Whether a question asks for operations, medicines or allergies, and for no examination."""
+    return EXAMINATION.search(text) is None and any(t.name in _NO_RESULTS for t in topics_of(text, language))
+
+
+def asks_temperature(text: str, language: Language) -> bool:
+    """Whether a question asks how hot the patient was, and for nothing else."""
+    wanted = [essential(frame) for frame in read(text, language) if essential(frame)]
+    return bool(wanted) and all({"fever", "temperature"} & set(things) for things in wanted)
+
+
+def names_onset(text: str, language: Language) -> bool:
+    """Whether a question names a way in which something begins, and so asks whether it began like that."""
+    kinds = vocabulary(language).kind
+    return any(kinds[manner] == "onset" for frame in read(text, language) for manner in frame.manners)
+
+
 def names_topic(text: str, language: Language) -> bool:
     """Whether a text asks for a topic of the history, or for how something is, though it may name no thing."""
     return bool(topics_of(text, language)) or any(not one.needs_thing for one in attributes_of(text, language, ()))
@@ -198,7 +217,12 @@ def _of_attributes(
     def said(facts: Iterable[Fact]) -> list[Fact]:
         fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
         fitting = [f for f in fitting if any(one.is_told(f) for one in how)]
-        return sorted(fitting, key=lambda f: (-len(manners & f.manners), not any(one.is_quality(f) for one in how)))
+
+        def order(f: Fact) -> tuple[int, bool, bool]:
+            spelt = any(one.told is not None and one.told.search(f.text) for one in how)
+            return -len(manners & f.manners), not any(one.is_quality(f) for one in how), not spelt
+
+        return sorted(fitting, key=order)
 
     sentences = {fact.sentence: fact.number for fact in about}
     near = [f for f in story.facts if f.sentence in sentences and f not in about]

@@ -15,7 +15,6 @@ from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
-
 _ANY_ILLNESS = "chronic"
 
 
