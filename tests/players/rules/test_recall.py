@@ -100,6 +100,11 @@ async def test_two_topics_in_one_breath_are_both_answered(mind):
     assert "amlodipine" in turn.say and "no allergies" in turn.say
 
 
+async def test_an_illness_that_is_not_known_of_is_not_passed_over(mind):
+    assert "糖尿病" in (await asked(mind, CHINESE, "有高血压、糖尿病、药物过敏史吗？")).say
+    assert "diabetes" in (await asked(mind, RECORD, "Any high blood pressure or diabetes?")).say
+
+
 async def test_who_knows_of_no_allergy_says_so_with_one_voice(mind):
     for question in ("过敏史", "过敏吗？"):
         assert (await asked(mind, CHINESE, question)).say == "我没听说过自己对什么过敏。"
@@ -153,6 +158,8 @@ async def test_sentences_without_a_mark_between_them_are_two(mind):
     [
         (RECORD, "What did the ECG show?", "The doctor asks for: ECG."),
         (RECORD, "Please show me your blood count results", "The doctor asks for: blood count."),
+        (RECORD, "Let me see your ECG report", "The doctor asks for: ECG."),
+        (CHINESE, "胃镜报告拿来看看", "医生要求做：胃镜。"),
         (CHINESE, "做过胃镜吗", "医生要求做：胃镜。"),
         (CHINESE, "血常规结果怎么样？", "医生要求做：血常规。"),
     ],
@@ -170,6 +177,7 @@ async def test_results_are_asked_for_by_the_name_alone(mind, record, question, o
         (RECORD, "We do not need an ECG."),
         (RECORD, "Let's postpone the gastroscopy."),
         (RECORD, "The CT can wait."),
+        (RECORD, "I don't think an MRI is necessary."),
         (RECORD, "A colonoscopy is not necessary."),
         (CHINESE, "不用做胃镜。"),
         (CHINESE, "先不查血常规"),

@@ -50,6 +50,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     done: Pattern
     instruct: Pattern
     hands: Pattern
+    shown: Pattern
     other_topic: Pattern
     offer: Pattern
     close: Pattern
@@ -135,6 +136,8 @@ def speech_acts(text: str, language: Language) -> list[tuple[str, Act]]:
 def _act(sentence: str, cues: _Cues) -> Act:
     if cues.instruct.search(sentence):
         return "instruction"
+    if cues.shown.search(sentence):
+        return "question"
     if cues.hands.search(sentence):
         return "advice"
     asks = cues.ask.search(sentence) is not None

@@ -250,7 +250,8 @@ class _PlayedPatient:
             return PatientTurn(say=is_so or self._say("unknown"), state=state)
         if found.told:
             answered = self._tell(list(found.told), list(found.absent), found.items)
-            answers = [answered, *(self._say(key) for key in found.lacking)]
+            answers = [answered, *(self._say("unknown of it", name) for name in found.unknown)]
+            answers += [self._say(key) for key in found.lacking]
             return PatientTurn(say=MARKS[self._language].blank.join(answers), state=State.EFFECTIVE_INQUIRY)
         if found.absent:
             said = self._tell([], list(found.absent))

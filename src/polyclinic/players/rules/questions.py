@@ -53,6 +53,9 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _forms = WORDS.section("questions", _Forms)
 
+_ITEMS = frozenset({"whole", "illnesses"})
+"""The kinds of things that stand in a list, each by a name of its own."""
+
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")
 _ASKS = re.compile(r"[?？]")
@@ -209,7 +212,7 @@ def _each(frame: Frame, language: Language) -> list[Frame]:
     if language != "zh" or len(things) < 2 or not plain:
         return [frame]
     known = vocabulary(language)
-    if any(known.kind[thing] != "whole" for thing in things):
+    if any(known.kind[thing] not in _ITEMS for thing in things):
         return [frame]
     return [
         msgspec.structs.replace(
@@ -224,16 +227,16 @@ def _each(frame: Frame, language: Language) -> list[Frame]:
 
 
 def _is_item(frame: Frame, language: Language) -> bool:
-    """Whether a frame names one symptom with a name of its own, and nothing else."""
+    """Whether a frame names one symptom or illness with a name of its own, and nothing else."""
     things = essential(frame)
-    return len(things) == 1 and vocabulary(language).kind[things[0]] == "whole" and not frame.later
+    return len(things) == 1 and vocabulary(language).kind[things[0]] in _ITEMS and not frame.later
 
 
 def _item(frame: Frame, lexicon: Lexicon, *, listed: bool) -> Part:
     """Returns one thing of a list as what is asked for."""
-    noun = spoken((frame,), lexicon.language)
+    noun = vocabulary(lexicon.language).named[essential(frame)[0]]
     symptom = next((symptom for symptom, _ in lexicon.mentions(noun)), None)
-    return Part(noun, frozenset(), symptom, (frame,), listed)
+    return Part(spoken((frame,), lexicon.language), frozenset(), symptom, (frame,), listed)
 
 
 def _one_thing(frames: tuple[Frame, ...]) -> bool:

@@ -45,6 +45,7 @@ class Recalled(msgspec.Struct, frozen=True):
         lack: the set phrase for when there is neither; "" where nothing that could be answered is asked.
         who: `age` or `sex`, where that is asked for.
         items: how many things are asked for.
+        unknown: names of what else is asked for, of which nothing is known.
         lacking: the set phrases for topics of which nothing is known, where of others something is.
     """
 
@@ -53,6 +54,7 @@ class Recalled(msgspec.Struct, frozen=True):
     lack: str = ""
     who: str = ""
     items: int = 1
+    unknown: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
 
 
@@ -199,6 +201,8 @@ def _of_topics(
     return Recalled(
         told=told,
         lack="" if told else topics[0].unknown,
+        absent=more.absent if apart else (),
+        unknown=more.unknown if apart else (),
         lacking=tuple(key for key in dict.fromkeys(without) if key != "unknown"),
     )
 
@@ -244,6 +248,7 @@ def _of_attributes(
 def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
     told: list[Fact] = []
     absent: list[str] = []
+    unknown: list[str] = []
     denied = False
     lack = ""
     news = [part for part in asked if not _is_given(part)]
@@ -263,10 +268,15 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
             denied = True
         else:
             lack = lack or _unknown(part, story)
+            unknown += _name_of_illness(part, story)
     if denied and not told and not absent:
         return Recalled(lack="nothing like that")
     return Recalled(
-        told=tuple(dict.fromkeys(told)), absent=tuple(absent), lack=lack or "unknown", items=len(news or asked)
+        told=tuple(dict.fromkeys(told)),
+        absent=tuple(absent),
+        lack=lack or "unknown",
+        items=len(news or asked),
+        unknown=tuple(dict.fromkeys(unknown)) if told else (),
     )
 
 
@@ -282,7 +292,8 @@ def _held(part: Part, story: Story, most: int = 2) -> list[Fact]:
 
 def _of_the_thing(part: Part, facts: list[Fact], story: Story) -> list[Fact]:
     """Returns the facts of the very thing where those of its symptom speak of another: of vomiting, not of nausea."""
-    if not all(_is_beside(part, fact, story) for fact in facts):
+    affirmed = [fact for fact in facts if not fact.denied]
+    if not affirmed or not all(_is_beside(part, fact, story) for fact in affirmed):
         return []
     known = vocabulary(story.language)
     asking = [frame for frame in part.frames if essential(frame)]
@@ -328,6 +339,13 @@ def _said_elsewhere(part: Part, story: Story) -> bool:
             for frame in fact.frames
         )
     )
+
+
+def _name_of_illness(part: Part, story: Story) -> list[str]:
+    """Returns what an illness that is asked for is called; nothing for what is none."""
+    known = vocabulary(story.language)
+    things = [thing for frame in part.frames for thing in essential(frame)]
+    return [known.named[i] for i in things[:1] if known.kind[i] == "illnesses" and known.named[i]]
 
 
 def _unknown(part: Part, story: Story) -> str:
