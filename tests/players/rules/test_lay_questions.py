@@ -29,7 +29,7 @@ NO = ("No,", "No ", "I have no", "My child has no", "没有", "我没有", "孩�
 
 DENIED_AT_MOST = 0.05
 AFFIRMED_AT_MOST = 0.02
-ANSWERED_AT_LEAST = 0.8
+NOT_KNOWN_AT_MOST = 0.12  # denied, or said not to be known, of what is recorded
 DENIED_IN_OWN_WORDS_AT_MOST = 0.01
 
 
@@ -62,6 +62,7 @@ async def figures(rows, folder, minds) -> Counter:
         counted[label] += 1
         counted[label, "answered"] += turn.state in ANSWERED
         counted[label, "denied"] += denies(turn)
+        counted[label, "not known"] += turn.state is State.INEFFECTIVE_INQUIRY
         counted["own words"] += row["own_words"] and label == "there"
         counted["own words", "denied"] += row["own_words"] and label == "there" and denies(turn)
     return counted
@@ -70,7 +71,7 @@ async def figures(rows, folder, minds) -> Counter:
 def check(counted: Counter) -> None:
     assert counted["there", "denied"] <= DENIED_AT_MOST * counted["there"], counted
     assert counted["not there", "answered"] <= AFFIRMED_AT_MOST * counted["not there"], counted
-    assert counted["there", "answered"] >= ANSWERED_AT_LEAST * counted["there"], counted
+    assert counted["there", "not known"] <= NOT_KNOWN_AT_MOST * counted["there"], counted
     assert counted["own words", "denied"] <= DENIED_IN_OWN_WORDS_AT_MOST * counted["own words"], counted
 
 

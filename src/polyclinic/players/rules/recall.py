@@ -128,6 +128,9 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         return Recalled(who=topics[0].name)
     family = tuple(topic for topic in topics if topic.whole)
     topics = family or tuple(topic for topic in topics if topic.name not in ("age", "sex"))
+    if any(topic.name == "allergies" for topic in topics):
+        # "Which medicines are you allergic to?" asks for no medicine that is taken.
+        topics = tuple(topic for topic in topics if topic.name != "medications")
     if topics:
         others = parts(beside_topics(text, story.language), lexicon)
         found = _of_topics(topics, asked, others, plainly, story)
