@@ -24,11 +24,13 @@ class KnownNames:
         self.kinds: dict[str, str] = {}
         self.items: dict[str, frozenset[str]] = {}
         self._first_names: set[str] = set()
+        self._headings: set[str] = set()
         for examination in knowledge.examinations.values():
             owner = f"examination:{examination.id}"
             self.kinds[owner] = examination.kind
             self.items[owner] = frozenset(f"item:{item.id}" for item in examination.items)
             self._first_names |= {key_of(examination.name.en), key_of(examination.name.zh)}
+            self._headings |= {examination.name.en.casefold(), examination.name.zh}
             texts = [examination.name.en, examination.name.zh, examination.id.replace("_", " ")]
             parts = {key_of(name) for item in examination.items for name in item.names()}
             # Of several items, one that is asked for by its name is not the whole examination.
@@ -50,6 +52,10 @@ class KnownNames:
     def is_first(self, name: str) -> bool:
         """Whether an examination of the knowledge goes by this name before all others."""
         return key_of(name) in self._first_names
+
+    def is_heading(self, name: str) -> bool:
+        """Whether an examination of the knowledge goes by these very words, and not by others that mean the same."""
+        return bool({name.casefold(), name.casefold().removesuffix("s")} & self._headings)
 
     def keys(self, name: str) -> frozenset[str]:
         """Returns what a name is a name of, as a whole; empty where it is none."""

@@ -26,6 +26,7 @@ from polyclinic.knowledge.orders.meaning import (
     is_near,
     is_place,
     is_the_very,
+    is_unspecific,
     may_hide,
 )
 from polyclinic.knowledge.orders.reading import AskedFor, Reading, is_understood, read_orders
@@ -123,7 +124,7 @@ class RecordNames:
     def refuses(self, request: str) -> bool:
         """Whether a request speaks of examinations of which it wants none, or none in particular ("some tests")."""
         read = read_orders(request)
-        return bool(read.refused or read.vague)
+        return bool(read.refused or read.vague or read.unnamed)
 
     def may_be_normal(self, name: str) -> bool:
         """Whether what is not recorded can be said to be normal.
@@ -143,7 +144,7 @@ class RecordNames:
             for m in self.find(request)
             if self._says_something(m, request)
             and not reading.refuses(m.start, m.end)
-            and (self._is_own(m) or self._counts(m, reading))
+            and (self._is_heading(m, reading) if is_unspecific(m.text) else self._is_own(m) or self._counts(m, reading))
         ]
         by_name: dict[Named, AskedFor] = {}
         by_meaning: list[AskedFor] = []
@@ -154,7 +155,7 @@ class RecordNames:
                 mentions = [m for m in mentions if m.end <= order.core[0] or m.start >= order.core[1]]
             else:
                 by_name.setdefault(whole, order)
-        if not mentions and not by_meaning and not reading.refused and not reading.vague:
+        if not (mentions or by_meaning or reading.refused or reading.vague or reading.unnamed):
             alike = self._known.like(request, list(self._table.owners))
             mentions = [] if alike is None else [Named(request, 0, len(request), self._table.get(alike))]
         wanted: set[int] = set()
@@ -162,7 +163,7 @@ class RecordNames:
         near: dict[str, frozenset[int]] = {}
         farther: set[int] = set()
         for mention, named in self._named(request, mentions):
-            if named is None or (orders and mention not in by_name and named and is_place(mention.text)):
+            if named is None or (orders and mention not in by_name and named and _only_place(mention.text)):
                 # A part of the body is no examination beside one, unless it narrows it.
                 continue
             asked = by_name.get(mention)
@@ -174,16 +175,17 @@ class RecordNames:
                 found = named & self._meant(asked) or named
             wanted |= found
             if not found:
-                missing[mention.start] = mention.text
-                near[mention.text] = frozenset[int]() if asked is None else self._near(asked)
+                name = mention.text if asked is None or not is_place(mention.text) else asked.name
+                missing[mention.start] = name
+                near[name] = frozenset[int]() if asked is None else self._near(asked)
         for order in by_meaning:
             meant = self._meant(order)
             wanted |= meant
             if meant:
                 farther |= {i for i, title in enumerate(self._titles) if closeness(order.meaning, title)}
             else:
-                missing[order.start] = order.text
-                near[order.text] = self._near(order)
+                missing[order.start] = order.name
+                near[order.name] = self._near(order)
         names = (missing[start] for start in sorted(missing))
         return _LookedUp(tuple(sorted(wanted)), tuple(dict.fromkeys(names)), frozenset(farther), near)
 
@@ -304,6 +306,16 @@ class RecordNames:
             key.startswith(("examination:=", "item:=", "finding")) for key in mention.keys
         )
 
+    def _is_heading(self, mention: Named, reading: Reading) -> bool:
+        """Whether what says nothing in particular ("blood test") is the very name of what is recorded, and meant."""
+        if any(key.startswith("finding") for key in mention.keys):
+            return True
+        if reading.is_vague(mention.start, mention.end):
+            return False
+        key = _as_heading(mention.text)
+        first = self._drawn and self._known.is_heading(mention.text)
+        return first or any(key in (_as_heading(f.examination), _as_heading(f.item)) for f in self._findings)
+
     @staticmethod
     def _counts(mention: Named, reading: Reading) -> bool:
         """Whether a name of the knowledge is meant: "bloods" is an examination, the blood in a sentence is none."""
@@ -346,6 +358,16 @@ def _joined(gap: str, also: tuple[str, ...] = ()) -> bool:
     """Whether the text between two names reads as one request ("complete blood count: hemoglobin")."""
     rest = gap.casefold().strip(" ,:：，()（）-\u2013'")
     return rest in ("", "of", "of the", "in", "in the", "on", "on the", "的", "里的", "中的", "之", *also)
+
+
+def _only_place(name: str) -> bool:
+    """Whether a name is that of a part of the body, and not of an examination ("blood test")."""
+    return is_place(name) and not is_unspecific(name)
+
+
+def _as_heading(name: str) -> str:
+    """Returns a name by its very words, in small letters and the singular: "blood work" is no "blood test"."""
+    return " ".join(word.casefold().removesuffix("s") for word in name.replace("_", " ").split())
 
 
 def _names_technique(text: str, mention: Named) -> bool:

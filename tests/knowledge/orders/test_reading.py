@@ -38,11 +38,28 @@ def test_what_is_not_wanted_or_done_is_refused_and_what_is_mentioned_is_read():
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("心电图（ECG）", "心电图（ECG）"),
+        ("an echo (TTE)", "echo (TTE)"),
+        ("auscultate the lungs", "auscultation of the lungs"),
+        ("听一下肺", "肺听诊"),
+        ("检查一下腹部", "腹部体格检查"),
+    ],
+)
+def test_what_is_asked_for_has_a_name_of_its_own(text, name):
+    assert [order.name for order in read_orders(text).orders] == [name]
+
+
+@pytest.mark.parametrize(
     ("request_text", "examination", "item", "close"),
     [
         ("头颅CT平扫", "头颅CT", "", SAME),
         ("随机血糖", "血糖", "GLU", SAME),
         ("血糖", "血常规", "即刻血糖", SAME),
+        ("肌钙蛋白", "心脏标志物", "心肌酶谱", NOT),
+        ("troponin", "Cardiac markers", "", HOLDS_IT),
+        ("心肌酶", "心脏标志物", "心肌酶谱", SAME),
         ("chest CT", "CT scan thorax and abdomen", "", SAME),
         ("chest CT", "Chest X-ray", "", NOT),
         ("head CT", "Chest CT", "", NOT),
@@ -96,6 +113,7 @@ def test_concepts_are_of_one_kind_and_parts_of_what_there_is():
         ("lipase", "Blood tests", "", True),
         ("lipase", "Blood tests", "wobblase", True),
         ("lipase", "chest X-ray", "", False),
+        ("肌钙蛋白", "心脏标志物", "心肌酶谱", True),
     ],
 )
 def test_what_may_tell_of_an_order_is_not_called_normal(request_text, examination, item, hidden):

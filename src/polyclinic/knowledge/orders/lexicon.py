@@ -41,6 +41,11 @@ class Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by: Pattern
     guided: Pattern
     no: Pattern
+    none: Pattern
+    unneeded: Pattern
+    undone: Pattern
+    clause: Pattern
+    nor: Pattern
     done: Pattern
     why: Pattern
     such: Pattern
@@ -72,6 +77,11 @@ _others = _words.section("others", _Others)
 
 patterns = _words.section("patterns", Patterns)
 """Returns the patterns of a language."""
+
+
+def name_of(concept: str, language: Language) -> str:
+    """Returns the first of a concept's names in a language."""
+    return _concepts(language)[concept][0]
 
 
 class _Table(NamedTuple):

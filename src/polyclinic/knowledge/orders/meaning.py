@@ -130,6 +130,15 @@ def is_place(name: str) -> bool:
     return bool(concepts) and whole and all(KINDS[concept] in (REGION, MATERIAL) for concept in concepts)
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def is_unspecific(name: str) -> bool:
+    """Whether a name says that blood is examined, or something in a laboratory, and not for what: "blood work"."""
+    means = _called(name)
+    if means.analytes or means.panels or means.regions or not means.procedures | means.materials:
+        return False
+    return means.procedures <= {"laboratory"} and means.materials <= {"blood"}
+
+
 # How close what is recorded is to what is ordered.
 NOT, HOLDS_IT, A_PART, SAME = range(4)
 
@@ -179,6 +188,9 @@ def may_hide(order: OrderMeaning, title: FindingTitle) -> bool:
         unknown = not order.regions or not whole.regions
         hidden = title.unread and not (images or title.materials or _is_bodily_title(title))
         return (alike and unknown) or (hidden and _at_same_place(order, whole))
+    if order.analytes and any(order.analytes & parts(panel) for panel in title.examination.panels):
+        # Under "cardiac markers" the enzymes may be all that was told, and the troponin not.
+        return True
     if title.unread and not _is_bodily_title(title):
         return not _shows(whole) and _in_same_material(order, title) and _at_same_place(order, whole)
     prose = whole.procedures <= {"laboratory"} and not (whole.analytes or whole.panels)

@@ -13,10 +13,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from polyclinic.knowledge.orders.concepts import AT, KINDS, REGION, SIGNS
-from polyclinic.knowledge.orders.lexicon import Term, find_words, patterns
+from polyclinic.knowledge.orders.lexicon import GENERIC, Term, find_words, name_of, patterns
 from polyclinic.knowledge.orders.meaning import OrderMeaning, meaning_of
 from polyclinic.knowledge.orders.phrases import LIST, OrderPhrase, is_bodily, phrases_of, says_no_more, share
-from polyclinic.language.language import is_chinese
+from polyclinic.language.language import Language, is_chinese
 
 _SENTENCE = re.compile(r"[;；。!！?？\n]|(?<!\b[A-Za-z0-9])\.(?=\s|$)")
 _SEGMENT_END = re.compile(r"[,，:：]")
@@ -29,6 +29,7 @@ class AskedFor(NamedTuple):
     Attributes:
         core: from where to where the words stand that mean something.
         loose: only a part of the body or a kind of examination is named, and not what is done.
+        name: what it is called where one speaks of it.
     """
 
     text: str
@@ -37,15 +38,20 @@ class AskedFor(NamedTuple):
     core: tuple[int, int]
     meaning: OrderMeaning
     loose: bool = False
+    name: str = ""
 
 
 class Reading(NamedTuple):
-    """What a text asks for, in order; where in it stands what it does not ask for, asks for vaguely, or says why."""
+    """What a text asks for, in order, and where in it stands what it does not ask for, asks for vaguely, or says why.
+
+    What is `unnamed` names blood, or the laboratory, and not what is looked at.
+    """
 
     orders: tuple[AskedFor, ...] = ()
     refused: tuple[tuple[int, int], ...] = ()
     vague: tuple[tuple[int, int], ...] = ()
     reasons: tuple[tuple[int, int], ...] = ()
+    unnamed: tuple[tuple[int, int], ...] = ()
 
     def refuses(self, start: int, end: int) -> bool:
         """Whether what stands from `start` to `end` is not asked for."""
@@ -85,6 +91,7 @@ def _sentence(text: str, start: int, end: int, words: list[Term], *, mentioned: 
     refused = _drop(phrases, scopes, bare=says_no_more(text, start, end, words), mentioned=mentioned)
     orders: list[AskedFor] = []
     unclear: list[tuple[int, int]] = []
+    unnamed: list[tuple[int, int]] = []
     share(phrases)
     elsewhere = [phrase for phrase in phrases if phrase.dropped or not phrase.heads]
     hints = {place for phrase in elsewhere for place in phrase.places if KINDS[place] == REGION}
@@ -93,20 +100,23 @@ def _sentence(text: str, start: int, end: int, words: list[Term], *, mentioned: 
             continue
         category = phrase.heads <= {"imaging", "laboratory"} and not phrase.places
         vague = not mentioned and scopes.vague(phrase.start, whole=category)
-        order = _order(text, phrase, hints, vague=vague)
+        order = _order(text, phrase, hints, vague=vague, mentioned=mentioned)
         if order is not None:
             orders.append(order)
         elif vague and (phrase.generic or phrase.heads):
             unclear.append((phrase.start, phrase.end))
+        elif not (phrase.images or phrase.heads - {"laboratory"}) and (phrase.heads or phrase.places & {"blood"}):
+            unnamed.append((phrase.start, phrase.end))
     reasons = (
         (one.start, one.end) for one in phrases if one.dropped and not one.heads and scopes.holds("why", one.start)
     )
-    return Reading(tuple(orders), tuple(refused), tuple(unclear), tuple(reasons))
+    return Reading(tuple(orders), tuple(refused), tuple(unclear), tuple(reasons), tuple(unnamed))
 
 
 def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned: bool) -> list[tuple[int, int]]:
     """Drops the phrases that order nothing, and returns where stands what is not wanted, or has been done."""
     refused: list[tuple[int, int]] = []
+    unwanted = frozenset[int]() if mentioned else _unwanted(phrases, scopes)
     ordered = False
     # To ask what a part of the body is like is to have it examined.
     asked = scopes.asks() and all(phrase.is_everyday or not phrase.heads for phrase in phrases)
@@ -114,7 +124,7 @@ def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned:
     for number, phrase in enumerate(phrases):
         first, end = phrase.start, phrase.end
         looks_on = phrase.hand in _LOOKS and not phrase.heads and not phrase.more
-        if not mentioned and (scopes.holds("no", first) or scopes.holds("done", first) or scopes.reports(end)):
+        if not mentioned and (number in unwanted or scopes.holds("done", first) or scopes.reports(end)):
             phrase.dropped = True
             refused.append((first, end))
         elif (
@@ -129,6 +139,26 @@ def _drop(phrases: list[OrderPhrase], scopes: _Scopes, *, bare: bool, mentioned:
             phrase.dropped = phrase.hand in _LOOKS or phrase.heads <= phrase.feared
         ordered = ordered or bool(phrase.heads and not phrase.dropped)
     return refused
+
+
+def _unwanted(phrases: list[OrderPhrase], scopes: _Scopes) -> frozenset[int]:
+    """Returns which phrases are negated or put off; one in a list with others, where it stands for all of them."""
+    found: set[int] = set()
+    for number, phrase in enumerate(phrases):
+        before, after = scopes.negated_before(phrase.start, phrase.end), scopes.negated_behind(phrase.end)
+        if before or after:
+            found.add(number)
+        if before or (number and number - 1 in found and not after):
+            # "No CT or MRI"
+            follows = number and number - 1 in found and phrase.link == LIST
+            if follows and scopes.says("nor", phrases[number - 1].end, phrase.start):
+                found.add(number)
+        if after:
+            at = number
+            while at and phrases[at].link == LIST and scopes.says("nor", phrases[at - 1].end, phrases[at].start):
+                at -= 1
+                found.add(at)
+    return frozenset(found)
 
 
 def _listed(phrases: list[OrderPhrase], number: int, bodily: set[OrderPhrase]) -> bool:
@@ -151,8 +181,28 @@ class _Scopes:
 
     def holds(self, name: str, at: int) -> bool:
         """Whether a place stands behind such words, before the next comma."""
-        begin = max([self._start, *(e + 1 for e in self._ends if e < at)])
-        return getattr(self._patterns, name).search(self._text, begin, at) is not None
+        return self.says(name, self._begin(at), at)
+
+    def _begin(self, at: int) -> int:
+        return max([self._start, *(e + 1 for e in self._ends if e < at)])
+
+    def says(self, name: str, start: int, end: int) -> bool:
+        """Whether such words stand from `start` to `end`."""
+        return getattr(self._patterns, name).search(self._text, start, end) is not None
+
+    def negated_before(self, at: int, end: int) -> bool:
+        """Whether what says that something is not wanted stands before it, in the same clause."""
+        clauses = [m.start() for m in self._patterns.clause.finditer(self._text, self._begin(at), at)]
+        begin = clauses[-1] if clauses else self._begin(at)
+        if self.says("no", begin, at):
+            return True
+        # What has not been done yet may still be wanted.
+        return self.says("none", begin, at) and not self.asks() and not self.followed_by("undone", end)
+
+    def negated_behind(self, end: int) -> bool:
+        """Whether what follows says that it is not wanted, or can wait."""
+        rest = self._text[end : self._end].lstrip(" )）")
+        return self._patterns.unneeded.match(rest) is not None
 
     def followed_by(self, name: str, end: int) -> bool:
         """Whether such words follow: what makes a report, a person or a disease of what stands before them."""
@@ -188,12 +238,12 @@ def _means(phrase: OrderPhrase, hints: set[str]) -> OrderMeaning:
     return means
 
 
-def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> AskedFor | None:
+def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool, mentioned: bool) -> AskedFor | None:
     means = _means(phrase, hints)
     loose = False
     if not phrase.heads:
         if means.materials and not means.regions and (phrase.generic or phrase.hand == "physical"):
-            if vague:
+            if vague or (means.materials == {"blood"} and not (mentioned or _is_test(phrase))):
                 return None
             means = means._replace(procedures=frozenset(("laboratory",)))
         elif means.regions and phrase.hand:
@@ -208,7 +258,8 @@ def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> A
         if vague or "laboratory" in phrase.heads:
             return None
         loose = True
-    elif phrase.heads == {"laboratory"} and vague:
+    elif phrase.heads == {"laboratory"} and (vague or (means.materials == {"blood"} and not mentioned)):
+        # For what blood is drawn has to be said.
         return None
     if means.procedures == {"auscultation"} and not means.analytes and means.regions <= {"chest", "back"}:
         means = means._replace(regions=means.regions | {"heart", "lung"})
@@ -218,7 +269,28 @@ def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool) -> A
     start, end = min(word.start for word in said), max(word.end for word in said)
     telling = [word for word in phrase.words if word.concepts]
     core = (min(word.start for word in telling), max(word.end for word in telling))
-    return AskedFor(text[start:end], start, end, core, means, loose)
+    named = _hand_named(phrase) if phrase.hand and not phrase.heads and means.regions else ""
+    return AskedFor(text[start:end], start, end, core, means, loose, named or _closed(text, start, end))
+
+
+def _is_test(phrase: OrderPhrase) -> bool:
+    """Whether a test is named, and not only that blood is drawn or worked on: "blood test", and not "blood work"."""
+    return any(GENERIC in word.roles and not word.text.casefold().startswith("work") for word in phrase.words)
+
+
+def _hand_named(phrase: OrderPhrase) -> str:
+    """Returns what a doctor does by hand by the name of that examination: "auscultation of the lungs"."""
+    places = [word.text for word in phrase.said if word.concepts]
+    language: Language = "zh" if is_chinese("".join(places)) else "en"
+    done = name_of(phrase.hand, language)
+    return f"{'、'.join(places)}{done}" if language == "zh" else f"{done} of the {' and '.join(places)}"
+
+
+def _closed(text: str, start: int, end: int) -> str:
+    """Returns what stands from `start` to `end`, with the bracket that closes one that is opened there."""
+    said = text[start:end]
+    opened = any(said.count(one) > said.count(other) for one, other in ("()", "（）", "[]", "【】"))
+    return text[start : end + 1] if opened and text[end : end + 1] in tuple(")）]】") else said
 
 
 def is_understood(text: str) -> bool:
