@@ -275,7 +275,9 @@ def _order(text: str, phrase: OrderPhrase, hints: set[str], *, vague: bool, ment
 
 def _is_test(phrase: OrderPhrase) -> bool:
     """Whether a test is named, and not only that blood is drawn: "blood test", and not "blood work"."""
-    return any(GENERIC in word.roles and not word.text.casefold().startswith(("work", "panel")) for word in phrase.words)
+    return any(
+        GENERIC in word.roles and not word.text.casefold().startswith(("work", "panel")) for word in phrase.words
+    )
 
 
 def _hand_named(phrase: OrderPhrase) -> str:
