@@ -3,7 +3,7 @@
 In a ward results are the examiner's. A history tells some all the same. Those that the patient heard before this visit,
 from somebody else who examined it, it can tell; those of this visit go to the examiner, word for word, under the name
 of their examination, so that who orders it gets them. Nothing stands in both places: what the examiner holds in the
-same words, the patient does not tell.
+same words, the patient does not tell, but for its own list of symptoms, which it feels.
 """
 
 from __future__ import annotations
@@ -280,9 +280,12 @@ class _Parting:
                     here = _end(here_now) > _end(elsewhere)
 
     def _is_felt(self, run: _ClauseRun) -> bool:
-        """Whether a run of the list of symptoms names no examination, number or secret."""
-        named = EXAMINATION.search(run.text) or LABORATORY_VALUE.search(run.text)
-        return named is None and withhold(run.text, self._secret, section="symptoms") == run.text
+        """Whether a run of the list of symptoms names no examination, sign, number or secret."""
+        found = (EXAMINATION, LABORATORY_VALUE, self._words.sign)
+        return (
+            not any(words.search(run.text) for words in found)
+            and withhold(run.text, self._secret, section="symptoms") == run.text
+        )
 
     def _tells_no_result(self, run: _ClauseRun) -> bool:
         """Whether a run tells that something was examined, or was not, and nothing of what came of it."""
