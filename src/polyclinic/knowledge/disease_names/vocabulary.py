@@ -55,7 +55,6 @@ class _NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usual: str = ""
     complications: bool = False
     means: str = ""
-    icd10: str = ""
 
 
 class AtomTexts(NamedTuple):
@@ -65,7 +64,6 @@ class AtomTexts(NamedTuple):
     what: tuple[str, ...]
     usual: tuple[str, ...]
     names: tuple[str, ...]
-    icd10: str
     complications: bool
 
 
@@ -171,7 +169,7 @@ class NameVocabulary:
             self.parents[atom] = row.within
         what, usual = _texts(row.what), _texts(row.usual)
         if what or usual or kind == "disease":
-            self.said.append(AtomTexts(atom, what, usual, names, row.icd10, row.complications))
+            self.said.append(AtomTexts(atom, what, usual, names, row.complications))
 
     def _add(self, names: tuple[str, ...], word: NameWord) -> None:
         for name in names:
