@@ -67,7 +67,7 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     back = _going_back(text, before, story, lexicon) if before and lexicon.language == story.language else None
     if back is not None:
         return back
-    if lexicon.language != language:
+    if lexicon.language != language or lexicon.knows_questions(text):
         return _by_meaning(text, story, lexicon)
     wanted = frozenset(terms(without_context(text, language), language))
     if told := story.in_own_words(frozenset(terms(text, language))):
