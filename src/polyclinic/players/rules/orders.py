@@ -37,11 +37,13 @@ _TO_BE_DONE = re.compile(r"^.*\b(?:to be done|please do|the following(?: \w+)?)\
 _MARKS = " .。?？!！,，"
 
 
+@functools.lru_cache(maxsize=4096)
 def asks_result(text: str, language: Language) -> bool:
     """Returns whether a question asks for a result."""
     return _orders(language).asks_result.search(text) is not None
 
 
+@functools.lru_cache(maxsize=4096)
 def asks_earlier(text: str, language: Language) -> bool:
     """Returns whether a question asks for examinations from before this visit."""
     return _orders(language).asks_earlier.search(text) is not None

@@ -63,6 +63,7 @@ _CLAUSE = re.compile(r"(?<=[，,])")
 _MARKS = " .,?!:，。？"
 
 
+@functools.lru_cache(maxsize=4096)
 def is_opening(text: str, language: Language) -> bool:
     """Whether a doctor's turn opens the visit: it asks what brings the patient, and nothing else."""
     forms = _forms(language)
@@ -74,6 +75,7 @@ def is_opening(text: str, language: Language) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=4096)
 def core(text: str, language: Language) -> str:
     """Returns the part of a doctor's sentences that asks, without what it comments on first."""
     forms = _forms(language)
@@ -88,11 +90,13 @@ def core(text: str, language: Language) -> str:
     return "".join(found)
 
 
+@functools.lru_cache(maxsize=4096)
 def without_context(text: str, language: Language) -> str:
     """Returns a question without what it sets beside what it asks ("along with the cough", "since the operation")."""
     return _forms(language).context.sub(" ", text)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_open(text: str, language: Language) -> bool:
     """Whether a question takes something for granted and asks which, when, how or how much; "no" answers none."""
     forms = _forms(language)
