@@ -69,7 +69,7 @@ def test_without_a_command_there_is_help_and_exit_code_2(run, words):
 
 def test_one_visit_as_json(run):
     document = json.loads(run("consult", "--case", "shipped#p1-00001", "--json").stdout)
-    assert set(document) == {"case", "end", "turns", "report", "truth", "trace"}
+    assert set(document) == {"case", "end", "turns", "report", "truth", "trace", "told_as_normal"}
     assert set(document["report"]) == {"symptoms", "examinations", "diagnoses", "rationale", "treatment"}
     assert document["case"] == "p1-00001"
     assert document["trace"][0]["event"] == "opened"
