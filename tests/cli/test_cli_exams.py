@@ -418,12 +418,14 @@ FEW = {
     "tree_of_thought": ["depth=1", "breadth=2", "keep=1"],
     "mdagents": ["level=moderate", "experts=2", "max_rounds=0"],
     "medagents": ["question_experts=1", "option_experts=1", "max_rounds=1"],
+    "tree_of_reasoning": ["cross_verification=false"],
 }
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", METHODS)
+# The paths of MindMap's graph are a long prompt, which takes such a model the better part of a minute to read.
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "mindmap"])
 def test_the_small_model_answers_offline(medqa, name):
     pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
     try:
