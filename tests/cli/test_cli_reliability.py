@@ -52,7 +52,7 @@ def test_wrong_names_are_one_line(complaint):
 
 @pytest.mark.slow
 def test_every_role_and_the_judge_may_be_a_model(run, endpoint, tmp_path):
-    command = ["eval", "reliability", "--cases", "shipped", "--limit", 2, "--base-url", endpoint.url, "--json"]
+    command = ["eval", "reliability", "--cases", "shipped", "--limit", 6, "--base-url", endpoint.url, "--json"]
     command += ["--doctor", "rules", "--doctor", "direct/a", "--patient", "direct/b", "--examiner", "direct/c"]
     document = json.loads(run(*command, "--judge", "direct/d", "--journal", tmp_path / "journal").stdout)
     asked = endpoint.counters()["requests"]

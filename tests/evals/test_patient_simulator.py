@@ -90,8 +90,11 @@ def test_a_tracker_that_there_is_not(labelled):
 def recorded(tmp_path):
     turns = [("O", "Hello.", "I cough."), ("A-B", "How do you feel?", "Hm?"), ("A-A-A", "您咳嗽吗？", "Yes.")]
     history = [{"state": state, "doctor": doctor, "patient": patient} for state, doctor, patient in turns]
+    another = [history[0] | {"doctor": "Good morning."}, *history[1:]]
     file = tmp_path / "recorded.json"
-    file.write_text(json.dumps([{"id": 7, "raw_data": {"question": VIGNETTE}, "history": history}] * 2))
+    file.write_text(
+        json.dumps([{"id": 7, "raw_data": {"question": VIGNETTE}, "history": h} for h in (history, another)])
+    )
     return file
 
 

@@ -429,7 +429,8 @@ async def test_no_prompt_holds_what_the_patient_must_not_know(shared_data, file)
         visited = await see(case, saps_minds(Scripted(answer)))
         revealed = [e.text for e in visited.trace if isinstance(e, Said) and e.who is not Role.PATIENT]
         revealed += [e.text for e in visited.trace if hasattr(e, "findings")]
-        leaks = find_leaks(told, case, revealed=revealed)
+        felt = case.record.history.symptoms  # What a patient lists itself it may tell, though somebody finds it too.
+        leaks = find_leaks(told, case, revealed=[*revealed, *felt])
         assert told
         assert [leak for leak in leaks if case.setting == "ward" or leak.kind == "diagnosis"] == [], case.id
 

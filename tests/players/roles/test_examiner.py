@@ -110,9 +110,10 @@ def synonyms():
 def called_so(name, findings):
     """Whether something recorded goes by this name, which says no more than that blood is examined, in a language."""
     own = {f.examination.casefold() for f in findings} | {f.item.casefold() for f in findings}
+    own |= {f"{f.examination}{comma}{f.item}".casefold() for f in findings for comma in (", ", "，")}
     first = {one.name.en for one in knowledge().examinations.values()}
     first |= {one.name.zh for one in knowledge().examinations.values()}
-    return name.casefold().removesuffix("s") in own | first
+    return not (own | first).isdisjoint((name.casefold(), name.casefold().removesuffix("s")))
 
 
 async def examine(text, record, *, items=None, mind=None, **options):

@@ -26,6 +26,9 @@ _STRANGE_KNOWN, _STRANGE_OTHER, _MOST_STRANGE = 0.2, 0.6, 3
 _TOLD_KNOWN, _TOLD_OTHER = 0.1, 1.0
 """The same of results in other words than the knowledge's, once: who is told of so may have anything there is."""
 
+_TRUST = 0.5
+"""How much the evidence of a case in others' words weighs: what was not drawn from the knowledge is not independent."""
+
 _UNTOLD = 0.25
 """How much it weighs that a record in others' words does not speak of a symptom, where its absence weighs 1."""
 
@@ -76,7 +79,8 @@ class Belief:
 
     def posterior(self) -> Vector:
         """Returns the probability of every hypothesis."""
-        return normalise(self._log)
+        prior = self._reader.prior()
+        return normalise(prior + _TRUST * (self._log - prior) if self.in_others_words else self._log)
 
     def askable(self) -> npt.NDArray[np.bool_]:
         """Returns which symptoms can be asked for: not settled, and their parents there."""
