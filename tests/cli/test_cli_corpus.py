@@ -52,6 +52,25 @@ def test_from_a_file_to_an_answer_and_away_again(run, book, home, tmp_path):
     assert not (tmp_path / "home" / "polyclinic" / "corpora" / "book").exists()
 
 
+def test_files_of_one_name_stand_beside_one_another_and_one_that_changed_is_replaced(run, home, tmp_path):
+    for folder, text in (("a", "Gout of the toe.\n\n# B\n\nAsthma."), ("b", "Migraine.")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.md").write_text(text)
+
+    def ids():
+        found = run("corpus", "search", "n", "gout asthma migraine angina", "--json", env=home).stdout
+        return sorted(one["id"] for one in json.loads(found))
+
+    run("corpus", "add", "n", "a/notes.md", env=home, cwd=tmp_path)
+    run("corpus", "add", "n", "notes.md", env=home, cwd=tmp_path / "b")
+    assert ids() == ["b/notes.md-1", "notes.md-1", "notes.md-2"]
+    (tmp_path / "a" / "notes.md").write_text("Angina.")
+    told = run("corpus", "add", "n", "a/notes.md", env=home, cwd=tmp_path).stdout
+    assert "0 passages added, 1 changed, 0 there already, 1 taken out that their file no longer holds; 2 in all" in told
+    assert ids() == ["b/notes.md-1", "notes.md-1"]
+    assert "1 passage removed, 1 left" in run("corpus", "remove", "n", "b/notes.md", env=home).stdout
+
+
 def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
     known = json.loads(
         run("corpus", "add", "b", book, "--library", tmp_path / "shelf", "--embedder", "wordllama", "--json").stdout
@@ -63,12 +82,42 @@ def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
     assert [one["id"] for one in json.loads(found)] == ["gout"]
 
 
-def test_vectors_of_an_endpoint(run, complaint, book, serving, home):
-    with serving() as endpoint:
-        at = ("--base-url", endpoint.url)
-        run("corpus", "add", "book", book, "--embedder", "direct/e5", *at, env=home)
-        found = run("corpus", "search", "book", "wheezing", "--by", "dense", "--k", 1, "--json", *at, env=home).stdout
-        assert json.loads(found)[0]["id"] == "asthma"
+def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
+    home |= {"OPENAI_API_KEY": "a-key-that-nobody-may-see", "OPENAI_BASE_URL": ""}
+    missing = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", env=home)
+    assert "direct/e5 makes the vectors, and nobody said at which address; say so: --base-url URL" in missing
+    wrong = complaint("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", "x", env=home)
+    assert "is no address of an endpoint" in wrong
+    assert json.loads(run("corpus", "list", "--json", env=home).stdout) == []
+    search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json")
+    with serving() as endpoint, serving() as elsewhere:
+        run("corpus", "add", "book", book, "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
+        asked = len(endpoint.bodies)
+        # The address is kept; another that is general, or given for once, gives way, and one that is given comes first.
+        general = home | {"OPENAI_BASE_URL": elsewhere.url}
+        assert json.loads(run(*search, "wheezing", env=general).stdout)[0]["id"] == "asthma"
+        assert (len(endpoint.bodies) > asked, elsewhere.bodies) == (True, [])
+        asked = len(endpoint.bodies)
+        run(*search, "a toe", "--base-url", elsewhere.url, env=home)
+        run(*search, "the toe", env=home)
+        assert (len(endpoint.bodies), len(elsewhere.bodies)) == (asked, 4)
+        run("corpus", "add", "book", "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
+        kept = b"".join(path.read_bytes() for path in tmp_path.rglob("corpus.sqlite*"))
+        assert endpoint.url.encode() in kept and b"a-key-that-nobody-may-see" not in kept
+        run(
+            "corpus",
+            "add",
+            "asked",
+            book,
+            "--embedder",
+            "direct/e5",
+            "--base-url",
+            f"{endpoint.url}?k=secret",
+            env=home,
+        )
+        assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("corpus.sqlite*"))
+        run("corpus", "remove", "asked", env=home)
+    complaint("corpus", "add", "book", "--embedder", "direct/other", env=home)
     told = complaint("corpus", "add", "book", "--embedder", "wordllama", env=home)
     assert "made by direct/e5, not by wordllama; make them anew with: polyclinic corpus add book --rebuild" in told
     run("corpus", "add", "book", "--embedder", "wordllama", "--rebuild", env=home)
@@ -90,13 +139,18 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home):
         (("add", "new", "book.jsonl", "--fields", "text"), "--fields text; allowed: id=KEY"),
         (("add", "new", "book.jsonl", "--layout", "x"), "no layout of passages is called 'x'"),
         (("remove", "book", "nobody"), "corpus 'book' has no passage 'nobody'"),
+        (("remove", "book", "gout", "nobody", "asthma", "none"), "no passage 'nobody', 'none'; nothing was removed"),
         (("remove", "nobody"), "no corpus 'nobody'"),
+        (("add", "x" * 5000, "book.jsonl"), "is no name of a corpus"),
+        (("add", "\U00020000" * 64, "book.jsonl"), "is no name of a corpus"),
+        (("add", "new", "x" * 5000), "cannot be read (File name too long)"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(run, complaint, book, home, tmp_path, arguments, told):
     run("corpus", "add", "book", book, env=home)
     assert told in complaint("corpus", *arguments, cwd=tmp_path, env=home)
     assert [one["name"] for one in json.loads(run("corpus", "list", "--json", env=home).stdout)][-1:] == ["book"]
+    assert json.loads(run("corpus", "list", "--json", env=home).stdout)[-1]["passages"] == 2
 
 
 def test_a_file_broken_in_line_17_leaves_no_corpus_behind(run, complaint, home, tmp_path):

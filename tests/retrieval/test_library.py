@@ -9,11 +9,33 @@ from polyclinic.retrieval.library import Library, find_corpus
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "../x", "/etc", "a/b", "a\\b", "-x", ".hidden", "_x", "a b", "a\n", "x" * 65, "a.", "~", "a:b"],
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "/etc",
+        "a/b",
+        "a\\b",
+        "-x",
+        ".hidden",
+        "_x",
+        "a b",
+        "a\n",
+        "x" * 65,
+        "x" * 5000,
+        "\U00020000" * 64,
+        "a\x1b[31m",
+        "a\0",
+        "a.",
+        "~",
+        "a:b",
+    ],
 )
 def test_a_name_that_is_no_plain_one(tmp_path, name):
-    with pytest.raises(UserError, match="is no name of a corpus"):
+    with pytest.raises(UserError, match="is no name of a corpus") as refused:
         Library(tmp_path / "corpora").place(name)
+    assert len(str(refused.value)) < 300 and str(refused.value).isprintable()
 
 
 def test_corpora_are_kept_by_name(tmp_path, monkeypatch):
@@ -37,6 +59,9 @@ def test_corpora_are_kept_by_name(tmp_path, monkeypatch):
         library.remove("letters")
     with pytest.raises(BadInput, match="no corpus is here"):
         find_corpus(str(tmp_path / "nowhere"))
+    for path in ("/" + "x" * 5000, "~nobody-of-that-name/x"):
+        with pytest.raises(BadInput, match="cannot be used"):
+            find_corpus(path)
 
 
 def test_a_link_is_not_followed(tmp_path):

@@ -150,5 +150,7 @@ def test_on_the_command_line(run, complaint, serving, tmp_path):
         (line,) = (out / "zero_shot.jsonl").read_text().splitlines()
         assert json.loads(line)["references"][0]["source"] == "book#7"
         run("corpus", "add", "book", "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
-        done = run(*asked, "--by", "hybrid", "--base-url", endpoint.url, "--json", env=home)
-        assert json.loads(done.stdout)["methods"][0]["questions"][0]["sources"] == ["book#7"]
+        with serving("A") as models:  # which are elsewhere than what makes the vectors
+            done = run(*asked, "--by", "hybrid", "--base-url", models.url, "--json", env=home)
+            assert json.loads(done.stdout)["methods"][0]["questions"][0]["sources"] == ["book#7"]
+            assert ["input" in body for body in models.bodies] == [False]

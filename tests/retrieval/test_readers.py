@@ -7,7 +7,7 @@ import pytest
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.retrieval.readers import parse_passage_fields, read_passages
+from polyclinic.retrieval.readers import parse_passage_fields, read_passage_files, read_passages
 from polyclinic.retrieval.readers.prose import MOST
 from polyclinic.retrieval.store import NewPassage
 
@@ -64,9 +64,14 @@ def test_any_fields(write):
         ("nojson\n", "not JSON"),
         ([1], "not a passage"),
         ({"id": "9"}, "there is no field 'text'; there are: id"),
-        ({"text": 3}, "$.text: int where a text is needed"),
+        ({"text": 3}, "$.text: a number where a text is needed"),
         ({"text": " "}, "$.text: a passage without words"),
-        ({"id": None, "text": "a", "title": 4}, "$.title: int"),
+        ({"title": "Gout", "text": "\t\n"}, "$.text: a passage without words"),
+        ({"text": None}, "$.text: null where a text is needed"),
+        ({"text": ["a"]}, "$.text: a list where a text is needed"),
+        ({"text": "a", "title": None}, "$.title: null where a text is needed; a title may be left out"),
+        ({"id": None, "text": "a", "title": 4}, "$.title: a number"),
+        ({"id": "a\nb", "text": "a"}, "$.id: an id is a text or a whole number, without control characters"),
         ({"id": True, "text": "a"}, "$.id: an id is a text or a whole number"),
         ({"id": "1", "text": "again"}, "the id '1' stands in line 1 already"),
         ('"\\ud800"\n', "line 17"),
@@ -90,11 +95,11 @@ def test_what_cannot_be_read_says_what_was_allowed(write, tmp_path):
         list(read_passages([tmp_path / "empty"]))
     with pytest.raises(UserError, match="no layout of passages is called 'x'"):
         list(read_passages([unknown], layout="x"))
-    one, two = write("c.txt", "a"), tmp_path / "sub" / "c.txt"
-    two.parent.mkdir()
-    two.write_text("b")
+    one, two = (write(name, {"id": "1", "text": "a"}) for name in ("c.jsonl", "d.jsonl"))
     with pytest.raises(BadInput, match=f"stands in {one} already"):
         list(read_passages([one, two]))
+    with pytest.raises(BadInput, match="cannot be read"):
+        list(read_passages([tmp_path / ("x" * 5000)]))
     for fields in ("id=x", "text", "text=a,text=b", "colour=a,text=b", ""):
         with pytest.raises(UserError, match="--fields"):
             parse_passage_fields(fields)
@@ -134,3 +139,29 @@ def test_the_knowledge_is_a_corpus_in_both_languages():
     assert "finger" not in passages["gout/treatment/en"].text
     assert "coloured rings" in passages["acute-angle-closure-glaucoma/symptoms/en"].text
     assert "青光眼" in passages["acute-angle-closure-glaucoma/names/zh"].text
+
+
+def test_files_are_called_by_what_of_their_path_tells_them_apart(tmp_path):
+    names = ("a/notes.md", "b/notes.md", "deep/a/notes.md", "b/other.md", "b/n.jsonl", "deep/n.jsonl", "b/o\x1b.md")
+    paths = {name: tmp_path / name for name in names}
+    for path in paths.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"text": "Something."}))
+    above = tmp_path.name
+    found = [p.id for p in read_passages(paths.values())]
+    called = [f"{above}/a/notes.md", "b/notes.md", "deep/a/notes.md", "other.md", "b/n.jsonl", "deep/n.jsonl", "o?.md"]
+    assert found == [f"{name}-1" for name in called]
+    assert not any(str(tmp_path) in id for id in found)
+    # The same file by other names, and a link to it in another folder, are it; a link of another name is another file.
+    (tmp_path / "c").symlink_to(tmp_path / "a")
+    (tmp_path / "named.md").symlink_to(tmp_path / "a" / "notes.md")
+    some = [paths["a/notes.md"], tmp_path / "b" / ".." / "a" / "notes.md", tmp_path / "c" / "notes.md"]
+    assert [p.id for p in read_passages([*some, tmp_path / "named.md"])] == ["notes.md-1", "named.md-1"]
+    # A corpus's own keep their names, and nobody else gets them.
+    first = read_passage_files([paths["a/notes.md"]])
+    known = {file.key: file.name for file in first}
+    again = read_passage_files([paths["b/notes.md"], paths["a/notes.md"]], known=known)
+    assert [file.name for file in again] == ["b/notes.md", "notes.md"]
+    ends = {str(number): "/".join(paths["b/notes.md"].parts[-number:]).lstrip("/") for number in range(1, 40)}
+    (last,) = read_passage_files([paths["b/notes.md"]], known=ends)
+    assert last.name == f"{str(paths['b/notes.md'])[1:]}~2"

@@ -17,7 +17,7 @@ from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import check_embedder
 from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
-from polyclinic.retrieval.readers import parse_passage_fields, read_passages
+from polyclinic.retrieval.readers import parse_passage_fields, read_passage_files
 from polyclinic.retrieval.retriever import By
 from polyclinic.terminal.screen import console, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -69,31 +69,36 @@ async def add(
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
 ) -> None:
-    """Adds passages, or those that changed; a passage whose id is there takes its place."""
+    """Adds passages, or those that changed; a file that was added before is replaced as a whole."""
     place = Library(library).place(name)
     there = (place / FILE).is_file()
     if not files and not (there and (rebuild or embedder)):
         raise UserError("FILE is missing; name what to add" + ("" if there else ", as there is no such corpus yet"))
     if embedder is not None:
         check_embedder(embedder)
-    passages = read_passages(files, layout=layout, fields=None if fields is None else parse_passage_fields(fields))
+    known = {}
+    if there:
+        with Corpus(place) as corpus:
+            known = corpus.files()
+    fields_of = None if fields is None else parse_passage_fields(fields)
     # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
-    given = list(passages)
+    given = read_passage_files(files, layout=layout, fields=fields_of, known=known)
     async with open_corpus(place, embedder=embedder, options=models, journal=journal) as corpus:
         if rebuild:
             corpus.rebuild()
-        added = corpus.add(given)
+        added = corpus.add_files(given)
         if embedder is not None:
             with _embedding(corpus, quiet=json) as advance:
                 await corpus.embed(advance)
-        known = _known(corpus)
+        now = _known(corpus)
     if json:
-        print_json({**known, **added._asdict()})
+        print_json({**now, **added._asdict()})
         return
+    gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
     console().print(
         plain(
-            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already; "
-            f"{known['passages']} in all, {known['embedded']} with vectors, {known['mib']} MiB in {place}"
+            f"{name}: {counted(added.new, 'passage')} added, {added.changed} changed, {added.same} there already"
+            f"{gone}; {now['passages']} in all, {now['embedded']} with vectors, {now['mib']} MiB in {place}"
         ),
         soft_wrap=True,
     )
@@ -158,7 +163,13 @@ async def search(
 def remove(
     name: Name,
     /,
-    *ids: Annotated[str, Parameter(metavar="ID", help="Passages; the whole corpus where none is named.")],
+    *ids: Annotated[
+        str,
+        Parameter(
+            metavar="ID",
+            help="Passages, or files by what the ids of theirs begin with; the whole corpus where none is named.",
+        ),
+    ],
     library: InLibrary = None,
     json: Json = False,
 ) -> None:
@@ -168,8 +179,6 @@ def remove(
     with Corpus(place) as corpus:
         gone = corpus.remove(ids) if ids else len(corpus)
         left = len(corpus) if ids else 0
-    if ids and not gone:
-        raise UserError(f"corpus {name!r} has no passage {ids[0]!r}{' and none of the others' if len(ids) > 1 else ''}")
     if not ids:
         shelf.remove(name)
     if json:

@@ -25,7 +25,7 @@ from polyclinic.questions.examples import read_examples
 from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
-from polyclinic.retrieval.opening import embedder_models, open_library
+from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import note, plain, progress
 from polyclinic.terminal.tables import counted
 
@@ -149,10 +149,11 @@ async def ask_all(
         UserError: the model cannot be opened.
         BudgetSpent: the run has cost what it may cost; says how to go on.
     """
-    models = [options.model, *embedder_models(library)]
-    opening = open_session(models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
+    opening = open_session(
+        [options.model], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
+    )
     with within_budget(run):
-        async with opening as session, open_library(library, session) as looking_up:
+        async with opening as session, open_library(library, session, run.models) as looking_up:
             with progress("asking", total, quiet=run.json) as advance:
                 return await work(_models(session, options), advance, looking_up), session.ledger
 

@@ -15,7 +15,7 @@ from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_
 from polyclinic.players.minds import Minds, Playing, model_of, name_of
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.retrieval.looking_up import LibraryOptions
-from polyclinic.retrieval.opening import embedder_models, open_library
+from polyclinic.retrieval.opening import open_library
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,9 @@ async def open_minds(
         raise UserError("--corpus is for a doctor who reads: a language model, or a mind of your own")
     named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
-    names = [*(name for name in named if name is not None), *embedder_models(library)]
     async with (
-        open_session(names, options, journal=journal, run=run, seed=seed, share=share) as session,
-        open_library(library, session) as looking_up,
+        open_session(filter(None, named), options, journal=journal, run=run, seed=seed, share=share) as session,
+        open_library(library, session, options, share=share) as looking_up,
     ):
         minds = {
             name_of(doctor): Minds(

@@ -147,7 +147,7 @@ class WordIndex:
     def statistics(self) -> Statistics:
         """Returns what the scores of the index depend on, beside a passage and how many hold a word."""
         if self._statistics is None:
-            passages, mean = 0.0, dict.fromkeys(FIELDS, 1.0)
+            passages, mean = float(len(self)), dict.fromkeys(FIELDS, 1.0)
             for field in FIELDS:
                 # tantivy tells these numbers where it explains a score, and nowhere else.
                 for word, _ in self._searcher.terms_with_prefix(field, "", limit=1):

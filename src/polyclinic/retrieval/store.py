@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
 from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
 APPLICATION = 0x706F6C63
@@ -37,16 +37,29 @@ _TABLES = (
     "CREATE TRIGGER gone AFTER DELETE ON vectors BEGIN UPDATE facts SET value = value + 1 WHERE name = 'written'; END",
     "CREATE TABLE pending (n INTEGER PRIMARY KEY)",
 )
+_FILES = (
+    "CREATE TABLE files (n INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, key TEXT NOT NULL UNIQUE)",
+    "ALTER TABLE passages ADD COLUMN file INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX passages_file ON passages (file)",
+)
+"""What came later: from which file a passage is, 0 where from none."""
+_HAS_FILES = "SELECT count(*) FROM sqlite_master WHERE name = 'files'"
 _PUT = """\
-INSERT INTO passages (id, title, text, batch) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-SET title = excluded.title, text = excluded.text, batch = excluded.batch
+INSERT INTO passages (id, title, text, batch, file) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+SET title = excluded.title, text = excluded.text, batch = excluded.batch, file = excluded.file
 WHERE title != excluded.title OR text != excluded.text"""
 _COUNT = "SELECT count(*), coalesce(sum(n > ?), 0) FROM passages WHERE batch = ?"
 _FORGET_CHANGED = "DELETE FROM vectors WHERE n IN (SELECT n FROM passages WHERE batch = ?)"
-_NUMBERS = "SELECT n FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+_OWN = "UPDATE passages SET file = ? WHERE id = ? AND file != ?"
+_NUMBERS = "SELECT id, n FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+_OF_FILES = """\
+SELECT files.name, passages.n FROM files JOIN passages ON passages.file = files.n
+WHERE files.name IN (SELECT value FROM json_each(?))"""
+_FORGET_FILES = "DELETE FROM files WHERE n NOT IN (SELECT file FROM passages)"
 _GET = "SELECT n, id, title, text FROM passages WHERE n IN (SELECT value FROM json_each(?))"
 _GET_VECTORS = "SELECT n, vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
 _TOGETHER = 2_000  # rows written or read at a time
+_SHOWN = 5
 
 
 class NewPassage(NamedTuple):
@@ -55,6 +68,20 @@ class NewPassage(NamedTuple):
     id: str
     title: str
     text: str
+
+
+class PassageFile(NamedTuple):
+    """A file whose passages are to be added.
+
+    Attributes:
+        name: in the corpus; no other file of it has that name.
+        key: tells it from all other files, so that it is known when it comes again.
+        passages: all that it holds.
+    """
+
+    name: str
+    key: str
+    passages: Iterable[NewPassage]
 
 
 class StoredPassage(NamedTuple):
@@ -67,11 +94,12 @@ class StoredPassage(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What became of the passages that were added."""
+    """What became of the passages that were added; `gone` are those that their file held, and holds no more."""
 
     new: int = 0
     changed: int = 0
     same: int = 0
+    gone: int = 0
 
 
 class PassageStore:
@@ -94,6 +122,11 @@ class PassageStore:
                         for table in _TABLES:
                             self._file.execute(table)
                         self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+            if not self._file.execute(_HAS_FILES).fetchone()[0]:
+                with transaction(self._file):
+                    if not self._file.execute(_HAS_FILES).fetchone()[0]:
+                        for table in _FILES:
+                            self._file.execute(table)
         except sqlite3.Error as error:
             raise self._named(error) from None
 
@@ -120,28 +153,90 @@ class PassageStore:
         Raises:
             BadInput: the file cannot be written.
         """
-        given = 0
-        with self._writing():
-            last = int(self._file.execute("SELECT coalesce(max(n), 0) FROM passages").fetchone()[0])
-            batch = 1 + int(self._file.execute("SELECT coalesce(max(batch), 0) FROM passages").fetchone()[0])
-            for some in _in_batches(passages):
-                given += len(some)
-                self._file.executemany(_PUT, ((*passage, batch) for passage in some))
-            written, new = self._file.execute(_COUNT, (last, batch)).fetchone()
-            self._file.execute(_FORGET_CHANGED, (batch,))
-            self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages WHERE batch = ?", (batch,))
-            numbers = [n for (n,) in self._file.execute("SELECT n FROM passages WHERE batch = ?", (batch,))]
-        return Added(new, written - new, given - written), numbers
+        with self._writing(), self._batch() as batch:
+            batch.given = self._put(passages, batch.number, 0)
+        return batch.added, batch.numbers
+
+    def put_files(self, files: Iterable[PassageFile]) -> tuple[Added, list[int]]:
+        """Adds the passages of files, all or none; what such a file held before and holds no more is taken out.
+
+        Raises:
+            BadInput: the file of the corpus cannot be written, or a name is another file's by now.
+        """
+        with self._writing(), self._batch() as batch:
+            for file in files:
+                number = self._number(file)
+                before = dict(self._file.execute("SELECT id, n FROM passages WHERE file = ?", (number,)).fetchall())
+                batch.given += self._put(_crossed_off(file.passages, before), batch.number, number)
+                # At once: the next file may hold what this one held.
+                self._delete(list(before.values()))
+                batch.gone += before.values()
+            self._file.execute(_FORGET_FILES)
+        return batch.added, batch.numbers
+
+    def files(self) -> dict[str, str]:
+        """Returns what the files are called of which there are passages, by their keys."""
+        return dict(self._file.execute("SELECT key, name FROM files").fetchall())
 
     def remove(self, ids: Sequence[str]) -> list[int]:
-        """Takes passages out, and returns the numbers of those that were there."""
+        """Takes passages out, all of these ids or none, and returns their numbers.
+
+        In place of an id, the name of a file stands for all of its passages.
+
+        Raises:
+            UserError: there is no such passage; names all that are not there.
+        """
         with self._writing():
-            gone: list[int] = [n for (n,) in self._file.execute(_NUMBERS, (_encode(ids),))]
-            rows = [(n,) for n in gone]
-            self._file.executemany("DELETE FROM passages WHERE n = ?", rows)
-            self._file.executemany("DELETE FROM vectors WHERE n = ?", rows)
-            self._file.executemany("INSERT OR IGNORE INTO pending VALUES (?)", rows)
+            named: dict[str, list[int]] = {}
+            for query in (_NUMBERS, _OF_FILES):
+                for id, n in self._file.execute(query, (_encode([id for id in ids if id not in named]),)).fetchall():
+                    named.setdefault(id, []).append(n)
+            if unknown := [id for id in dict.fromkeys(ids) if id not in named]:
+                missing = ", ".join(map(repr, unknown[:_SHOWN])) + (" ..." if len(unknown) > _SHOWN else "")
+                kept = "; nothing was removed" if named else ""
+                raise UserError(f"corpus {self.path.parent.name!r} has no passage {missing}{kept}")
+            gone = sorted({n for numbers in named.values() for n in numbers})
+            self._delete(gone)
+            self._file.execute(_FORGET_FILES)
         return gone
+
+    @contextmanager
+    def _batch(self) -> Iterator[_Batch]:
+        """Yields what is written together, and takes note of it for the vectors and the index of words."""
+        last = int(self._file.execute("SELECT coalesce(max(n), 0) FROM passages").fetchone()[0])
+        batch = _Batch(1 + int(self._file.execute("SELECT coalesce(max(batch), 0) FROM passages").fetchone()[0]))
+        yield batch
+        number = (batch.number,)
+        written, new = self._file.execute(_COUNT, (last, *number)).fetchone()
+        self._file.execute(_FORGET_CHANGED, number)
+        self._file.execute("INSERT OR IGNORE INTO pending SELECT n FROM passages WHERE batch = ?", number)
+        changed = [n for (n,) in self._file.execute("SELECT n FROM passages WHERE batch = ?", number)]
+        batch.numbers = changed + batch.gone
+        batch.added = Added(new, written - new, batch.given - written, len(batch.gone))
+
+    def _put(self, passages: Iterable[NewPassage], batch: int, file: int) -> int:
+        """Writes passages, and returns how many they were."""
+        given = 0
+        for some in _in_batches(passages):
+            given += len(some)
+            self._file.executemany(_PUT, ((*passage, batch, file) for passage in some))
+            if file:
+                self._file.executemany(_OWN, ((file, passage.id, file) for passage in some))
+        return given
+
+    def _number(self, file: PassageFile) -> int:
+        self._file.execute("INSERT OR IGNORE INTO files (name, key) VALUES (?, ?)", (file.name, file.key))
+        number, name = self._file.execute("SELECT max(n), name FROM files WHERE key = ?", (file.key,)).fetchone()
+        if name != file.name:
+            problem = f"another process has just added a file, which {file.name!r} must be told from; add it again"
+            raise BadInput(problem, path=self.path)
+        return int(number)
+
+    def _delete(self, numbers: Sequence[int]) -> None:
+        rows = [(n,) for n in numbers]
+        self._file.executemany("DELETE FROM passages WHERE n = ?", rows)
+        self._file.executemany("DELETE FROM vectors WHERE n = ?", rows)
+        self._file.executemany("INSERT OR IGNORE INTO pending VALUES (?)", rows)
 
     def get(self, numbers: Sequence[int]) -> dict[int, StoredPassage]:
         """Returns the passages of these numbers, as far as they are there."""
@@ -180,7 +275,7 @@ class PassageStore:
         """Throws all vectors away, and with them who made them."""
         with self._writing():
             self._file.execute("DELETE FROM vectors")
-            self._file.execute("DELETE FROM facts WHERE name IN ('embedder', 'probe')")
+            self._file.execute("DELETE FROM facts WHERE name IN ('embedder', 'probe', 'base_url')")
 
     def written(self) -> int:
         """Returns how often a vector was written or taken out: another number for every other set of vectors."""
@@ -214,6 +309,23 @@ class PassageStore:
 
     def _named(self, error: sqlite3.Error) -> BadInput:
         return BadInput(f"cannot be used as a corpus ({error})", path=self.path)
+
+
+class _Batch:
+    """What one transaction writes."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.given = number, 0
+        self.gone: list[int] = []
+        self.numbers: list[int] = []
+        self.added = Added()
+
+
+def _crossed_off(passages: Iterable[NewPassage], before: dict[str, int]) -> Iterator[NewPassage]:
+    """Yields passages, and takes their ids out of those that were there before."""
+    for passage in passages:
+        before.pop(passage.id, None)
+        yield passage
 
 
 def _encode(values: Sequence[object]) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.retrieval.readers.naming import called
 from polyclinic.retrieval.readers.our_knowledge import knowledge_passages
 from polyclinic.retrieval.readers.prose import read_prose
 from polyclinic.retrieval.readers.records import LAYOUTS, read_passage_records
-from polyclinic.retrieval.store import NewPassage
+from polyclinic.retrieval.store import NewPassage, PassageFile
 
 KNOWLEDGE = "knowledge"
 """Stands for the medical knowledge that comes with polyclinic, in place of a file."""
@@ -33,13 +34,40 @@ def read_passages(
     Raises:
         BadInput: a file or a line of it cannot be used, or an id stands twice; says where, and what was allowed.
     """
+    for file in _read_files(files, layout, fields, {}):
+        yield from file.passages
+
+
+def read_passage_files(
+    files: Iterable[str | Path],
+    *,
+    layout: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    known: Mapping[str, str] | None = None,
+) -> list[PassageFile]:
+    """Returns files with their passages, as `Corpus.add_files` takes them; the rest is as in `read_passages`.
+
+    Args:
+        files: as there; one that is named twice is read once.
+        layout: as there.
+        fields: as there.
+        known: the files that the corpus has, `Corpus.files`: they keep their names, and no other file takes one.
+    """
+    return [file._replace(passages=list(file.passages)) for file in _read_files(files, layout, fields, known or {})]
+
+
+def _read_files(
+    files: Iterable[str | Path], layout: str | None, fields: Mapping[str, str] | None, known: Mapping[str, str]
+) -> Iterator[PassageFile]:
+    """Yields files, the passages of each to be read before the next."""
     if layout is not None and fields is not None:
         raise UserError("a layout and a field map were both given; one of them says how the file is read")
     if layout is not None and layout not in LAYOUTS:
         raise UserError(f"no layout of passages is called {layout!r}; there are: {', '.join(LAYOUTS)}")
     seen: dict[str, tuple[Path | str, int | None]] = {}
-    for path in _files(files):
-        for line, passage in _read(path, layout, fields):
+
+    def passages(path: Path | str, name: str) -> Iterator[NewPassage]:
+        for line, passage in _read(path, name, layout, fields):
             if passage.id in seen:
                 where, number = seen[passage.id]
                 earlier = f"line {number}" if where == path and number is not None else f"{where}"
@@ -47,15 +75,18 @@ def read_passages(
             seen[passage.id] = (path, line)
             yield passage
 
+    for path, key, name in called(_files(files), known):
+        yield PassageFile(name, key, passages(path, name))
+
 
 def _read(
-    path: Path | str, layout: str | None, fields: Mapping[str, str] | None
+    path: Path | str, name: str, layout: str | None, fields: Mapping[str, str] | None
 ) -> Iterator[tuple[int | None, NewPassage]]:
     if isinstance(path, str):
         return ((None, passage) for passage in knowledge_passages())
     if _suffix(path) in _PROSE:
-        return read_prose(path)
-    return read_passage_records(path, layout=layout, fields=fields)
+        return read_prose(path, name)
+    return read_passage_records(path, name, layout=layout, fields=fields)
 
 
 def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
@@ -63,13 +94,20 @@ def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
         path = Path(name)
         if str(name) == KNOWLEDGE and not path.exists():
             yield KNOWLEDGE
-        elif path.is_dir():
+        elif _is_folder(path):
             inside = [one for one in sorted(path.iterdir()) if one.is_file() and _suffix(one) in (*_PROSE, *_RECORDS)]
             if not inside:
                 raise BadInput(f"no file in this folder ends in {', '.join((*_RECORDS, *_PROSE))}", path=path)
             yield from inside
         else:
             yield path
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
 def _suffix(path: Path) -> str:

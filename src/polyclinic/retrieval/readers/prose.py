@@ -20,8 +20,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])")
 _WORD = re.compile(r"\s+")
 
 
-def read_prose(path: Path) -> Iterator[tuple[int, NewPassage]]:
+def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
     """Yields passages with the lines that they begin in; their titles are the headings above them, or the file's name.
+
+    Their ids are what the file is `called`, and their number in it.
 
     Raises:
         BadInput: the file cannot be read.
@@ -37,7 +39,7 @@ def read_prose(path: Path) -> Iterator[tuple[int, NewPassage]]:
         title = " > ".join(text for _, text in headings) or Path(name).stem
         for line, text in _together(parts):
             number += 1
-            yield line, NewPassage(f"{name}-{number}", title, text)
+            yield line, NewPassage(f"{called}-{number}", title, text)
         parts.clear()
 
     for line, raw in read_lines(path):

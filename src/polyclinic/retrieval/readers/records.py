@@ -12,6 +12,7 @@ and Demner-Fushman, A Question-Entailment Approach to Question Answering, BMC Bi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -34,15 +35,25 @@ _SIGNS = {"medquad": {"question", "answer", "source"}, "medrag": {"content"}, "p
 LAYOUTS = tuple(_MAPS)
 
 _SHOWN = 8
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_JSON = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def read_passage_records(
-    path: Path, *, layout: str | None = None, fields: Mapping[str, str] | None = None
+    path: Path, called: str, *, layout: str | None = None, fields: Mapping[str, str] | None = None
 ) -> Iterator[tuple[int, NewPassage]]:
     """Yields the passages of a file with their lines.
 
-    A record without an id is called after its file and line. Ids of MedQuAD are the names of LiveQA's judged answers
-    without their ending, `NIDDK_0000001_Sec1`; the answer to a question that came under the same one before ends in ~2.
+    The id of a record without one is what its file is `called`, and its line. Ids of MedQuAD are the names
+    of LiveQA's judged answers without their ending, `NIDDK_0000001_Sec1`; the answer to a question that came under the
+    same one before ends in ~2.
 
     Raises:
         BadInput: a line is no such record; names it.
@@ -54,11 +65,9 @@ def read_passage_records(
             found = _layout(record, path, line)
         keys = fields if fields is not None else _MAPS[str(found)]
         title, text = _text(record, keys.get("title"), path, line), _text(record, keys["text"], path, line)
-        if not text.strip() and not title.strip():
-            raise BadInput(
-                "a passage without words; its text is needed", path=path, line=line, field=f"$.{keys['text']}"
-            )
-        id = _id(record, keys.get("id"), path, line)
+        if not text.strip():
+            raise BadInput("a passage without words; a text is needed", path=path, line=line, field=f"$.{keys['text']}")
+        id = _id(record, keys.get("id"), path, line) or f"{called}-{line}"
         if found == "medquad" and named is not None:
             id = named(record, id)
         yield line, NewPassage(id, title.strip(), text.strip())
@@ -76,21 +85,33 @@ def _layout(record: Record, path: Path, line: int) -> str:
 def _text(record: Record, key: str | None, path: Path, line: int) -> str:
     if key is None:
         return ""
-    value = record.get(key, "" if key == "title" else None)
-    if value is None:
+    if key not in record:
+        if key == "title":
+            return ""
         problem = f"there is no field {key!r}; there are: {', '.join(list(record)[:_SHOWN]) or 'none'}"
         raise BadInput(problem, path=path, line=line)
+    value = record[key]
     if not isinstance(value, str):
-        raise BadInput(f"{type(value).__name__} where a text is needed", path=path, line=line, field=f"$.{key}")
+        problem = f"{_JSON[type(value)]} where a text is needed"
+        if key == "title":
+            problem += "; a title may be left out"
+        raise BadInput(problem, path=path, line=line, field=f"$.{key}")
     return value
 
 
-def _id(record: Record, key: str | None, path: Path, line: int) -> str:
+def _id(record: Record, key: str | None, path: Path, line: int) -> str | None:
     value = None if key is None else record.get(key)
     if value is None and (key is None or key == "id"):
-        return f"{path.name}-{line}"
-    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-        raise BadInput("an id is a text or a whole number", path=path, line=line, field=f"$.{key}")
+        return None
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, str | int)
+        or not str(value).strip()
+        or _CONTROL.search(str(value).strip())
+    ):
+        raise BadInput(
+            "an id is a text or a whole number, without control characters", path=path, line=line, field=f"$.{key}"
+        )
     return str(value).strip()
 
 
