@@ -103,13 +103,23 @@ class Reader:
         total = np.zeros(len(self._pairs) + 1)
         if presentation.age is not None:
             band = next((b for b, (_, last) in AGE_BANDS.items() if presentation.age < last + 1), "65-90")
-            shares = [max(d.epidemiology.age.get(band, 0.0), LEAST) for d, _ in self._pairs]
-            total += np.log([*shares, float(np.mean(shares))])
+            total += self._of_age[band]
         if presentation.sex is not None:
-            shares = [*(d.epidemiology.female for d, _ in self._pairs), 0.5]
-            female = np.clip(np.array(shares), LEAST, 1 - LEAST)
-            total += np.log(female if presentation.sex == "female" else 1 - female)
+            total += self._of_sex[presentation.sex]
         return total
+
+    @cached_property
+    def _of_age(self) -> dict[AgeBand, Vector]:
+        """The log-likelihood of being of each age."""
+        shares = {b: [max(d.epidemiology.age.get(b, 0.0), LEAST) for d, _ in self._pairs] for b in AGE_BANDS}
+        return {band: np.log([*of_band, float(np.mean(of_band))]) for band, of_band in shares.items()}
+
+    @cached_property
+    def _of_sex(self) -> dict[Sex, Vector]:
+        """The log-likelihood of each sex."""
+        shares = [*(d.epidemiology.female for d, _ in self._pairs), 0.5]
+        female = np.clip(np.array(shares), LEAST, 1 - LEAST)
+        return {"female": np.log(female), "male": np.log(1 - female)}
 
     def duration(self, days: float) -> Vector:
         """Returns the log-likelihood of an illness of so many days."""
@@ -191,30 +201,35 @@ class Reader:
 
     @cached_property
     def _outcomes(self) -> npt.NDArray[np.float32]:
-        """Likelihood of results drawn under each hypothesis: (examination, drawn under, sample, hypothesis)."""
-        outcomes = []
-        for examination in self.knowledge.examinations.values():
-            total = np.zeros((len(self._pairs), _SAMPLES, len(self._pairs) + 1))
+        """Likelihood of results drawn under each hypothesis: (drawn under, hypothesis, examination, sample).
+
+        What is picked out for a posterior, and what is summed over, stands first: the rest lies in one piece.
+        """
+        drawn, hypotheses = len(self._pairs), len(self._pairs) + 1
+        outcomes = np.empty((drawn, hypotheses, len(self._examination_row), _SAMPLES), dtype=np.float32)
+        for row, examination in enumerate(self.knowledge.examinations.values()):
+            total = np.zeros((drawn, _SAMPLES, hypotheses))
             for item in examination.items:
                 total += self._tables[examination.id, item.id].quantiles(_SAMPLES)
-            outcomes.append(np.exp(total - total.max(axis=2, keepdims=True)))
-        return np.array(outcomes, dtype=np.float32)
+            outcomes[:, :, row] = np.exp(total - total.max(axis=2, keepdims=True)).swapaxes(1, 2)
+        return outcomes
 
     def question_information(self, posterior: Vector) -> Vector:
         """Returns how much the answer on each symptom is expected to say about the disease (parents being there)."""
         by_disease = self._by_disease(posterior)
         joint = self._by_disease(self.shares * posterior)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            given = np.where(by_disease > 0, joint / by_disease, 0.0)
+        given = np.divide(joint, by_disease, out=np.zeros_like(joint), where=by_disease > 0)
         return _binary_entropy(joint.sum(axis=1)) - _binary_entropy(given) @ by_disease
 
     def _by_disease(self, of_hypotheses: Vector) -> Vector:
         """Returns sums over the severities of each disease, "something else" last: (..., hypothesis) to (..., disease).
 
-        As `members` does by multiplication, which takes long for a thing that is mostly nought.
+        As `members` does by multiplication, which takes long for a thing that is mostly nought; and a sum over an axis
+        of three takes longer than three slices.
         """
-        known = of_hypotheses[..., :-1].reshape(*of_hypotheses.shape[:-1], len(self.diseases), len(SEVERITIES))
-        return np.concatenate([known.sum(axis=-1), of_hypotheses[..., -1:]], axis=-1)
+        last, step = of_hypotheses.shape[-1] - 1, len(SEVERITIES)
+        known: Vector = sum(of_hypotheses[..., severity:last:step] for severity in range(step))
+        return np.concatenate([known, of_hypotheses[..., last:]], axis=-1)
 
     def examination_information(self, posterior: Vector, examinations: Iterable[str]) -> dict[str, float]:
         """Returns how much each examination's result is expected to say about the disease.
@@ -226,7 +241,8 @@ class Reader:
         drawn = kept[kept < len(self._pairs)]
         plausible = np.unique(drawn // len(SEVERITIES))
         information = dict.fromkeys(examinations, 0.0)
-        asked = [e for e in information if self._shows[self._examination_row[e], plausible].any()]
+        shown = self._shows[:, plausible].any(axis=1)
+        asked = [e for e in information if shown[self._examination_row[e]]]
         return information | self._information(posterior, asked, kept, drawn) if asked else information
 
     def _information(
@@ -240,10 +256,11 @@ class Reader:
         # OpenBLAS reads beyond the end of small float32 arrays and raises flags for what it does not use there.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             before = _entropy(members @ (plausible / plausible.sum()))
-            after = self._outcomes[np.ix_(rows, drawn, np.arange(_SAMPLES), kept)] * plausible
-            by_disease = after @ members.T
-            by_disease /= by_disease.sum(axis=3, keepdims=True)
-            information = before - _entropy(by_disease).sum(axis=2) @ weights
+            after = self._outcomes[np.ix_(drawn, kept, rows)] * plausible[:, None, None]
+            by_disease = members @ after.reshape(len(drawn), len(kept), -1)
+            by_disease /= by_disease.sum(axis=1, keepdims=True)
+            left = _entropy(by_disease, axis=1).reshape(len(drawn), len(rows), _SAMPLES).sum(axis=2)
+            information = before - weights @ left
         return dict(zip(asked, information.tolist(), strict=True))
 
 
@@ -270,11 +287,11 @@ def _lognormal(x: float, median: Vector, spread: Vector) -> Vector:
     return -0.5 * z * z - np.log(sigma)
 
 
-def _entropy(p: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-    result: npt.NDArray[np.floating] = -(p * np.log(p + 1e-12)).sum(axis=-1)
+def _entropy(p: npt.NDArray[np.floating], axis: int = -1) -> npt.NDArray[np.floating]:
+    result: npt.NDArray[np.floating] = -(p * np.log(p + 1e-12)).sum(axis=axis)
     return result
 
 
 def _binary_entropy(p: Vector) -> Vector:
-    q = np.clip(p, 1e-9, 1 - 1e-9)
+    q = np.minimum(np.maximum(p, 1e-9), 1 - 1e-9)
     return -(q * np.log(q) + (1 - q) * np.log(1 - q))

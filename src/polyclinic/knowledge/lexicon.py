@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -29,19 +30,25 @@ class Lexicon:
         self._owner = {
             word.casefold(): symptom.id for symptom in self.symptoms.values() for word in symptom.words(language)
         }
-        words = sorted(self._owner, key=len, reverse=True)
         edge = r"(?<!\w){}(?!\w)" if language == "en" else "{}"
-        self._words = re.compile(edge.format(f"(?:{'|'.join(map(re.escape, words)) or '(?!)'})"), re.IGNORECASE)
+        self._words = re.compile(edge.format(_any_of(self._owner)), re.IGNORECASE)
+        # Doctors ask in set words, and records repeat one another.
+        self._mentions = functools.lru_cache(maxsize=4096)(self._find)
 
     def mentions(self, text: str) -> list[tuple[str, bool]]:
         """Returns the symptoms named in a text, in order, each with whether it is affirmed."""
+        return list(self._mentions(text))
+
+    def _find(self, text: str) -> tuple[tuple[str, bool], ...]:
         found, denial = [], clause_words(self.language).denial
         for clause in _CLAUSE.split(text):
-            if not clause:
+            named = list(self._words.finditer(clause))
+            if not named:
                 continue
-            denied_from = min((m.start() for m in denial.finditer(clause)), default=len(clause))
-            found += [(self._owner[m[0].casefold()], m.start() < denied_from) for m in self._words.finditer(clause)]
-        return found
+            denied = denial.search(clause)
+            denied_from = len(clause) if denied is None else denied.start()
+            found += [(self._owner[m[0].casefold()], m.start() < denied_from) for m in named]
+        return tuple(found)
 
     def read(self, text: str) -> dict[str, bool]:
         """Returns symptom id to presence, for the symptoms that the text speaks of and what follows from them."""
@@ -78,6 +85,15 @@ class Lexicon:
     def unread(self, text: str) -> str:
         """Returns the text without the words of the lexicon."""
         return self._words.sub(" ", text)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Returns the pattern of any of these words, longer ones first; a letter rules out those that begin otherwise."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
+    beginning = (f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+    return f"(?:{'|'.join(beginning) or '(?!)'})"
 
 
 def _bare(question: str) -> str:

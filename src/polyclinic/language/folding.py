@@ -55,6 +55,8 @@ class Folded:
 
 def tidy(text: str) -> str:
     """Returns a text in one width, with one form of marks, and without blanks beside Chinese."""
+    if text.isascii():
+        return " ".join(text.replace("`", "'").split())
     plain = unicodedata.normalize("NFKC", text).translate(_MARKS)
     return _BESIDE_CHINESE.sub("", _BLANKS.sub(" ", plain)).strip()
 
