@@ -16,6 +16,7 @@ from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.entries import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.likelihoods import NumberLikelihoods, WordingLikelihoods
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,27 @@ def test_information_is_never_negative_and_never_more_than_there_is_to_know(weig
     # What is drawn under the known diseases only is an estimate; it may miss by the share of something else.
     for value in reader.examination_information(posterior, ["blood-test", "nucleic-acid-amplification"]).values():
         assert -0.05 <= value <= entropy + 0.05
+
+
+def test_the_information_of_examinations_by_hand(knowledge):
+    """Each sample of each hypothesis changes the belief; how sure one is then, on average, is what it brings."""
+    reader = Reader(knowledge.select("influenza-a, covid-19"))
+    prior, diseases, names = np.exp(reader.prior())[:-1], reader.diseases, ["blood-test", "nucleic-acid-amplification"]
+
+    def h(ps):
+        return -sum(p * math.log(p) for p in ps if p > 0)
+
+    information = reader.examination_information(np.exp(reader.prior()), names)
+    for name in names:
+        log = 0.0
+        for item in knowledge.examinations[name].items:
+            table = NumberLikelihoods if item.numeric else WordingLikelihoods
+            log = log + table(item, [d.distribution(name, item, s) for d in diseases for s in SEVERITIES]).quantiles(8)
+        left = []
+        for sample in np.exp(log)[..., :-1].reshape(-1, len(prior)) * prior:
+            by_disease = sample.reshape(len(diseases), -1).sum(axis=1) / sample.sum()
+            left.append(h(by_disease))
+        assert information[name] == pytest.approx(h([0.5, 0.5]) - sum(left) / len(left), abs=1e-4)
 
 
 def test_a_typing_test_separates_what_symptoms_do_not(knowledge):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.language.content_words import stem, terms
-from polyclinic.language.folding import Folded, fold_term, stands_in
+from polyclinic.language.folding import Folded, fold_term, stands_in, tidy
 from polyclinic.language.language import capitalised, chinese_characters, is_chinese, language_of
 
 
@@ -84,3 +84,8 @@ def test_a_term_is_found_as_a_whole(text, term):
 def test_what_is_found_stands_there(text, term):
     at = Folded(text).find(fold_term(term))
     assert at < 0 or Folded(text).plain[at:].startswith(fold_term(term))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=20))
+def test_a_text_of_plain_letters_is_made_ready_as_any_other(text):
+    assert tidy(f"-{text}-é") == f"{tidy(f'-{text}-')}é"

@@ -10,15 +10,15 @@ Information is in nats.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Examination, Item, Severity
@@ -108,13 +108,13 @@ class Reader:
             total += self._of_sex[presentation.sex]
         return total
 
-    @cached_property
-    def _of_age(self) -> dict[AgeBand, Vector]:
+    @functools.cached_property
+    def _of_age(self) -> dict[str, Vector]:
         """The log-likelihood of being of each age."""
         shares = {b: [max(d.epidemiology.age.get(b, 0.0), LEAST) for d, _ in self._pairs] for b in AGE_BANDS}
         return {band: np.log([*of_band, float(np.mean(of_band))]) for band, of_band in shares.items()}
 
-    @cached_property
+    @functools.cached_property
     def _of_sex(self) -> dict[Sex, Vector]:
         """The log-likelihood of each sex."""
         shares = [*(d.epidemiology.female for d, _ in self._pairs), 0.5]
@@ -162,7 +162,7 @@ class Reader:
         """Returns the ids of the examinations that a text names."""
         return self._results.names.examinations(text)
 
-    @cached_property
+    @functools.cached_property
     def _results(self) -> ResultReader:
         return ResultReader(self.knowledge)
 
@@ -199,7 +199,7 @@ class Reader:
         """Returns the number of the most probable disease."""
         return int((self.members[:-1] @ normalise(log_posterior)).argmax())
 
-    @cached_property
+    @functools.cached_property
     def _outcomes(self) -> npt.NDArray[np.float32]:
         """Likelihood of results drawn under each hypothesis: (drawn under, hypothesis, examination, sample).
 
@@ -228,7 +228,8 @@ class Reader:
         of three takes longer than three slices.
         """
         last, step = of_hypotheses.shape[-1] - 1, len(SEVERITIES)
-        known: Vector = sum(of_hypotheses[..., severity:last:step] for severity in range(step))
+        mild, *others = (of_hypotheses[..., severity:last:step] for severity in range(step))
+        known = functools.reduce(np.add, others, mild)
         return np.concatenate([known, of_hypotheses[..., last:]], axis=-1)
 
     def examination_information(self, posterior: Vector, examinations: Iterable[str]) -> dict[str, float]:
@@ -241,8 +242,8 @@ class Reader:
         drawn = kept[kept < len(self._pairs)]
         plausible = np.unique(drawn // len(SEVERITIES))
         information = dict.fromkeys(examinations, 0.0)
-        shown = self._shows[:, plausible].any(axis=1)
-        asked = [e for e in information if shown[self._examination_row[e]]]
+        shows = set(np.flatnonzero(self._shows[:, plausible].any(axis=1)).tolist())
+        asked = [e for e in information if self._examination_row[e] in shows]
         return information | self._information(posterior, asked, kept, drawn) if asked else information
 
     def _information(
@@ -293,5 +294,5 @@ def _entropy(p: npt.NDArray[np.floating], axis: int = -1) -> npt.NDArray[np.floa
 
 
 def _binary_entropy(p: Vector) -> Vector:
-    q = np.minimum(np.maximum(p, 1e-9), 1 - 1e-9)
+    q: Vector = np.minimum(np.maximum(p, 1e-9), 1 - 1e-9)
     return -(q * np.log(q) + (1 - q) * np.log(1 - q))

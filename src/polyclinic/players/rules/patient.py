@@ -44,7 +44,7 @@ from polyclinic.players.rules.orders import (
     request_of_result,
     wanted,
 )
-from polyclinic.players.rules.questions import core, is_open, is_opening
+from polyclinic.players.rules.questions import core, is_open, is_opening, refers_back
 from polyclinic.players.rules.recall import (
     asks_history,
     asks_temperature,
@@ -94,7 +94,7 @@ class _PlayedPatient:
         self._manner = _manner_of(role)
         self._wondering = list(role.persona.questions) if role.persona is not None else []
         self._replies = 0
-        self._spoken_of = ""  # the last question that named a thing, where it was answered
+        self._asked_for: list[tuple[str, Language, bool]] = []  # the questions so far, and whether they were answered
 
     @cached_property
     def _story(self) -> Story:
@@ -241,9 +241,10 @@ class _PlayedPatient:
             if results:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        found = recall(asking, self._story, self._lexicons[language], self._spoken_of)
-        if names_thing(asking, language):
-            self._spoken_of = asking if found.told else ""
+        goes_back = refers_back(asking, language) and not names_thing(asking, language)
+        before = self._spoken_of() if goes_back else ""
+        found = recall(asking, self._story, self._lexicons[language], before)
+        self._asked_for.append((asking, language, bool(found.told)))
         if found.who:
             is_so = who(found.who, self.role.presentation)
             state = State.EFFECTIVE_INQUIRY if is_so else State.INEFFECTIVE_INQUIRY
@@ -263,6 +264,12 @@ class _PlayedPatient:
             # Much that is asked in another language is not understood: it is not known, and never denied.
             return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)
         return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
+
+    def _spoken_of(self) -> str:
+        """Returns the last question that named a thing, where it was answered; else ""."""
+        named = (one for one in reversed(self._asked_for) if names_thing(*one[:2]))
+        question, _, answered = next(named, ("", self._language, False))
+        return question if answered else ""
 
     def _temperature(self, asked: str) -> list[Fact]:
         """Returns what the patient knows of its temperature, where that is asked for: that is taken at home as well."""
