@@ -11,7 +11,7 @@ from api import reference
 
 from polyclinic.cases.case import case_schema
 from polyclinic.cli.commands import APP
-from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 
 DOCS = Path(__file__).parent

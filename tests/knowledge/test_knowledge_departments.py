@@ -17,7 +17,7 @@ from polyclinic.events import Role, Said
 from polyclinic.generation.ceiling import measure
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
-from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import ancestors, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.metrics.accuracy import Verdict, verdict

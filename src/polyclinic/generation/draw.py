@@ -19,18 +19,9 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import (
-    AGE_BANDS,
-    DATA,
-    SEVERITIES,
-    Disease,
-    Distribution,
-    Examination,
-    Item,
-    Severity,
-    Symptom,
-)
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists

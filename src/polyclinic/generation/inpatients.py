@@ -26,8 +26,9 @@ from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.draw import draw_sex_and_age, draw_value, reference_of
+from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Data, Disease, Examination, Severity, Symptom
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.several import Ailment, distributions_of, share_of

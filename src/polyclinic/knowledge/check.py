@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 
+from polyclinic.knowledge.data import SEVERITIES, Name
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import AGE_BANDS, SEVERITIES, Disease, Distribution, Entry, Item, Name, Symptom
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Entry, Item, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon

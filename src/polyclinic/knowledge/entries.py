@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.criteria import Criteria, Indicated
+from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
+from polyclinic.knowledge.plans import Disposition, Measure
 from polyclinic.language.language import Language
-
-Severity = Literal["mild", "moderate", "severe"]
-SEVERITIES: tuple[Severity, ...] = ("mild", "moderate", "severe")
 
 AGE_BANDS: dict[str, tuple[int, int]] = {
     "0-5": (1, 5),
@@ -24,39 +23,8 @@ AGE_BANDS: dict[str, tuple[int, int]] = {
 
 Section = Literal["symptoms", "past", "medications", "allergies", "personal", "family"]
 Season = Literal["winter", "spring", "summer", "autumn"]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Distribution = tuple[float, float] | dict[str, Share]
 """Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
-
-DATA = Path(__file__).parent
-
-T = TypeVar("T")
-
-
-class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of everything that is read from the data files: what is not known here is a mistake there."""
-
-
-class InBoth(Data, Generic[T], frozen=True, kw_only=True):
-    """Something that is said in both languages."""
-
-    en: T
-    zh: T
-
-    def get(self, language: Language) -> T:
-        """Returns how it is said in one language."""
-        return self.en if language == "en" else self.zh
-
-
-class Name(InBoth[str], frozen=True, kw_only=True):
-    """A name in both languages."""
-
-
-class Texts(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
-    """Several texts in both languages."""
-
-    en: tuple[str, ...] = ()
-    zh: tuple[str, ...] = ()
 
 
 class Identified(Data, frozen=True, kw_only=True):
@@ -140,7 +108,7 @@ class Item(Entry, frozen=True, kw_only=True):
     lognormal: bool = False
     decimals: int = 1
     limits: tuple[float, float] | None = None
-    values: dict[str, Name] = {}
+    values: dict[str, Name] = msgspec.field(default_factory=dict)
     usual: Distribution
 
     @property
@@ -172,12 +140,20 @@ class Examination(Entry, frozen=True, kw_only=True):
     Attributes:
         preset: whether it is one of the sixteen of the Agent Hospital paper (Figure 16).
         effort: how many questions' worth of information it has to bring before a careful doctor orders it.
+        cost: in generic units, of which a blood count is 1.
+        minutes: from the order to the result.
+        burden: on the patient, from 0 (none) to 3 (invasive, or with sedation or a real risk).
+        radiation: effective dose in mSv.
         sex: on whom alone it can be done; None on anybody.
     """
 
     kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy", "pathology"]
     preset: bool = True
     effort: Annotated[float, msgspec.Meta(ge=1)]
+    cost: Annotated[float, msgspec.Meta(ge=0)] = 1
+    minutes: Annotated[int, msgspec.Meta(ge=0)] = 30
+    burden: Annotated[int, msgspec.Meta(ge=0, le=3)] = 0
+    radiation: Annotated[float, msgspec.Meta(ge=0)] = 0
     items: tuple[Item, ...]
     sex: Sex | None = None
 
@@ -193,9 +169,13 @@ class Drug(Identified, frozen=True, kw_only=True):
 
 
 class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
-    """A treatment plan: short items, and the drugs in it."""
+    """A treatment plan: short items, and the drugs in it; and the same as measures, with where it is carried out."""
 
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
     drugs: tuple[str, ...] = ()
+    disposition: Disposition = "home"
+    measures: tuple[Measure, ...] = ()
 
 
 class BySeverity(Data, frozen=True, kw_only=True):
@@ -254,7 +234,12 @@ class Disease(Entry, frozen=True, kw_only=True):
             when asked for, and is not what the patient came for.
         findings: examination id to item id to its distribution: under `all`, or under `mild`,
             `moderate` and `severe`. What is not named has the item's `usual` distribution.
-        examinations: ids of the examinations that are right for it.
+        indicated: which examinations are needed, helpful and not indicated.
+        criteria: what it is diagnosed by.
+        complications, prevention: what it may lead to, and what keeps it away.
+        differential: ids of the diseases that look like it; `also_consider`: those that the knowledge does not hold.
+        time_critical: severities at which minutes or hours decide, whatever the vital signs say.
+        severity_icd10: codes of severities that have one of their own.
     """
 
     icd10: str
@@ -265,9 +250,25 @@ class Disease(Entry, frozen=True, kw_only=True):
     background: Share = 1
     symptoms: dict[str, tuple[Share, Share, Share]]
     findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
-    examinations: tuple[str, ...]
+    indicated: Indicated
+    criteria: Criteria | None = None
+    complications: Texts = Texts()
+    differential: tuple[str, ...] = ()
+    also_consider: Texts = Texts()
+    prevention: Texts = Texts()
+    time_critical: tuple[Severity, ...] = ()
+    severity_icd10: dict[Severity, str] = msgspec.field(default_factory=dict)
     treatment: BySeverity
     course: Courses
+
+    @property
+    def examinations(self) -> tuple[str, ...]:
+        """The ids of the examinations that are right for it: those needed, then those that help."""
+        return (*self.indicated.needed, *self.indicated.helpful)
+
+    def code(self, severity: Severity) -> str:
+        """Returns its ICD-10 code at a severity."""
+        return self.severity_icd10.get(severity, self.icd10)
 
     def is_called(self, name: str) -> bool:
         """Returns whether a case-folded name is one of its names."""

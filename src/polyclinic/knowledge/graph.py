@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from polyclinic.knowledge.entries import SEVERITIES, Disease, Distribution, Item, Name
+from polyclinic.knowledge.data import SEVERITIES, Name
+from polyclinic.knowledge.entries import Disease, Distribution, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
 

@@ -19,7 +19,8 @@ from typing import TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.entries import DATA, SEVERITIES, Department, Disease, Drug, Examination, Identified, Symptom
+from polyclinic.knowledge.data import DATA, SEVERITIES
+from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Symptom
 from polyclinic.yaml_files import read_yaml
 
 K = TypeVar("K", bound=Identified)
@@ -132,13 +133,16 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
     drugs = [drug for severity in SEVERITIES for drug in disease.plan(severity).drugs]
     for what, ids, table in (
         ("symptom", disease.symptoms, knowledge.symptoms),
-        ("examination", (*disease.examinations, *disease.findings), knowledge.examinations),
+        ("examination", (*disease.examinations, *disease.indicated.not_indicated), knowledge.examinations),
+        ("examination", disease.findings, knowledge.examinations),
+        ("disease", disease.differential, knowledge.diseases),
         ("drug", drugs, knowledge.drugs),
         ("department", (disease.department,), knowledge.departments),
     ):
         for key in ids:
             if key not in table:
                 yield f"no {what} {key!r}; known: {', '.join(sorted(table))}", ""
+    yield from _criteria(disease, knowledge)
     for examination, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[examination].items}
         for key, by_severity in items.items():
@@ -151,3 +155,26 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
                 problem = known[key].problem(distribution)
                 if problem:
                     yield problem, field
+
+
+def _criteria(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
+    """Yields what is wrong with the criteria of a disease, each with its field."""
+    criteria = disease.criteria
+    if criteria is None:
+        return
+    titles = [source.title for source in disease.sources]
+    if criteria.source not in titles:
+        yield f"no source {criteria.source!r}; known: {'; '.join(titles)}", "$.criteria.source"
+    items = {item.id: item for e in knowledge.examinations.values() for item in e.items}
+    for severity in SEVERITIES:
+        for criterion in criteria.at(severity):
+            for leaf in criterion.nodes():
+                field = f"$.criteria.{severity}"
+                if problem := leaf.problem():
+                    yield problem, field
+                elif leaf.symptom and leaf.symptom not in knowledge.symptoms:
+                    yield f"no symptom {leaf.symptom!r}", field
+                elif leaf.quantity and leaf.quantity not in items:
+                    yield f"no quantity {leaf.quantity!r}; known: {', '.join(sorted(items))}", field
+                elif leaf.quantity and (unknown := set(leaf.one_of) - set(items[leaf.quantity].values)):
+                    yield f"no state {sorted(unknown)[0]!r} of {leaf.quantity}", field

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.record import Finding
-from polyclinic.knowledge.entries import SEVERITIES, Distribution, Item
+from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.entries import Distribution, Item
 from polyclinic.knowledge.results import ItemReading
 
 Vector = npt.NDArray[np.float64]

@@ -12,7 +12,8 @@ from typing import Literal
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.entries import DATA, Data, Distribution, Examination
+from polyclinic.knowledge.data import DATA, Data
+from polyclinic.knowledge.entries import Distribution, Examination
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.yaml_files import read_yaml
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from polyclinic.knowledge.entries import DATA, Data, Name, Source, Texts
+from polyclinic.knowledge.data import DATA, Data, Name, Texts
+from polyclinic.knowledge.entries import Source
 from polyclinic.yaml_files import read_yaml
 
 

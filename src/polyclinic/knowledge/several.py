@@ -19,16 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.knowledge.entries import (
-    AGE_BANDS,
-    SEVERITIES,
-    Disease,
-    Distribution,
-    Examination,
-    Item,
-    Severity,
-    Symptom,
-)
+from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 
 Vector = npt.NDArray[np.float64]

@@ -19,7 +19,8 @@ from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.events import Event, Failed, Role, Said, State
 from polyclinic.files import split_place
-from polyclinic.knowledge.entries import SEVERITIES, Disease
+from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.entries import Disease
 from polyclinic.language.language import Language
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
-from polyclinic.knowledge.entries import Name
+from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger

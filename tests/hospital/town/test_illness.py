@@ -27,7 +27,7 @@ from polyclinic.hospital.town.illness import (
 )
 from polyclinic.hospital.town.residents import BANDS, Residents
 from polyclinic.hospital.town.town import SEASONS, Town
-from polyclinic.knowledge.entries import SEVERITIES
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 

@@ -6,7 +6,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
 from polyclinic.errors import ScriptError, UnreadableReply
 from polyclinic.hospital.care.clinic import prescribed
-from polyclinic.knowledge.entries import Drug, Name
+from polyclinic.knowledge.data import Name
+from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.clauses import told

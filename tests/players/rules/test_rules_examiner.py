@@ -6,7 +6,8 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Code, Finding, Record
 from polyclinic.events import Role, Said
-from polyclinic.knowledge.entries import Examination, Item, Name, Texts
+from polyclinic.knowledge.data import Name, Texts
+from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
 from polyclinic.players.player import EXAMINE, READ_REQUEST, Request

@@ -9,7 +9,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.withhold import withhold
 from polyclinic.events import Role, Said, State
-from polyclinic.knowledge.entries import Name, Symptom, Texts
+from polyclinic.knowledge.data import Name, Texts
+from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names

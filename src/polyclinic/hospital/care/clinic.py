@@ -31,8 +31,9 @@ from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
-from polyclinic.knowledge.entries import DATA, SEVERITIES, Disease, Drug
+from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.clauses import told
 from polyclinic.language.language import Language

@@ -6,7 +6,8 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.hospital.record.happenings import FollowUpOutcome
-from polyclinic.knowledge.entries import SEVERITIES, Disease, Severity
+from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.seeds import derive
 

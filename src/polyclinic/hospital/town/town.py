@@ -27,7 +27,8 @@ from polyclinic.hospital.town.illness import (
     severity_of,
 )
 from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
-from polyclinic.knowledge.entries import SEVERITIES, Disease, Severity
+from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.seeds import derive
 

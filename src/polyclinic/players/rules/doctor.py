@@ -15,8 +15,8 @@ from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
-from polyclinic.knowledge.entries import SEVERITIES
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose

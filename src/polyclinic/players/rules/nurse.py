@@ -16,8 +16,8 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.bayes import Reader, normalise
+from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import SEVERITIES, Severity
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
 from polyclinic.language.language import MARKS

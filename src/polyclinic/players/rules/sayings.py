@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from polyclinic.knowledge.entries import Severity
+from polyclinic.knowledge.data import Severity
 from polyclinic.players.rules.words import WORDS
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from polyclinic.knowledge.entries import SEVERITIES, Disease, Item, Severity
+from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import LANGUAGES, Language
 from polyclinic.retrieval.store import NewPassage

@@ -1,0 +1,73 @@
+"""Treatment plans as data: measures, the conditions under which each is due, and where the patient is treated."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.criteria import Criterion
+from polyclinic.knowledge.data import Data, Name
+
+Disposition = Literal["home", "observation", "ward", "intensive care", "operation"]
+Route = Literal[
+    "oral", "sublingual", "intravenous", "intramuscular", "subcutaneous", "inhaled", "nasal", "eye", "ear", "topical",
+    "rectal", "vaginal", "intra-articular",
+]  # fmt: skip
+
+
+class Condition(Data, frozen=True, kw_only=True):
+    """When a measure is due; all that is given must hold.
+
+    Attributes:
+        age_at_least, age_below: in years.
+        pregnant: whether she must be, or must not be; None where it does not matter.
+        days_at_most: how long the illness may have lasted, in days (4.5 hours are 0.1875).
+        finding: what must have been found; what was not looked for is not found.
+    """
+
+    age_at_least: float | None = None
+    age_below: float | None = None
+    sex: Sex | None = None
+    pregnant: bool | None = None
+    days_at_most: float | None = None
+    finding: Criterion | None = None
+
+
+class Prescription(Data, frozen=True, kw_only=True):
+    """A drug, by id, its route, and its usual dose in words ("1 g every 6 hours as needed")."""
+
+    drug: str
+    route: Route
+    dose: Name
+    when: Condition | None = None
+
+
+class Measure(Data, frozen=True, kw_only=True):
+    """One thing that a plan does; exactly one of `give`, `procedure`, `advice` and `monitoring`.
+
+    Attributes:
+        give: one drug of several, the first choice first: the first whose conditions hold and that this patient may be
+            given is given, and no other.
+        why: what the drug is for.
+        when: it is not due otherwise.
+        after: ids of the examinations that must have been done before it.
+        within: minutes from arrival in which it should be begun.
+    """
+
+    give: tuple[Prescription, ...] = ()
+    why: Name | None = None
+    procedure: Name | None = None
+    advice: Name | None = None
+    monitoring: Name | None = None
+    when: Condition | None = None
+    after: tuple[str, ...] = ()
+    within: int | None = None
+
+    def problem(self) -> str:
+        """Returns what is wrong with its form, or ""."""
+        forms = [bool(self.give), *(x is not None for x in (self.procedure, self.advice, self.monitoring))]
+        if sum(forms) != 1:
+            return "a measure is one of: give, procedure, advice, monitoring"
+        if any(p.when is None for p in self.give[:-1]) and len({p.drug for p in self.give}) < len(self.give):
+            return "the same drug stands twice among its alternatives, without a condition"
+        return ""
