@@ -15,7 +15,7 @@ Route = Literal[
 ]  # fmt: skip
 
 
-class Condition(Data, frozen=True, kw_only=True):
+class DueWhen(Data, frozen=True, kw_only=True):
     """When a measure is due; all that is given must hold.
 
     Attributes:
@@ -39,7 +39,7 @@ class Prescription(Data, frozen=True, kw_only=True):
     drug: str
     route: Route
     dose: Name
-    when: Condition | None = None
+    when: DueWhen | None = None
 
 
 class Measure(Data, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Measure(Data, frozen=True, kw_only=True):
     procedure: Name | None = None
     advice: Name | None = None
     monitoring: Name | None = None
-    when: Condition | None = None
+    when: DueWhen | None = None
     after: tuple[str, ...] = ()
     within: int | None = None
 
