@@ -71,6 +71,19 @@ def test_files_of_one_name_stand_beside_one_another_and_one_that_changed_is_repl
     assert "1 passage removed, 1 left" in run("corpus", "remove", "n", "b/notes.md", env=home).stdout
 
 
+def test_a_broken_corpus_hides_no_other_and_can_be_removed(run, complaint, book, home, tmp_path):
+    for name in ("a", "b"):
+        run("corpus", "add", name, book, env=home)
+    (tmp_path / "home" / "polyclinic" / "corpora" / "a" / "corpus.sqlite").write_bytes(b"broken" * 99)
+    listed = run("corpus", "list", "--json", env=home)
+    assert [(one["name"], one["passages"]) for one in json.loads(listed.stdout)] == [("a", None), ("b", 2)]
+    assert "cannot be used as a corpus" in listed.stderr and listed.stderr.count("\n") == 1
+    assert "2 corpora in" in run("corpus", "list", env=home).stdout
+    assert "cannot be used as a corpus" in complaint("corpus", "remove", "a", "gout", env=home)
+    run("corpus", "remove", "a", env=home)
+    assert [one["name"] for one in json.loads(run("corpus", "list", "--json", env=home).stdout)] == ["b"]
+
+
 def test_a_library_of_ones_own_and_an_embedder_at_once(run, book, tmp_path):
     known = json.loads(
         run("corpus", "add", "b", book, "--library", tmp_path / "shelf", "--embedder", "wordllama", "--json").stdout

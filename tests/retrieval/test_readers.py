@@ -98,6 +98,10 @@ def test_what_cannot_be_read_says_what_was_allowed(write, tmp_path):
     one, two = (write(name, {"id": "1", "text": "a"}) for name in ("c.jsonl", "d.jsonl"))
     with pytest.raises(BadInput, match=f"stands in {one} already"):
         list(read_passages([one, two]))
+    with pytest.raises(BadInput, match="headings only; a text is needed"):
+        list(read_passages([write("h.md", "# Only\n\n## Headings\n")]))
+    with pytest.raises(BadInput, match=r"ends in .pdf; allowed: .jsonl, .ndjson, .json, .txt, .text, .md"):
+        list(read_passages([write("p.pdf", "%PDF")]))
     with pytest.raises(BadInput, match="cannot be read"):
         list(read_passages([tmp_path / ("x" * 5000)]))
     for fields in ("id=x", "text", "text=a,text=b", "colour=a,text=b", ""):

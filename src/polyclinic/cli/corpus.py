@@ -12,14 +12,14 @@ from rich.text import Text
 
 from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import check_embedder
 from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
 from polyclinic.retrieval.readers import parse_passage_fields, read_passage_files
 from polyclinic.retrieval.retriever import By
-from polyclinic.terminal.screen import console, plain, print_json, progress
+from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
 
 Name = Annotated[str, Parameter(metavar="NAME", help="The corpus.")]
@@ -106,16 +106,30 @@ async def add(
 
 def list_corpora(*, library: InLibrary = None, json: Json = False) -> None:
     """Prints which corpora there are."""
-    known = []
+    known: list[dict[str, Any]] = []
+    problems: list[str] = []
     shelf = Library(library)
     for name in shelf.names():
-        with Corpus(shelf.find(name)) as corpus:
-            known.append(_known(corpus))
+        try:
+            with Corpus(shelf.find(name)) as corpus:
+                known.append(_known(corpus))
+        except BadInput as broken:
+            # One that is broken hides no other.
+            known.append({**dict.fromkeys(_KNOWN), "name": name, "folder": str(shelf.folder / name)})
+            problems.append(str(broken))
+    for problem in problems:
+        note(plain(f"{problem}; polyclinic corpus remove takes it away"))
     if json:
         print_json(known)
         return
     columns = ("name", "passages", "with vectors", "by", "MiB")
-    rows = ([plain(str(one[key])) for key in ("name", "passages", "embedded", "embedder", "mib")] for one in known)
+    rows = (
+        [
+            plain("-" if one[key] is None else str(one[key]))
+            for key in ("name", "passages", "embedded", "embedder", "mib")
+        ]
+        for one in known
+    )
     screen = console()
     if known:
         screen.print(table(None, columns, rows, right=("passages", "with vectors", "MiB")))
@@ -176,15 +190,23 @@ def remove(
     """Removes a corpus, or passages of it."""
     shelf = Library(library)
     place = shelf.find(name)
-    with Corpus(place) as corpus:
-        gone = corpus.remove(ids) if ids else len(corpus)
-        left = len(corpus) if ids else 0
+    try:
+        with Corpus(place) as corpus:
+            gone = corpus.remove(ids) if ids else len(corpus)
+            left = len(corpus) if ids else 0
+    except BadInput:
+        if ids:
+            raise
+        gone = left = 0  # nobody knows how many a broken one held
     if not ids:
         shelf.remove(name)
     if json:
         print_json({"name": name, "removed": gone, "passages": left})
     else:
         console().print(plain(f"{name}: {counted(gone, 'passage')} removed, {left} left"), soft_wrap=True)
+
+
+_KNOWN = ("name", "passages", "embedded", "embedder", "mib", "folder")
 
 
 def _known(corpus: Corpus) -> dict[str, Any]:

@@ -84,8 +84,12 @@ def _read(
 ) -> Iterator[tuple[int | None, NewPassage]]:
     if isinstance(path, str):
         return ((None, passage) for passage in knowledge_passages())
-    if _suffix(path) in _PROSE:
+    suffix = _suffix(path)
+    if suffix in _PROSE:
         return read_prose(path, name)
+    if suffix and suffix not in _RECORDS:
+        allowed = ", ".join((*_RECORDS, *_PROSE))
+        raise BadInput(f"a name that ends in {suffix}; allowed: {allowed}, each perhaps packed (.gz)", path=path)
     return read_passage_records(path, name, layout=layout, fields=fields)
 
 

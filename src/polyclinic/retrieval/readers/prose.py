@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
 from polyclinic.language.language import chinese_characters
 from polyclinic.retrieval.store import NewPassage
@@ -26,7 +27,7 @@ def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
     Their ids are what the file is `called`, and their number in it.
 
     Raises:
-        BadInput: the file cannot be read.
+        BadInput: the file cannot be read, or holds headings only.
     """
     name = path.name.removesuffix(".gz")
     markdown = name.lower().endswith((".md", ".markdown"))
@@ -57,6 +58,8 @@ def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
             parts.append((line, text))
         last = line if heading is None else -1
     yield from passages()
+    if not number:
+        raise BadInput("headings only; a text is needed", path=path)
 
 
 def _together(paragraphs: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
