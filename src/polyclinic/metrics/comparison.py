@@ -15,7 +15,7 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         metric: its name; of AVG_LEN, the means of the cases are compared.
-        difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else the paired bootstrap's.
+        difference: first less second; its p for DIAGNOSIS is McNemar's exact one, else `sign_flip`'s.
         p_holm: p, corrected for everything that was compared at once; None where there is no p.
     """
 

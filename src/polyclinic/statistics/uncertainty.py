@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from polyclinic.statistics.permutation import sign_flip
+
 RESAMPLES = 10_000
 _BLOCK = 2**20  # numbers held at a time
 _ENDS = (2.5, 97.5)
@@ -139,24 +141,16 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """Returns how much `first` is above `second` on the same cases.
+    """Returns how much `first` is above `second` on the same cases: the interval by bootstrap, p by turning signs.
 
-    p is that of the paired bootstrap: how often the mean of resampled differences, shifted so that there is none,
-    is as far from zero as the one measured; never below 1 ÷ (resamples + 1).
+    p is that of `sign_flip`, of each cluster's sum where there are clusters; `resamples` is how many ways to give signs
+    are drawn, where not all are gone through.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values beside {len(second)}")
     differences = [a - b for a, b in zip(first, second, strict=True)]
     measured = estimate(differences, clusters=clusters, resamples=resamples, seed=seed)
-    p = None
-    if measured.mean is not None and measured.stderr is not None:
-        above, below = _by_cluster(differences, clusters), _by_cluster([1.0] * len(differences), clusters)
-        bar = abs(measured.mean) * (1 - 1e-12) - 1e-12  # a tie that rounding breaks is still a tie
-        beyond = 0
-        for drawn in resampled(len(above), resamples, seed):
-            means = above[drawn].sum(axis=1) / below[drawn].sum(axis=1)
-            beyond += int(np.count_nonzero(np.abs(means - measured.mean) >= bar))
-        p = (1 + beyond) / (1 + resamples)
+    p = sign_flip(_by_cluster(differences, clusters).tolist(), flips=resamples, seed=seed)
     return Difference(mean=measured.mean, low=measured.low, high=measured.high, p=p, n=len(differences))
 
 

@@ -169,3 +169,38 @@ def test_a_team_is_worth_more_than_the_outpatient_doctor_on_its_part_alone(docto
 
     assert f1() > f1(without=others, removed="withheld") + 8
     assert isinstance(held(doctors, cases[0]).log[0].opinion, EvidenceTree)
+
+
+def test_what_is_normal_is_no_evidence_for_a_disease(doctors, cases):
+    """It may weigh against one, and then the line says so."""
+    read = doctors._part_reader("en" if cases[0].presentation.language == "en" else "zh")
+    normal, against = [], 0
+    for case in cases:
+        usual = {
+            one.quote for part in divide(case.record, KNOWLEDGE).values() for one in read.read(part) if one.normal
+        } - {one.quote for part in divide(case.record, KNOWLEDGE).values() for one in read.read(part) if not one.normal}
+        for one in held(doctors, case).log:
+            for said in one.opinion.suspected if not isinstance(one, Remark) else ():
+                for line in said.reasonings:
+                    shown = usual.intersection(line.evidence)
+                    if "log odds -" in line.analysis or "对数比值-" in line.analysis:
+                        against += len(shown)
+                    else:
+                        normal += [(case.id, said.diagnosis, text) for text in shown]
+    assert not normal
+    assert against > 0
+
+
+def test_a_result_in_its_range_is_normal():
+    case = next(read_cases("inpatients"))
+    for value, reference, normal in ((91.0, "115-175", False), (130.0, "115-175", True), (130.0, "", True)):
+        finding = Finding(examination="blood test", item="hemoglobin", value=value, unit="g/L", reference=reference)
+        part = divide(msgspec.structs.replace(case.record, findings=(finding,)), KNOWLEDGE)["laboratory"]
+        assert [one.normal for one in PartReader(KNOWLEDGE, "en").read(part)] == [normal]
+
+
+def test_the_merged_tree_has_one_line_a_doctor(doctors, cases):
+    for case in cases:
+        for one in held(doctors, case).log[-1].opinion.suspected:
+            said = [line.analysis.partition("log odds")[0].partition("对数比值")[0] for line in one.reasonings]
+            assert len(said) == len(set(said)), (case.id, one.diagnosis)

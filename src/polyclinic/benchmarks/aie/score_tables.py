@@ -73,6 +73,6 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
                 shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
         screen.print(shown, "")
     screen.print(
-        f"p: paired bootstrap, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
+        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
         style="dim",
     )

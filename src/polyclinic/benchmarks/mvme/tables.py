@@ -211,7 +211,7 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
         shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
         before = pair
     screen.print(shown)
-    told = f"p: paired bootstrap; Holm's correction is over all {len(result.comparisons)} rows."
+    told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows."
     screen.print(told, style="dim")
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from polyclinic.cases.record import Finding
 from polyclinic.evidence_tree.parts import RecordPart
+from polyclinic.evidence_tree.values import measured
 from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
@@ -24,13 +25,18 @@ from polyclinic.language.language import Language
 _CHUNK = re.compile(r"[;；]")
 _NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)")
 _SENTENCE = re.compile(r"[^.;\n。；]+")
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 
 
 class Observed(NamedTuple):
-    """An observation, and the words of the record that it rests on; "" where it rests on nothing being said."""
+    """An observation, and the words of the record that it rests on; "" where it rests on nothing being said.
+
+    Normal is a result in its reference range, a text of nothing but what is usual, and a symptom that is not there.
+    """
 
     observation: Observation
     quote: str
+    normal: bool = False
 
 
 class PartReader:
@@ -78,7 +84,7 @@ class PartReader:
             if known.id in seen:
                 yield Observed(SymptomTold(known.id, True), seen[known.id])
             elif known.possible(person.age, person.sex) and (known.parent is None or known.parent in seen):
-                yield Observed(SymptomTold(known.id, False), denied.get(known.id, ""))
+                yield Observed(SymptomTold(known.id, False), denied.get(known.id, ""), normal=True)
 
     def _words_of(self, symptom: str, text: str) -> str:
         """Returns the words by which a text speaks of a symptom, the longest there are."""
@@ -101,7 +107,7 @@ class PartReader:
                 bare = msgspec.structs.replace(finding, item="").result(self._language)
                 shown = self._value(*known, bare)
                 if shown is not None:
-                    yield Observed(shown, text)
+                    yield self._seen(shown, text)
                     continue
             if isinstance(finding.value, str):
                 # "Otoscopy" may be a part of the physical examination by its label.
@@ -126,7 +132,7 @@ class PartReader:
             among = [self._items[name] for name in self._items if quote.casefold().startswith(name)]
             known = {examination.id: examination for named in among for examination, _ in named}
             if len(known) == 1 and (shown := self._result_in(next(iter(known.values())), quote)) is not None:
-                yield Observed(shown, quote)
+                yield self._seen(shown, quote)
         ends = [heading.start() for heading in headings[1:]] + [len(report)]
         for heading, end in zip(headings, ends, strict=False):
             examination = self._examinations[heading[1].casefold()]
@@ -135,7 +141,21 @@ class PartReader:
                 quote = chunk.strip().rstrip(".。")
                 shown = self._result_in(examination, quote)
                 if shown is not None:
-                    yield Observed(shown, quote)
+                    yield self._seen(shown, quote)
+
+    def _seen(self, shown: Shown, quote: str) -> Observed:
+        """Returns a result with its words, which say its reference range where the record has one."""
+        if isinstance(shown.value, frozenset):
+            return Observed(shown, quote, normal=not shown.value)
+        said = Finding(examination="", value=shown.value, reference=" ".join(_BRACKETS.findall(quote)[-1:]))
+        value = measured(said)
+        if value is not None and value.standing is not None:
+            return Observed(shown, quote, normal=value.standing == "normal")
+        items = self._knowledge.examinations[shown.examination].items
+        item = next(one for one in items if one.id == shown.item)
+        low, high = item.low, item.high
+        inside = (low is None or shown.value >= low) and (high is None or shown.value <= high)
+        return Observed(shown, quote, normal=inside and (low, high) != (None, None))
 
     def _result_in(self, examination: Examination, text: str) -> Shown | None:
         folded = text.casefold()

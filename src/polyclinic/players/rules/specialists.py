@@ -63,12 +63,19 @@ class _PartRead:
         self._parts = weighed.parts
 
     def evidence(self, disease: str, *, against: bool = False) -> tuple[str, ...]:
-        """Returns the words that carry the weight, the heaviest first."""
+        """Returns the words that carry the weight, the heaviest first.
+
+        What is normal speaks for no disease: it may weigh against another, and is evidence of that alone.
+        """
         if not self.observed:
             return ()
         column = self._parts[:, self._row[disease]] * (-1 if against else 1)
         order = sorted(range(len(self.observed)), key=lambda place: -column[place])
-        carrying = [self.observed[place].quote for place in order if column[place] > _CARRIES]
+        carrying = [
+            self.observed[place].quote
+            for place in order
+            if column[place] > _CARRIES and (against or not self.observed[place].normal)
+        ]
         return tuple(dict.fromkeys(filter(None, carrying)))[:_PIECES]
 
 
@@ -220,7 +227,14 @@ class RulesDoctors:
             ),
             key=lambda one: -weights[self._id(one.diagnosis)],
         )
-        return Concluded(opinion=EvidenceTree(tuple(kept)), answers=answers)
+        return Concluded(opinion=EvidenceTree(tuple(self._once(one, language) for one in kept)), answers=answers)
+
+    def _once(self, one: Suspected, language: Language) -> Suspected:
+        """Returns a diagnosis with one line a doctor, the one that counts: what others remember of it repeats it."""
+        first: dict[str, Reasoning] = {}
+        for line in one.reasonings:
+            first.setdefault(self._speaker(line, language), line)
+        return Suspected(one.diagnosis, tuple(first.values()))
 
     def _own(self, kind: Kind, opinion: Opinion) -> EvidenceTree:
         """Returns a doctor's tree with the lines on its own findings alone."""
@@ -232,10 +246,7 @@ class RulesDoctors:
         return EvidenceTree(tuple(suspected))
 
     def _total(self, one: Suspected, language: Language) -> float:
-        first: dict[str, float] = {}
-        for line in one.reasonings:
-            first.setdefault(self._speaker(line, language), _weight(line, language))
-        return sum(first.values())
+        return sum(_weight(line, language) for line in self._once(one, language).reasonings)
 
     def _line(self, disease: str, part: RecordPart, read: _PartRead | None = None) -> Reasoning | None:
         """Returns what a part weighs for or against a disease; None where no words of the record carry it."""
