@@ -98,3 +98,17 @@ def test_what_is_no_record_says_why(tmp_path, line, problem, field):
     with pytest.raises(BadInput, match=problem) as raised:
         list(files.read_records(path, Named, "a name"))
     assert (raised.value.line, raised.value.field) == (2, field)
+
+
+def test_a_folder_for_results_holds_those_of_no_other_run(tmp_path):
+    folder = tmp_path / "out"
+    files.make_empty_folder(folder)
+    files.make_empty_folder(folder)  # a run that broke off left it empty
+    for name in (".DS_Store", "journal", "journal-wal"):
+        (folder / name).touch()
+    files.make_empty_folder(folder, beside=folder / "journal")
+    assert "holds journal, journal-wal; name another" in problem(lambda: files.make_empty_folder(folder))
+    for name in "abcd":
+        (folder / name).touch()
+    said = problem(lambda: files.make_empty_folder(folder, beside=folder / "journal"))
+    assert "holds a, b, c and 1 more;" in said

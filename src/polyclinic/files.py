@@ -28,6 +28,8 @@ MAX_RECORD_BYTES = 16 * 2**20
 
 MAX_FILE_BYTES = 2 * 2**30
 
+_NAMED = 3
+
 
 def check_file(path: Path) -> None:
     """Checks that the path is a file that can be read: neither missing, empty nor too large, and no directory."""
@@ -92,12 +94,12 @@ def read_records(path: Path, kind: type[T], what: str, *, keys_once: bool = Fals
             raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
         except RecursionError:
             raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
-        if keys_once and (twice := _twice(line)):
+        if keys_once and (twice := key_twice(line)):
             raise BadInput(f"{twice!r} stands twice in {what}; a key stands once", path=path, line=number)
         yield number, record
 
 
-def _twice(line: str) -> str:
+def key_twice(line: str) -> str:
     """Returns a key that stands twice in an object of valid JSON, "" where none does."""
     found: list[str] = []
 
@@ -160,6 +162,19 @@ def make_folder(path: Path) -> None:
         raise BadInput(f"cannot be made ({error.strerror})", path=path) from None
     if not os.access(path, os.W_OK):
         raise BadInput("may not be written to", path=path)
+
+
+def make_empty_folder(path: Path, *, beside: Path | None = None) -> None:
+    """Makes a folder for the results of a run, as `make_folder`, and refuses one that holds those of another run.
+
+    `beside` is a file that may lie there and belongs to this run, its journal; so may what begins with a full stop.
+    """
+    make_folder(path)
+    own = "" if beside is None or beside.parent.resolve() != path.resolve() else beside.name
+    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and not (own and own in one.name)]
+    if held:
+        shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
+        raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)
 
 
 @contextmanager

@@ -77,6 +77,10 @@ def test_accuracy_cost_and_comparisons(run, medqa, tmp_path, serving):
         command = exam(medqa, endpoint.url, *THREE, "--price", "1,10", "--baseline", "zero_shot")
         document = json.loads(run(*command, "--json", "--out", tmp_path / "out").stdout)
         shown = run(*command)
+        held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+        refused = run(*command, "--out", tmp_path / "out", code=2).stderr
+    assert "out: the folder holds" in refused and refused.count("\n") == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == held
     assert (document["dataset"], document["questions"], document["model"]) == ("medqa", 10, "direct/a")
     methods = {one["name"]: one for one in document["methods"]}
     assert {name: one["accuracy"]["mean"] for name, one in methods.items()} == {
@@ -276,10 +280,10 @@ def test_a_method_s_mistakes_are_counted_and_the_run_goes_on(run, medqa, tmp_pat
         "    await model.ask(show(question))\n"
     )
     with serving(lambda body: f"Answer: {key_of(body)}") as endpoint:
-        command = exam(medqa, endpoint.url, "--method", f"{mine}:some", "zero_shot", "--out", tmp_path / "out")
+        command = exam(medqa, endpoint.url, "--method", f"{mine}:some", "zero_shot")
         done = run(*command)
         document = json.loads(run(*command, "--json").stdout)
-        failed = run(*command, "--method", f"{mine}:forgets", code=1)
+        failed = run(*command, "--method", f"{mine}:forgets", "--out", tmp_path / "out", code=1)
     some, zero_shot = document["methods"]
     assert (some["accuracy"]["mean"], some["ends"], some["unreadable"]) == (90, {"answered": 9, "broken": 1}, 0)
     assert (zero_shot["accuracy"]["mean"], zero_shot["ends"]) == (100, {"answered": 10})

@@ -1,12 +1,14 @@
 """`polyclinic eval tor` and `study tor`: what they print, write and refuse."""
 
 import json
+from itertools import islice
 
 import pytest
 
 from polyclinic.cases.loaders import read_cases
 
 KEYS = {"precision", "recall", "f1", "unsupported", "relevance", "completeness", "calls", "round_trips", "n", "failed"}
+KEYS |= {"unreadable", "f1_of_a_record"}
 
 
 def test_the_doctors_by_rules_need_no_model(run):
@@ -90,6 +92,15 @@ def test_the_ablation_prints_both_tables(run):
         (("--doctor", "rules", "--method", "nonesuch"), "no method"),
         (("--doctor", "rules", "--set", "tree_of_reasoning.without=outpatient"), "cannot be removed"),
         (("--doctor", "rules", "--judge", "rules"), "no model"),
+        (("--doctor", "rules", "--corpus", "nonesuch"), "nonesuch"),
+        (("--doctor", "rules", "--set", "evidence=some"), "allowed: all, supported"),
+        (("--doctor", "rules", "--set", "without=radiologist"), "allowed: outpatient, laboratory"),
+        (
+            ("--doctor", "rules", "--set", "removed=withheld"),
+            "removed has no effect as the others are; it needs without",
+        ),
+        (("--doctor", "rules", "--set", "form=printed"), "form has no effect here; it needs --model"),
+        (("--doctor", "rules", "--set", "retrieval=false"), "retrieval has no effect here; it needs --corpus"),
     ],
 )
 def test_wrong_options_are_one_line(complaint, words, told):
@@ -99,12 +110,108 @@ def test_wrong_options_are_one_line(complaint, words, told):
 def test_wrong_files_are_one_line(complaint, tmp_path):
     first = next(read_cases("inpatients"))
     record = {"Age": "Y70", "Sex": "male", "Chief-Complaints": "Hoarse", "Options": "A. Gout, B. Polyp"}
+    fine = {**record, "Diagnosis": "Gout", "Label": "A", "Laboratory-Examination": {"CRP": "3"}}
     for more, told in (
+        (
+            {"Label": "B", "Laboratory-Examination": {"CRP": "3"}},
+            "Diagnosis has 'Gout' (option A), and Label does not: B",
+        ),
+        ({"Label": "A, B", "Laboratory-Examination": {"CRP": "3"}}, "Label A, B has 'Polyp' (option B), and Diagnosis"),
+        ({"Label": "A", "Options": "A. Gout, B. Polyp, A. Cyst"}, "the letter A stands before two options"),
+        ({"Label": "A", "Options": ["A. Gout", "B. Polyp", "B. Cyst"]}, "the letter B stands before two options"),
         ({"Label": "C", "Laboratory-Examination": {"CRP": "3"}}, "'C' is none of A, B"),
         ({"Label": "A"}, "no examination is recorded"),
         ({"Label": "A", "Options": "A. Gout, B. Gout", "Laboratory-Examination": {"CRP": "3"}}, "two options"),
     ):
-        (tmp_path / "in.jsonl").write_text(json.dumps({**record, "Diagnosis": "Gout", **more}) + "\n")
-        assert told in complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", cwd=tmp_path)
+        lines = [json.dumps(fine), "", json.dumps({**record, "Diagnosis": "Gout", **more})]
+        (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
+        said = complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", cwd=tmp_path)
+        assert told in said and "in.jsonl, line 3" in said, said
+    (tmp_path / "in.jsonl").write_text(json.dumps(fine)[:-1] + ', "Options": {"A": "Gout", "A": "Polyp"}}\n')
+    assert "stands twice" in complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", cwd=tmp_path)
     assert first.id == "1"
     assert "options" in complaint("eval", "tor", "--cases", "shipped", "--doctor", "rules")
+
+
+def test_a_folder_with_results_is_not_written_over(run, complaint, tmp_path):
+    words = ("eval", "tor", "--cases", "inpatients", "--limit", "1", "--doctor", "rules", "--out", "o")
+    run(*words, cwd=tmp_path)
+    before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
+    said = complaint(*words, "--seed", "2", cwd=tmp_path)
+    assert "o: the folder holds summary.json" in said and "name another folder" in said
+    assert {path: path.read_bytes() for path in (tmp_path / "o").iterdir()} == before
+
+
+def test_what_a_run_was_of_stands_with_it(run, tmp_path):
+    words = ("--cases", "inpatients", "--limit", "2", "--doctor", "rules", "--seed", "3", "--set", "rounds=1", "--json")
+    document = json.loads(run("eval", "tor", *words, "--out", "o", cwd=tmp_path).stdout)
+    about = document["run"]
+    told = {key: about[key] for key in ("cases", "limit", "records", "models", "seed", "corpus", "judge")}
+    assert told == {
+        "cases": "inpatients", "limit": 2, "records": 2, "models": ["rules"], "seed": 3, "corpus": None, "judge": None,
+    }  # fmt: skip
+    (method,) = about["methods"].values()
+    assert method == {"method": "tree_of_reasoning", "settings": {"rounds": 1}}
+    assert len(about["cases_sha256"]) == 64 and about["version"]
+    assert json.loads((tmp_path / "o" / "summary.json").read_text())["run"] == about
+
+
+def test_a_judge_that_fails_is_said_by_name(run, serving, tmp_path):
+    def said(body):
+        return "no marks" if body["model"] == "judge" else answers(body)
+
+    with serving(said) as endpoint:
+        words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/one")
+        words += ("--method", "zero_shot", "--judge", "direct/judge", "--base-url", endpoint.url)
+        done = run(*words, cwd=tmp_path, code=1)
+        assert "0 of 2" in done.stdout
+        assert "the judge gave marks for 0 of 2 explanations; no marks: 2 UnreadableReply" in done.stdout
+        assert "2 of 2 explanations have no marks" in done.stderr
+        document = json.loads(run(*words, "--json", "--max-failures", "100", cwd=tmp_path).stdout)
+    (method,) = document["methods"].values()
+    assert (method["judged"], method["unjudged"], method["relevance"]) == (0, {"UnreadableReply": 2}, None)
+
+
+def test_answers_that_cannot_be_read_are_counted(run, serving, tmp_path):
+    with serving(lambda body: "I would rather not say.") as endpoint:
+        words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/one")
+        words += ("--method", "zero_shot", "--base-url", endpoint.url)
+        done = run(*words, cwd=tmp_path)
+        (method,) = json.loads(run(*words, "--json", cwd=tmp_path).stdout)["methods"].values()
+    assert "unread." in done.stdout
+    assert (method["n"], method["unreadable"], method["failed"], method["recall"]) == (2, 2, 0, 0)
+
+
+def test_a_corpus_reaches_every_method_and_the_files(run, serving, tmp_path):
+    for name in ("tantivy", "rjieba"):
+        pytest.importorskip(name, reason=f"{name} of the extra 'retrieval' is not installed")
+    cases = list(islice(read_cases("inpatients"), 2))
+    told = [f"{one.presentation.complaint} {one.record.history.present}" for one in cases]
+    passages = [{"id": str(n), "title": f"Book {n}", "text": text} for n, text in enumerate(told)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(one) + "\n" for one in passages))
+    env = {"XDG_DATA_HOME": str(tmp_path / "home")}
+    asked = []
+
+    def heard(body):
+        asked.append(json.dumps(body["messages"]))
+        return answers(body)
+
+    run("corpus", "add", "books", "p.jsonl", cwd=tmp_path, env=env)
+    with serving(heard) as endpoint:
+        words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/one", "--corpus", "books")
+        words += (
+            "--method",
+            "zero_shot",
+            "mindmap",
+            "tree_of_reasoning",
+            "--passages",
+            "1",
+            "--base-url",
+            endpoint.url,
+        )
+        document = json.loads(run(*words, "--json", "--out", "o", cwd=tmp_path, env=env).stdout)
+    assert (document["run"]["corpus"], document["run"]["passages"]) == ("books", 1)
+    for name in ("zero_shot", "mindmap"):
+        lines = [json.loads(line) for line in (tmp_path / "o" / f"{name}.jsonl").read_text().splitlines()]
+        assert [[one["title"] for one in line["references"]] for line in lines] == [["Book 0"], ["Book 1"]], name
+    assert sum("Book 0" in one for one in asked) >= 3

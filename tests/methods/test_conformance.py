@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import inspect
 import itertools
+import re
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.benchmarks.exams.evaluation import exam
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable
+from polyclinic.errors import CutOff, Refused, ScriptError, TimedOut, Unreachable, UserError
 from polyclinic.methods.own import of_user
 from polyclinic.methods.table import METHODS, answering, choose, settable
 from polyclinic.models.answers import Completion
@@ -263,3 +264,21 @@ async def test_every_setting_can_be_given_as_text():
         plain = await outcome_of(name, [], question, Willing(question))
         assert await outcome_of(name, texts, question, Willing(question)) == plain, name
     assert set(itertools.chain.from_iterable(map(settable, METHODS))) >= {"max_rounds", "samples", "shuffles", "depth"}
+
+
+def test_a_setting_that_changes_nothing_is_refused_and_one_that_may_be_few_lists_them():
+    for name, given, told in (
+        ("tree_of_reasoning", ["removed=withheld"], "needs without=KIND"),
+        ("tree_of_reasoning", ["cross_verification=false", "turns=3"], "needs cross_verification=true and rounds"),
+        ("tree_of_reasoning", ["tree=false", "evidence=supported"], "needs tree=true"),
+        ("medagents", ["stages=summary", "votes=separate"], "needs stages=consultation"),
+        ("tree_of_thought", ["voters=5"], "needs evaluation=vote"),
+        ("mdagents", ["level=low", "experts=3"], "needs level=moderate"),
+        ("mdagents", ["level=moderate", "members=3"], "needs level=high"),
+        ("medagents", ["votes=each"], "allowed: "),
+        ("few_shot", ["neighbours_by=luck"], "none"),
+    ):
+        with pytest.raises(UserError, match=re.escape(told)):
+            choose([name], given)
+    choose(["tree_of_reasoning"], ["removed=withheld", "without=radiology"])
+    choose(["mdagents"], ["level=high", "members=3"])

@@ -11,7 +11,9 @@ from polyclinic.statistics.uncertainty import paired_difference
 
 
 def by_brute_force(values):
-    sums = [abs(sum(s * v for s, v in zip(signs, values, strict=True))) for signs in product((1, -1), repeat=len(values))]
+    sums = [
+        abs(sum(s * v for s, v in zip(signs, values, strict=True))) for signs in product((1, -1), repeat=len(values))
+    ]
     return sum(one >= abs(sum(values)) for one in sums) / len(sums)
 
 

@@ -86,7 +86,8 @@ class Output:
         document: what `--json` prints; the folder of `--out` holds it as well.
         files: the other files there: their texts, piece by piece, by name.
         written: says what stands in the folder; "" says nothing.
-        failed: how many visits failed, of `n`; 0 of 0 where failures are not judged by their share.
+        failed: how many of what was played failed, of `n`; 0 of 0 where failures are not judged by their share.
+        plays: what was played.
     """
 
     document: Mapping[str, Any]
@@ -96,6 +97,7 @@ class Output:
     written: str = "Traces and summary: {}"
     failed: int = 0
     n: int = 0
+    plays: str = "visits"
 
     def with_trust(self, trust: PatientTrust | None) -> Output:
         """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from polyclinic import __version__
 from polyclinic.benchmarks.tor.ablations import shown_by, tables
 from polyclinic.benchmarks.tor.evaluation import RecordScores
-from polyclinic.benchmarks.tor.inpatients import Inpatient, inpatients
+from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.benchmarks.tor.tables import ablation_output, records_output
-from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evaluation import finish, judge_of, within_budget
-from polyclinic.cli.options import FILE, POSITIVE, RUN, Cases, Layout, Limit, RunOptions, Several
-from polyclinic.errors import UserError
+from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
+from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.rules.specialists import RulesDoctors
-from polyclinic.retrieval.library import find_corpus
-from polyclinic.retrieval.opening import open_corpus
-from polyclinic.retrieval.retriever import Retriever
+from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.retrieval.opening import embedder_models, open_library
 from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
 
@@ -45,8 +45,7 @@ class RecordOptions:
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several stand beside one another."""
     doctor: Annotated[str | None, Parameter(metavar="rules")] = None
     """The doctors by rules, in a model's place: rules."""
-    corpus: Annotated[str | None, Parameter(metavar="NAME")] = None
-    """Where the doctors look things up: a corpus of 'polyclinic corpus add'; nowhere where left out."""
+    library: Library = LIBRARY
     answer_tokens: Annotated[int | None, POSITIVE] = None
     """The longest answer to a call; a longer one is cut off. The server's where left out."""
 
@@ -92,6 +91,7 @@ async def tor(
 ) -> None:
     """Puts records to methods, and prints what they chose of the options, and what bears it."""
     chosen = choose(method or ["tree_of_reasoning"], settings or [])
+    _check_settings(chosen, options)
     patients = _patients(options)
     people = read_ratings(ratings) if ratings is not None else {}
     results: dict[str, dict[str, RecordScores]] = {}
@@ -107,7 +107,13 @@ async def tor(
             model = None if judge is None else session.metered(judge, role="judge", episode=f"judge {mind}")
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
     title = f"tor, {counted(len(patients), 'record')}"
-    finish(records_output(results, patients, title), run, session.ledger, purposes=False)
+    about = _about(options, run, patients) | {
+        "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
+        "judge": judge,
+        "ratings": None if ratings is None else str(ratings),
+    }
+    finish(records_output(results, patients, title, about), run, session.ledger, purposes=False)
+    _check_judge([one for methods in results.values() for one in methods.values()], run)
 
 
 async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
@@ -124,33 +130,73 @@ async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
             results = await run_on_records(ward, list(methods.values()), advance=advance)
     shown = shown_by(results, patients, read_knowledge(), seed=run.seed)
     title = counted(len(patients), "record")
-    finish(ablation_output(results, every, shown, model=minds[0], title=title), run, session.ledger, purposes=False)
+    about = _about(options, run, patients) | {"study": "tor"}
+    output = ablation_output(results, every, shown, model=minds[0], title=title, about=about)
+    finish(output, run, session.ledger, purposes=False)
+
+
+def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions) -> None:
+    """Refuses settings that change nothing without a corpus, or where doctors by rules think."""
+    for one in chosen:
+        if one.name != "tree_of_reasoning":
+            continue
+        for names, there, needed in (
+            (("passages", "retrieval"), options.library.corpus is not None, "--corpus NAME beside it"),
+            (("form", "top_p"), options.doctor is None, "--model in the place of --doctor"),
+        ):
+            if not there and (idle := [name for name in names if name in one.settings]):
+                raise UserError(f"setting {one.name}.{idle[0]} has no effect here; it needs {needed}, or leave it out")
+
+
+def _about(options: RecordOptions, run: RunOptions, patients: Sequence[Inpatient]) -> dict[str, Any]:
+    """Returns what a run was of, for whoever finds its results."""
+    library = options.library
+    looked_up = {"by": library.by, "passages": library.passages} if library.corpus is not None else {}
+    return {
+        "cases": options.cases,
+        "cases_sha256": hashlib.sha256(shipped_path(options.cases).read_bytes()).hexdigest(),
+        "layout": options.layout,
+        "limit": options.limit,
+        "records": len(patients),
+        "models": options.minds(),
+        "seed": run.seed,
+        "temperature": run.models.temperature,
+        "answer_tokens": options.answer_tokens,
+        "corpus": library.corpus,
+        **looked_up,
+        "version": __version__,
+    }
+
+
+def _check_judge(results: Sequence[RecordScores], run: RunOptions) -> None:
+    """Raises a PlayFailure where the judge had no marks for more explanations than may fail."""
+    lost = sum(sum(one.unjudged.values()) for one in results)
+    asked = lost + sum(one.judged for one in results)
+    if 100 * lost > run.max_failures * asked:
+        names = ", ".join(dict.fromkeys(name for one in results for name in one.unjudged))
+        problem = f"{lost} of {asked} explanations have no marks of the judge's ({names})"
+        raise PlayFailure(f"{problem}, more than --max-failures {run.max_failures:g} allows")
 
 
 def _patients(options: RecordOptions) -> list[Inpatient]:
-    cases = list(read_cases(shipped_path(options.cases), layout=options.layout))
-    return inpatients(cases[: options.limit], read_knowledge())
+    return read_inpatients(shipped_path(options.cases), read_knowledge(), layout=options.layout, limit=options.limit)
 
 
 @asynccontextmanager
 async def _open(
     options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = ()
-) -> AsyncIterator[tuple[Session, Retriever | None]]:
+) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
-    opening = open_session(
-        [*names, *judges], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
-    )
+    every = [*names, *judges, *embedder_models(options.library)]
+    opening = open_session(every, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
     with within_budget(run):
-        async with opening as session, AsyncExitStack() as stack:
-            library = None
-            if options.corpus is not None:
-                library = await stack.enter_async_context(open_corpus(find_corpus(options.corpus)))
+        async with opening as session, open_library(options.library, session) as library:
             yield session, library
 
 
 def _ward(
     session: Session,
-    library: Retriever | None,
+    library: LookingUp | None,
     options: RecordOptions,
     mind: str,
     patients: Sequence[Inpatient],
@@ -162,7 +208,7 @@ def _ward(
         knowledge=knowledge,
         models=None if mind == RULES else _models(session, options, mind),
         doctors=RulesDoctors(knowledge) if mind == RULES else None,
-        retriever=library,
+        looking_up=library,
         temperature=run.models.temperature,
         seed=run.seed,
     )

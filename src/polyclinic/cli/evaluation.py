@@ -14,7 +14,7 @@ from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.options import CaseOptions, RunOptions
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
-from polyclinic.files import make_folder
+from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.ledger import Ledger
 from polyclinic.players.minds import model_of
@@ -41,9 +41,13 @@ def judge_of(name: str | None) -> list[str]:
 
 @contextmanager
 def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
-    """Makes the folder for the results; where the models have cost what they may, says how `what` goes on."""
+    """Makes the folder for the results; where the models have cost what they may, says how `what` goes on.
+
+    Raises:
+        BadInput: the folder cannot be made, or holds something.
+    """
     if run.out is not None:
-        make_folder(run.out)
+        make_empty_folder(run.out, beside=run.journal)
     try:
         yield
     except BudgetSpent as spent:
@@ -116,4 +120,4 @@ def finish(
             note(output.written.format(run.out))
     if output.failed * 100 > run.max_failures * output.n:
         allowed = f"--max-failures allows {run.max_failures:g} %"
-        raise PlayFailure(f"{output.failed} of {output.n} visits failed; {allowed}")
+        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed; {allowed}")

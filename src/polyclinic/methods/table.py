@@ -12,7 +12,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -34,6 +34,7 @@ from polyclinic.methods.own import bare, check_parameters, of_user
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.methods.tree_of_thought import tree_of_thought
+from polyclinic.methods.without_effect import check_effect
 from polyclinic.methods.zero_shot import zero_shot
 from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
@@ -148,6 +149,11 @@ def _parameters(named: Named) -> dict[str, inspect.Parameter]:
     return {p.name: p for p in behind if p.kind in kinds}
 
 
+def looks_up_itself(named: Named) -> bool:
+    """Whether a method asks what it is given to look things up in, and is not shown passages with the question."""
+    return "retriever" in _keywords(named)
+
+
 def _keywords(named: Named) -> dict[str, Any]:
     function = bare(inspect.unwrap(find_method(named).run))
     function = function if inspect.isroutine(function) else type(function).__call__
@@ -171,7 +177,7 @@ def choose(
 
     Raises:
         UserError: an unknown method, a setting that no chosen method has or that is missing, or a value that it does
-            not take.
+            not take, or one that has no effect as the others are.
     """
     methods: dict[str, Named] = {}
     for named in [names] if isinstance(names, str) or callable(names) else names:
@@ -180,6 +186,7 @@ def choose(
             raise UserError(f"method {name!r} is named twice; each once")
         methods[name] = name if name in METHODS else named
     settings: dict[str, dict[str, Any]] = {name: dict(presets.get(name, {})) for name in methods}
+    named_by_user: dict[str, list[str]] = {}
     for text in given:
         key, sign, value = text.partition("=")
         where, dot, own = key.rpartition(".")
@@ -194,10 +201,15 @@ def choose(
             raise UserError(f"setting {key!r} belongs to none of the methods; there are: {allowed}")
         for name in takes:
             settings[name][own] = _value(f"{name}.{own}", settable(methods[name])[own], value)
+            named_by_user.setdefault(name, []).append(own)
     for name, one in methods.items():
         needed = [key for key, p in _parameters(one).items() if p.default is p.empty and key not in _GIVEN_TO_ALL]
         if missing := [f"--set {key}=…" for key in needed if key not in settings[name]]:
             raise UserError(f"method {name!r} needs {' '.join(missing)}")
+        defaults = {key: p.default for key, p in _parameters(one).items()}
+        # Who writes a default out loses nothing by it.
+        own_values = [key for key in named_by_user.get(name, ()) if settings[name][key] != defaults.get(key)]
+        check_effect(name, own_values, {**defaults, **settings[name]})
     return [
         ChosenMethod(name=name, settings=settings[name], function=None if isinstance(one, str) else one)
         for name, one in methods.items()
@@ -216,7 +228,22 @@ def _value(key: str, wanted: Any, text: str) -> Any:
             return msgspec.convert(reading, wanted, strict=False)
         except msgspec.ValidationError as error:
             problems.append(str(error))
+    if allowed := _allowed(wanted):
+        raise UserError(f"setting {key}={text!r}; allowed: {', '.join(allowed)}")
     raise UserError(f"setting {key}={text!r}: {problems[-1 if 'array' in problems[0] else 0]}")
+
+
+def _allowed(wanted: Any) -> list[str]:
+    """Returns the texts that a setting takes, where it takes some alone; of a list, those that stand in it."""
+    if wanted is bool:
+        return ["true", "false"]
+    if get_origin(wanted) is Literal:
+        return [str(one) for one in get_args(wanted)]
+    parts = [[] if one in (type(None), ...) else _allowed(one) or [""] for one in get_args(wanted)]
+    texts = [text for part in parts for text in part]
+    if not texts or "" in texts:
+        return []
+    return [*texts, "none"] if type(None) in get_args(wanted) else texts
 
 
 def answering(

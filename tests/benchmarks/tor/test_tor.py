@@ -49,7 +49,8 @@ def test_what_failed_is_outside_and_what_cannot_be_read_is_not():
         id="3", key=frozenset("A"), outcome=Outcome(question="3", end=OutcomeEnd.FAILED, problem="nobody there")
     )
     result = scores("m", [diagnosed("1", "A", "A"), diagnosed("2", "", "A"), failed])
-    assert (result.n, result.failed) == (2, 1)
+    assert (result.n, result.failed, result.unreadable) == (2, 1, 1)
+    assert method_document(result)["unreadable"] == 1
     assert (result.recall.mean, result.precision.mean) == (50, 100)
     assert result.unsupported is None
 
@@ -152,6 +153,7 @@ def changed(**parts):
         ({"answers": ()}, "no option is right"),
         ({"answers": ("Z",)}, "'Z' is none of"),
         ({"answers": ("A", "A")}, "named twice"),
+        ({"options": {"A": "Gout", "B": "Migraine"}, "answers": ("A",)}, "nothing in common"),
     ],
 )
 def test_what_cannot_be_put_is_refused(parts, problem):
@@ -232,6 +234,7 @@ async def test_what_is_written_is_read_back(tmp_path):
     assert summary["model"] == "rules"
     assert set(summary["methods"]["tree_of_reasoning"]) == {
         "precision", "recall", "f1", "unsupported", "relevance", "completeness", "calls", "round_trips", "n", "failed",
+        "unreadable", "f1_of_a_record",
     }  # fmt: skip
     meetings = (tmp_path / "tree_of_reasoning.meetings.jsonl").read_text("utf-8").splitlines()
     read = [msgspec.json.decode(line, type=RecordedMeeting) for line in meetings]

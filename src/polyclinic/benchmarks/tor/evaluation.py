@@ -1,8 +1,9 @@
 """Methods on whole records, as Tree-of-Reasoning's Table 1: precision, recall, F1, and what bears the diagnoses.
 
 Records do not depend on one another and run at once. Shares are pooled over the options of all records, as in the
-paper; beside them stands the mean F1 of a record. An answer that cannot be read chooses nothing; a record that no
-endpoint answered is failed, and outside of everything.
+paper; beside them stands the mean F1 of a record. A record that no endpoint answered is failed, and outside of
+everything; one that was answered without an answer that can be read (refused and cut off among them) is unreadable, and
+chooses nothing, which costs recall. A mistake of a user's own method is broken, and chooses nothing either.
 
 Of a method that writes trees every piece of evidence is held against the record, whoever wrote it and when: what is not
 borne by it is unsupported, and an invention that was dropped again counts too.
@@ -10,6 +11,7 @@ borne by it is unsupported, and an invention that was dropped again counts too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -19,6 +21,7 @@ import msgspec
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.benchmarks.tor.inpatients import Inpatient
+from polyclinic.cases.presentation import ShownPassage
 from polyclinic.evidence_tree.meeting import Remark
 from polyclinic.evidence_tree.support import Support, Supporter
 from polyclinic.evidence_tree.tree import EvidenceTree
@@ -37,6 +40,7 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         evidence: what the record says to each piece of evidence, by its text; empty where no tree was written.
         rating: relevance and completeness; None without a judge.
+        references: what the method was shown with the question; what it looked up by itself stands in its outcome.
     """
 
     id: str
@@ -44,11 +48,22 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     evidence: dict[str, Support] = {}
     rating: Rating | None = None
+    references: tuple[ShownPassage, ...] = ()
 
     @property
     def failed(self) -> bool:
         """No endpoint answered."""
         return self.outcome.end is OutcomeEnd.FAILED
+
+    @property
+    def broken(self) -> bool:
+        """A method of the user's made a mistake."""
+        return self.outcome.end is OutcomeEnd.BROKEN
+
+    @property
+    def unreadable(self) -> bool:
+        """It was answered, and without an answer that can be read."""
+        return not self.outcome.answers and not self.failed and not self.broken
 
     @property
     def right(self) -> int:
@@ -70,7 +85,9 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
         unsupported: share of the pieces of evidence that the record does not bear, in percent; None without trees.
         relevance, completeness: from 0 to 5; None without a judge.
         calls, round_trips: a record.
-        n: records that an endpoint answered.
+        n: records that an endpoint answered; the unreadable and the broken are among them, the failed are not.
+        judged: of those that were put to a judge or marked by people, how many have marks.
+        unjudged: by the name of the failure, how many a judge was asked about and has no marks of.
     """
 
     name: str
@@ -84,7 +101,11 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
     calls: float
     round_trips: float
     n: int
+    unreadable: int
+    broken: int
     failed: int
+    judged: int
+    unjudged: dict[str, int]
     chosen: tuple[RecordPlay, ...]
 
 
@@ -141,7 +162,11 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
         calls=fmean([one.outcome.calls for one in answered] or [0]),
         round_trips=fmean([one.outcome.round_trips for one in answered] or [0]),
         n=len(answered),
+        unreadable=sum(one.unreadable for one in answered),
+        broken=sum(one.broken for one in answered),
         failed=len(chosen) - len(answered),
+        judged=sum(one.relevance is not None for one in rated),
+        unjudged=dict(Counter(one.error for one in rated if one.error)),
         chosen=tuple(chosen),
     )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import read_placed
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput
@@ -41,13 +43,14 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     """Returns the cases as they are put to a method. Every method is shown the record in the same form.
 
     Raises:
-        BadInput: a case has no examination, no options, two options that are the same, none that is right, or a right
-            one that is none of the options; or two cases have one id.
+        BadInput: a case has no examination, no options, two options that are the same, none that is right, a right
+            one that is none of the options, or right ones that are other diseases than its diagnoses; or two cases have
+            one id.
     """
     made: list[Inpatient] = []
     seen: set[str] = set()
     for case in cases:
-        if problem := _problem(case):
+        if problem := _problem(case, knowledge):
             raise BadInput(f"case {case.id!r}: {problem}")
         if case.id in seen:
             raise BadInput(f"two cases have the id {case.id!r}; every case needs its own")
@@ -61,7 +64,22 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     return made
 
 
-def _problem(case: Case) -> str:
+def read_inpatients(
+    path: str | Path, knowledge: Knowledge, *, layout: str | None = None, limit: int | None = None
+) -> list[Inpatient]:
+    """Reads a case file, and returns its cases, or the first so many, as `inpatients` does.
+
+    Raises:
+        BadInput: as `read_cases` and `inpatients`; names the file and the line.
+    """
+    placed = list(read_placed(path, layout=layout))[:limit]
+    for one in placed:
+        if problem := _problem(one.case, knowledge):
+            raise one.element.bad(f"case {one.case.id!r}: {problem}")
+    return inpatients((one.case for one in placed), knowledge)
+
+
+def _problem(case: Case, knowledge: Knowledge) -> str:
     """Returns why a case cannot be put to anybody; "" where it can."""
     question, answers = case.question, case.truth.answers
     if question is None or len(question.options) < FEWEST:
@@ -77,6 +95,10 @@ def _problem(case: Case) -> str:
         return f"the right option {twice!r} is named twice"
     if not case.record.findings:
         return "no examination is recorded; a record with at least one finding is needed"
+    right, told = [question.options[key] for key in answers], [one.name for one in case.truth.diagnoses]
+    known = [{None if d is None else d.id for d in map(knowledge.disease_named, names)} for names in (right, told)]
+    if all(known) and None not in known[0] | known[1] and known[0].isdisjoint(known[1]):
+        return f"the right options ({', '.join(right)}) and the diagnoses ({', '.join(told)}) have nothing in common"
     return ""
 
 

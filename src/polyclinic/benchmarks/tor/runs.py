@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
+from polyclinic.answering.outcome import Outcome
 from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores, records, scores
 from polyclinic.benchmarks.tor.inpatients import Inpatient
+from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.errors import UserError
 from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.judges.explanations import Explained, Rating, rate
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering
+from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, looks_up_itself, settable
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.model import Model
 from polyclinic.models.scripted import Scripted
-from polyclinic.retrieval.retriever import Retriever
+from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.tasks import run_all
 
 RULES = "rules"
 """The name of the doctors by rules, where a model's could stand."""
@@ -26,14 +30,16 @@ RULES = "rules"
 class RecordsAndMinds(NamedTuple):
     """What all methods are given: the patients, where something can be looked up, and what is drawn.
 
-    `models` gives for the name of what is run the model for each record; `doctors` think where there is no model.
+    `models` gives for the name of what is run the model for each record; `doctors` think where there is no model. With
+    `looking_up` every method is shown passages: one that looks things up by itself those that it asks for, and every
+    other those that fit the record, looked up once.
     """
 
     patients: Sequence[Inpatient]
     knowledge: Knowledge
     models: Callable[[str], ModelFor] | None = None
     doctors: Doctors | None = None
-    retriever: Retriever | None = None
+    looking_up: LookingUp | None = None
     temperature: float | None = None
     seed: int = 0
 
@@ -48,23 +54,45 @@ async def run_on_records(
         WrongKey: the endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    players = {one.label: _answering(ward, one) for one in chosen}
-    return await records(ward.patients, ward.knowledge, seed=ward.seed).hold(players, advance=advance)
+    if ward.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
+        raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
+    shown = {one.label for one in chosen if not looks_up_itself(one.named)}
+    references: dict[str, tuple[ShownPassage, ...]] = {}
+    if ward.looking_up is not None and shown:
+        contexts = [partial(ward.looking_up.references, patient.question.context) for patient in ward.patients]
+        found = await run_all(contexts)
+        references = {patient.id: passages for patient, passages in zip(ward.patients, found, strict=True)}
+    players = {one.label: _answering(ward, one, references if one.label in shown else {}) for one in chosen}
+    results = await records(ward.patients, ward.knowledge, seed=ward.seed).hold(players, advance=advance)
+    return {name: _with_references(one, references) if name in shown else one for name, one in results.items()}
 
 
-def _answering(ward: RecordsAndMinds, chosen: ChosenMethod) -> Answering:
-    if ward.models is None and chosen.name != tree_of_reasoning.__name__:
-        raise UserError(f"method {chosen.name!r} needs a model; by rules there is tree_of_reasoning alone")
+def _with_references(result: RecordScores, references: Mapping[str, tuple[ShownPassage, ...]]) -> RecordScores:
+    chosen = tuple(msgspec.structs.replace(one, references=references.get(one.id, ())) for one in result.chosen)
+    return msgspec.structs.replace(result, chosen=chosen)
+
+
+def _answering(
+    ward: RecordsAndMinds, chosen: ChosenMethod, references: Mapping[str, tuple[ShownPassage, ...]]
+) -> Answering:
     nobody = Scripted([], name=RULES)
-    return answering(
-        chosen,
+    settings: dict[str, Any] = dict(chosen.settings)
+    if ward.looking_up is not None and looks_up_itself(chosen.named) and "passages" in settable(chosen.named):
+        settings.setdefault("passages", ward.looking_up.passages)
+    put = answering(
+        msgspec.structs.replace(chosen, settings=settings),
         (lambda _: nobody) if ward.models is None else ward.models(chosen.label),
         records={patient.id: patient.record for patient in ward.patients},
-        retriever=ward.retriever,
+        retriever=None if ward.looking_up is None else ward.looking_up.retriever,
         doctors=ward.doctors,
         temperature=ward.temperature,
         seed=ward.seed,
     )
+
+    async def shown(question: Question) -> Outcome:
+        return await put(msgspec.structs.replace(question, references=references[question.id]))
+
+    return shown if references else put
 
 
 async def with_ratings(

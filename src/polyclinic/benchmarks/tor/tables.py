@@ -26,7 +26,11 @@ Results = Mapping[str, Mapping[str, RecordScores]]
 
 
 def method_document(result: RecordScores) -> dict[str, Any]:
-    """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5."""
+    """Returns what `--json` prints of a method: shares in percent, the rest a record, marks from 0 to 5.
+
+    How many are broken stands there where a method is the user's; how many were judged, where there was a judge.
+    """
+    judged = {"judged": result.judged, "unjudged": result.unjudged} if result.judged or result.unjudged else {}
     return {
         "precision": result.precision.mean,
         "recall": result.recall.mean,
@@ -38,6 +42,10 @@ def method_document(result: RecordScores) -> dict[str, Any]:
         "round_trips": result.round_trips,
         "n": result.n,
         "failed": result.failed,
+        "unreadable": result.unreadable,
+        **({"broken": result.broken} if result.broken else {}),
+        "f1_of_a_record": result.f1_of_a_record.mean,
+        **judged,
     }
 
 
@@ -45,8 +53,8 @@ def _mean(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def records_document(results: Results) -> dict[str, Any]:
-    """Returns the document of one model, or of several under `models`."""
+def records_document(results: Results, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the document of one model, or of several under `models`; what the run was of stands under `run`."""
     documents = [
         {
             "model": model,
@@ -55,7 +63,8 @@ def records_document(results: Results) -> dict[str, Any]:
         }
         for model, methods in results.items()
     ]
-    return documents[0] if len(documents) == 1 else {"models": documents}
+    run = {} if about is None else {"run": dict(about)}
+    return {**(documents[0] if len(documents) == 1 else {"models": documents}), **run}
 
 
 def _intervals(result: RecordScores) -> dict[str, Any]:
@@ -64,7 +73,9 @@ def _intervals(result: RecordScores) -> dict[str, Any]:
     return {name: [one.low, one.high] for name, one in found.items() if one is not None}
 
 
-def records_output(results: Results, patients: Sequence[Inpatient], title: str) -> Output:
+def records_output(
+    results: Results, patients: Sequence[Inpatient], title: str, about: Mapping[str, Any] | None = None
+) -> Output:
     """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings."""
 
     def show(screen: Console) -> None:
@@ -72,6 +83,7 @@ def records_output(results: Results, patients: Sequence[Inpatient], title: str) 
             show_scores(screen, f"{title}, {model}", methods.values())
         if len(results) > 1:
             _show_models(screen, results)
+        show_run(screen, about)
 
     several = len(results) > 1
     files: dict[str, Iterable[str]] = {}
@@ -84,11 +96,12 @@ def records_output(results: Results, patients: Sequence[Inpatient], title: str) 
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
     return Output(
-        document=records_document(results),
+        document=records_document(results, about),
         show=show,
         files=files,
         failed=sum(one.failed for methods in results.values() for one in methods.values()),
         n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
+        plays="records",
         written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl",
     )
 
@@ -120,9 +133,11 @@ def _meetings(
 def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:
     """Prints how methods did, the paper's columns first."""
     every = list(results)
-    rated = any(one.relevance is not None for one in every)
+    rated = any(one.judged or one.unjudged for one in every)
+    broken = any(one.broken for one in every)
     columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
-    columns += [*(["relev.", "compl."] if rated else []), "calls", "trips", "n", "failed"]
+    columns += [*(["relev.", "compl.", "judged"] if rated else []), "calls", "trips", "n", "unread."]
+    columns += [*(["broken"] if broken else []), "failed"]
     shown = table(title, columns)
     for one in every:
         cells = [number(e.mean, ".2f") for e in (one.precision, one.recall, one.f1)]
@@ -131,17 +146,38 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) ->
             number(one.f1_of_a_record.mean, ".1f"),
             number(_mean(one.unsupported), ".1f"),
         ]
-        cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)] if rated else []
-        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", str(one.n), str(one.failed)]
+        if rated:
+            cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
+            cells.append(f"{one.judged} of {one.judged + sum(one.unjudged.values())}")
+        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", str(one.n), str(one.unreadable)]
+        cells += [*([str(one.broken)] if broken else []), str(one.failed)]
         shown.add_row(Text(plain(one.name)), *cells)
     screen.print(shown)
     screen.print(
-        "P, R, F1: over the options of all records; unsupp.: pieces of evidence, in all trees that were written, that "
-        "the record\ndoes not bear; calls, trips (calls in a row): a record; failed: no endpoint answered, outside of "
-        "everything.",
+        "P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record); unsupp.: "
+        "pieces of\nevidence, in all trees that were written, that the record does not bear; calls, trips (calls in a "
+        "row): a record;\nunread.: answered, and without an answer that can be read: among n, chooses nothing; failed: "
+        "no endpoint answered, outside\nof everything.",
         style="dim",
     )
+    for one in every:
+        if one.unjudged:
+            screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
     screen.print()
+
+
+def unjudged_line(one: RecordScores) -> str:
+    """Returns what to say of explanations that the judge gave no marks for, by the names of its failures."""
+    failures = ", ".join(f"{n} {name}" for name, n in one.unjudged.items())
+    total = one.judged + sum(one.unjudged.values())
+    return f"{one.name}: the judge gave marks for {one.judged} of {total} explanations; no marks: {failures}"
+
+
+def show_run(screen: Console, about: Mapping[str, Any] | None) -> None:
+    """Prints what the run was of, in a line."""
+    if about is not None:
+        told = (f"{key} {value}" for key, value in about.items() if isinstance(value, str | int | float))
+        screen.print(plain("; ".join(told)), style="dim", soft_wrap=True)
 
 
 def _show_models(screen: Console, results: Results) -> None:
@@ -160,6 +196,7 @@ def ablation_output(
     *,
     model: str,
     title: str,
+    about: Mapping[str, Any] | None = None,
 ) -> Output:
     """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
     document = {
@@ -178,6 +215,7 @@ def ablation_output(
             }
             for one in shown
         },
+        **({} if about is None else {"run": dict(about)}),
     }
 
     def show(screen: Console) -> None:
@@ -189,10 +227,14 @@ def ablation_output(
             cells = difference_cells(one.difference, p_holm, "+.1f")
             costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
         screen.print(costs)
+        screen.print("a record: mean difference of its F1 in those diseases; p: sign-flip test.", style="dim")
+        show_run(screen, about)
 
     return Output(
         document=document,
         show=show,
+        plays="records",
+        written="Summary: {}",
         failed=sum(one.failed for one in results.values()),
         n=sum(one.n + one.failed for one in results.values()),
     )

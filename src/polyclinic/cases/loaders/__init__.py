@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from rapidfuzz import fuzz, process
@@ -20,7 +20,7 @@ from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short
-from polyclinic.files import json_lines, record_as, write_text
+from polyclinic.files import json_lines, key_twice, record_as, write_text
 
 Loader = Callable[[dict[str, Any], int], Case]
 """Makes a case of one record; gets the record and which of its file it is, from 1.
@@ -56,6 +56,18 @@ def read_cases(path: str | Path, *, layout: str | Loader | None = None) -> Itera
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
     """
+    return (placed.case for placed in read_placed(path, layout=layout))
+
+
+class PlacedCase(NamedTuple):
+    """A case and the element of its file."""
+
+    case: Case
+    element: Element
+
+
+def read_placed(path: str | Path, *, layout: str | Loader | None = None) -> Iterator[PlacedCase]:
+    """Yields the cases as `read_cases`, each with its place, for whoever finds later what is wrong with one."""
     path = shipped_path(path)
     check_layout(layout)
     return _read(path, layout)
@@ -91,11 +103,11 @@ def _name_of(layout: object) -> str:
     return layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
 
 
-def _read(path: Path, layout: str | Loader | None) -> Iterator[Case]:
+def _read(path: Path, layout: str | Loader | None) -> Iterator[PlacedCase]:
     for element in read_elements(path):
         record = element.fields()
         layout = layout or recognise(element, record)
-        yield load_element(element, layout, record)
+        yield PlacedCase(load_element(element, layout, record), element)
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:
@@ -116,6 +128,8 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
         BadInput: it is no case in that layout; names the place and the field, and the layout that it looks like.
     """
     name = _name_of(layout)
+    if layout == "tor" and (twice := key_twice(element.text)):
+        raise element.bad(f"the key {twice!r} stands twice in an object; a key stands once")
     try:
         case = _find_loader(layout)(record, element.order)
         if layout not in LAYOUTS and isinstance(case, Case):

@@ -12,6 +12,7 @@ import msgspec
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.errors import BadInput
 
+_LETTER = re.compile(r"(?:^|[,，;；、\n])\s*(?:[(（]([A-Z])[)）]|([A-Z])[.．、:：)])\s*(\w)")
 _MARKED = re.compile(r"\s*\(?([A-Z])(?:[.．、:：]|\))\s*(.*)", re.DOTALL)
 
 
@@ -22,13 +23,17 @@ def read_options(value: Any, field: str) -> dict[str, str]:
     letters ("A. ..., B. ..." or "(A) ... (B) ..."), which must follow the alphabet, so that commas inside survive.
 
     Raises:
-        BadInput: no options can be read.
+        BadInput: no options can be read, or a key or letter stands before two of them.
     """
     if isinstance(value, str):
         value = _literal(value)
     if isinstance(value, str):
+        if twice := _letter_twice(value):
+            raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
         value = _split_letters(value) or [line for line in value.splitlines() if line.strip()]
     if isinstance(value, list):
+        if twice := _key_twice(value):
+            raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
         value = _lettered(value)
     if not isinstance(value, dict) or len(value) < 2:
         raise BadInput(
@@ -91,6 +96,28 @@ def _split_letters(text: str) -> dict[str, str]:
         letter: text[begin:end].strip().rstrip(",，;；、").rstrip()
         for letter, (_, begin), end in zip(string.ascii_uppercase, starts, ends, strict=False)
     }
+
+
+def _letter_twice(text: str) -> str:
+    """Returns a letter that stands before two options of a text; "" where none does.
+
+    "Sepsis by B. cereus" is no option B: a letter counts at the beginning or behind what parts options, and not before
+    a small letter where the first option has a large one.
+    """
+    found = [(match[1] or match[2], match[3]) for match in _LETTER.finditer(text)]
+    capital = bool(found) and found[0][1].isupper()
+    letters = [letter for letter, first in found if not (capital and first.islower())]
+    return next((letter for letter in letters if letters.count(letter) > 1), "")
+
+
+def _key_twice(values: list[Any]) -> str:
+    """Returns a key or letter that stands before two options of an array; "" where none does."""
+    if values and all(isinstance(v, dict) and {"key", "value"} <= v.keys() for v in values):
+        keys = [as_text(v["key"]) for v in values]
+    else:
+        marked = [_MARKED.fullmatch(as_text(value)) for value in values]
+        keys = [m[1] for m in marked if m] if all(marked) else []
+    return next((key for key in keys if keys.count(key) > 1), "")
 
 
 def _lettered(values: list[Any]) -> dict[str, str]:

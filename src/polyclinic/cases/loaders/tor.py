@@ -52,6 +52,8 @@ def load(record: dict[str, Any], order: int) -> Case:
         diagnoses = tuple(Diagnosis(question.options[key]) for key in answers if key in question.options)
     if not diagnoses:
         raise BadInput("a case needs its diagnoses", field="$.Diagnosis")
+    if question and (problem := _contradiction(question.options, answers, diagnoses)):
+        raise BadInput(problem, field="$.Label")
     told = {name: as_text(fields[key]) for key, name in _words("en").history.items() if as_text(fields.get(key))}
     history = msgspec.convert(told, History)
     language = language_of([complaint, history.present])
@@ -77,6 +79,30 @@ def _question(fields: dict[str, Any], order: int, language: Language) -> tuple[Q
     options = read_options(fields["options"], "$.Options")
     question = Question(id=str(order), stem=_words(language).stem, options=options, language=language, several=True)
     return question, read_keys(fields.get("label"), options)
+
+
+def _contradiction(options: dict[str, str], answers: tuple[str, ...], diagnoses: tuple[Diagnosis, ...]) -> str:
+    """Returns how the right options and the diagnoses contradict each other; "" where they do not, or nobody can tell.
+
+    An option and a diagnosis are the same in the same words; a diagnosis in other words may be any of the options.
+    """
+    if not answers or any(key not in options for key in answers):
+        return ""
+    by_name = {_bare(text): key for key, text in options.items()}
+    if len(by_name) < len(options):
+        return ""
+    meant = [(one.name, by_name[_bare(one.name)]) for one in diagnoses if _bare(one.name) in by_name]
+    label = ", ".join(answers)
+    if more := [f"{name!r} (option {key})" for name, key in meant if key not in answers]:
+        return f"Diagnosis has {more[0]}, and Label does not: {label}; one of the two is wrong"
+    lacking = [key for key in answers if key not in {key for _, key in meant}]
+    if lacking and len(meant) == len(diagnoses):
+        return f"Label {label} has {options[lacking[0]]!r} (option {lacking[0]}), and Diagnosis does not; one is wrong"
+    return ""
+
+
+def _bare(name: str) -> str:
+    return " ".join(re.findall(r"\w+", name.casefold()))
 
 
 def _diagnoses(value: Any) -> tuple[Diagnosis, ...]:
