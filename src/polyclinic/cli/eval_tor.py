@@ -28,7 +28,7 @@ from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.rules.specialists import RulesDoctors
 from polyclinic.retrieval.looking_up import LookingUp
-from polyclinic.retrieval.opening import embedder_models, open_library
+from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
 
@@ -187,10 +187,10 @@ async def _open(
     options: RecordOptions, run: RunOptions, *, named: str, judges: Sequence[str] = ()
 ) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
-    every = [*names, *judges, *embedder_models(options.library)]
+    every = [*names, *judges]
     opening = open_session(every, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
     with within_budget(run):
-        async with opening as session, open_library(options.library, session) as library:
+        async with opening as session, open_library(options.library, session, run.models) as library:
             yield session, library
 
 

@@ -21,6 +21,8 @@ from polyclinic.statistics.uncertainty import Estimate, holm
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import difference_cells, interval, number, table
 
+_NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
+
 Results = Mapping[str, Mapping[str, RecordScores]]
 """Results by model, and by method."""
 
@@ -130,8 +132,8 @@ def _meetings(
             yield msgspec.json.encode(meeting, order="deterministic").decode() + "\n"
 
 
-def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) -> None:
-    """Prints how methods did, the paper's columns first."""
+def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *, told: bool = True) -> None:
+    """Prints how methods did, the paper's columns first, and where wanted what the columns are."""
     every = list(results)
     rated = any(one.judged or one.unjudged for one in every)
     broken = any(one.broken for one in every)
@@ -153,17 +155,22 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores]) ->
         cells += [*([str(one.broken)] if broken else []), str(one.failed)]
         shown.add_row(Text(plain(one.name)), *cells)
     screen.print(shown)
-    screen.print(
-        "P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record); unsupp.: "
-        "pieces of\nevidence, in all trees that were written, that the record does not bear; calls, trips (calls in a "
-        "row): a record;\nunread.: answered, and without an answer that can be read: among n, chooses nothing; failed: "
-        "no endpoint answered, outside\nof everything.",
-        style="dim",
-    )
+    if told:
+        _explain(screen)
     for one in every:
         if one.unjudged:
             screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
     screen.print()
+
+
+def _explain(screen: Console) -> None:
+    told = (
+        "P, R, F1: over the options of all records; F1 a record: mean of each record's own (f1_of_a_record);",
+        "unsupp.: pieces of evidence, in all trees that were written, that the record does not bear; calls, trips",
+        "(calls in a row): a record; unread.: answered, and without an answer that can be read: in n, chooses nothing;",
+        "failed: no endpoint answered, outside of everything.",
+    )
+    screen.print("\n".join(told), style="dim")
 
 
 def unjudged_line(one: RecordScores) -> str:
@@ -176,7 +183,8 @@ def unjudged_line(one: RecordScores) -> str:
 def show_run(screen: Console, about: Mapping[str, Any] | None) -> None:
     """Prints what the run was of, in a line."""
     if about is not None:
-        told = (f"{key} {value}" for key, value in about.items() if isinstance(value, str | int | float))
+        shown = {key: value for key, value in about.items() if key not in _NOT_SHOWN}
+        told = (f"{key} {value}" for key, value in shown.items() if isinstance(value, str | int | float))
         screen.print(plain("; ".join(told)), style="dim", soft_wrap=True)
 
 
@@ -220,7 +228,9 @@ def ablation_output(
 
     def show(screen: Console) -> None:
         for name, rows in tables.items():
-            show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows))
+            show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows), told=False)
+        _explain(screen)
+        screen.print()
         columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n")
         costs = table("F1 in the diseases that the data show", columns)
         for one, p_holm in zip(shown, holm([one.difference.p for one in shown]), strict=True):
