@@ -1,12 +1,7 @@
 """AIE as a task of Inspect, run in this process."""
 
-import asyncio
-import gc
 import json
 import math
-import subprocess
-import sys
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 import pytest
@@ -32,13 +27,6 @@ pytestmark = [
 QUESTION = {"say": "Do you have a cough?", "conclude": False}
 ORDER = {"say": "Please have a chest X-ray.", "conclude": False}
 GOODBYE = {"say": "Thank you, that is all I need.", "conclude": True}
-
-
-@pytest.fixture(autouse=True)
-def _swept():
-    """What Inspect leaves open is warned of where the filter above holds, and not when the tests are over."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture
@@ -292,19 +280,3 @@ def test_ids_must_differ(file):
     file.write_text(file.read_text("utf-8") * 2, "utf-8")
     with pytest.raises(BadInput, match="2 ids stand there more than once"):
         cases_of(str(file), options=0)
-
-
-@pytest.mark.slow
-async def test_inspect_finds_the_task_by_its_name(tmp_path, file):
-    points = {point.name: point.value for point in entry_points(group="inspect_ai")}
-    assert points["polyclinic"] == "polyclinic.evals._registry", "install the package again"
-    async with Endpoint() as endpoint:
-        command = [sys.executable, "-m", "inspect_ai", "eval", "polyclinic/aie", "-T", f"cases={file}"]
-        command += ["--model", "direct/test", "--model-base-url", endpoint.url, "--limit", "1"]
-        command += ["--display", "plain", "--log-dir", str(tmp_path / "logs")]
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        out, _ = await process.communicate()
-    assert process.returncode == 0, out.decode()
-    assert b"DIAGNOSIS" in out

@@ -1,19 +1,23 @@
 """Exams as tasks of Inspect, and our methods as solvers of anybody's tasks."""
 
 import asyncio
+import contextlib
 import csv
-import gc
 import json
 import math
 import subprocess
 import sys
 from collections import Counter
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from polyclinic.cases.loaders import write_cases
 from polyclinic.errors import BadInput, UserError
+from polyclinic.generation.draw import generate
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.questions.examples import shipped_examples
 from polyclinic.questions.layouts import read_exam
 from polyclinic.questions.layouts import sample as draw
@@ -40,13 +44,6 @@ ARTICLE = {
     **{"QUESTION": "Does rest help?", "CONTEXTS": ["We let 20 rest. ", "Nobody was better."]},
     **{"final_decision": "no", "LONG_ANSWER": "Rest did not help."},
 }
-
-
-@pytest.fixture(autouse=True)
-def _swept():
-    """What Inspect leaves open is warned of where the filter above holds, and not when the tests are over."""
-    yield
-    gc.collect()
 
 
 def fill(schema, letter):
@@ -635,8 +632,10 @@ def test_a_record_of_the_hub_that_cannot_be_used(name, wrong, problem):
         converter(name)({**HUB[name][1], **wrong})
 
 
-@pytest.mark.slow
-async def test_inspect_finds_tasks_and_solvers_by_their_names(tmp_path, file):
+async def test_inspect_finds_tasks_solvers_and_provider_by_their_names(tmp_path, file):
+    """The entry point in a process of its own; its commands stand in one, as Inspect takes seconds to begin."""
+    points = {point.name: point.value for point in entry_points(group="inspect_ai")}
+    assert points["polyclinic"] == "polyclinic.evals._registry", "install the package again"
     (tmp_path / "theirs.py").write_text(
         "from inspect_ai import Task, task\n"
         "from inspect_ai.dataset import MemoryDataset, Sample\n"
@@ -646,22 +645,37 @@ async def test_inspect_finds_tasks_and_solvers_by_their_names(tmp_path, file):
         "    sample = Sample(input='Metal?', choices=['Zinc', 'Iron'], target='B')\n"
         "    return Task(dataset=MemoryDataset([sample]), scorer=choice())\n"
     )
+    cases = tmp_path / "cases.jsonl"
+    write_cases(cases, generate(read_knowledge().select("respiratory"), n=1, seed=3))
+    ours = ["polyclinic/medqa", "-T", f"questions={file(MEDQA)}", "-T", "method=medagents"]
+    ours += ["-T", "settings=question_experts=2,option_experts=1"]
     commands = {
-        "ACCURACY_READABLE": ["polyclinic/medqa", "-T", f"questions={file(MEDQA)}", "-T", "method=medagents"],
-        "accuracy": ["theirs.py", "--solver", "polyclinic/medagents", "-S", "question_experts=3"],
+        "ACCURACY_READABLE": (ours, 2 + 2 + 1 + 1 + 3 + 1),
+        "accuracy": (["theirs.py", "--solver", "polyclinic/medagents", "-S", "question_experts=3"], 14),
+        "DIAGNOSIS": (["polyclinic/aie", "-T", f"cases={cases}"], None),
     }
-    commands["ACCURACY_READABLE"] += ["-T", "settings=question_experts=2,option_experts=1"]
-    calls = {"ACCURACY_READABLE": 2 + 2 + 1 + 1 + 3 + 1, "accuracy": 14}
-    for printed, command in commands.items():
-        async with Endpoint(answers=always("B")) as endpoint:
-            process = await asyncio.create_subprocess_exec(
-                *[sys.executable, "-m", "inspect_ai", "eval", *command, "--model", "direct/test"],
-                *["--model-base-url", endpoint.url, "--display", "plain", "--log-dir", str(tmp_path / "logs")],
-                cwd=tmp_path,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
-            out, _ = await process.communicate()
+    async with contextlib.AsyncExitStack() as stack:
+        endpoints = {name: await stack.enter_async_context(Endpoint(answers=always("B"))) for name in commands}
+        words = [
+            [*command, "--model", "direct/test", "--model-base-url", endpoints[name].url, "--display", "plain"]
+            for name, (command, _) in commands.items()
+        ]
+        program = (
+            "import json, sys\n"
+            "from inspect_ai._cli.main import inspect\n"
+            "for words in json.loads(sys.argv[1]):\n"
+            "    inspect(['eval', *words, '--log-dir', 'logs'], standalone_mode=False)\n"
+            "    print('=====', flush=True)\n"
+        )
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-c", program, json.dumps(words)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        out, _ = await process.communicate()
+        shown = out.decode().split("=====")
         assert process.returncode == 0, out.decode()
-        assert printed in out.decode()
-        assert endpoint.requests == calls[printed]
+        for (printed, (_, calls)), part in zip(commands.items(), shown, strict=False):
+            assert printed in part, part
+            assert endpoints[printed].requests == (calls or endpoints[printed].requests) > 0

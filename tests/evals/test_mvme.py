@@ -1,6 +1,5 @@
 """MVME as a task of Inspect, run in this process."""
 
-import gc
 import json
 import math
 from importlib.util import find_spec
@@ -44,13 +43,6 @@ REPORT = {
     "treatment": ["oseltamivir"],
 }
 SAYS = ("Do you have a cough?", "Please have a blood test and a chest X-ray.", "Thank you, that is all.")
-
-
-@pytest.fixture(autouse=True)
-def _swept():
-    """What Inspect leaves open is warned of where the filter above holds, and not when the tests are over."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture

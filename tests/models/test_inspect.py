@@ -1,9 +1,5 @@
 """Inspect's providers for us, and our fast door for Inspect."""
 
-import subprocess
-import sys
-from importlib.metadata import entry_points
-
 import pytest
 from aiohttp import web
 
@@ -194,29 +190,3 @@ def test_a_key_is_not_taken_as_an_argument(provider):
 
     with pytest.raises(ValueError, match="from the environment variable"):
         get_model("direct/test", api_key="sk-x", memoize=False)
-
-
-@pytest.mark.slow
-async def test_inspect_eval_finds_the_provider_by_its_entry_point(tmp_path):
-    import asyncio
-
-    assert any(point.name == "polyclinic" for point in entry_points(group="inspect_ai")), "install the package again"
-    (tmp_path / "task.py").write_text(
-        "from inspect_ai import Task, task\n"
-        "from inspect_ai.dataset import Sample\n"
-        "from inspect_ai.scorer import includes\n"
-        "@task\n"
-        "def say():\n"
-        "    samples = [Sample(input=f'say {n}', target=f'You said: say {n}') for n in range(20)]\n"
-        "    return Task(dataset=samples, scorer=includes())\n"
-    )
-    async with Endpoint() as endpoint:
-        command = [sys.executable, "-m", "inspect_ai", "eval", "task.py", "--model", "direct/test"]
-        command += ["--model-base-url", endpoint.url, "--display", "plain", "--log-dir", str(tmp_path / "logs")]
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        out, _ = await process.communicate()
-        assert process.returncode == 0, out.decode()
-        assert endpoint.answered == 20
-        assert b"1.0" in out

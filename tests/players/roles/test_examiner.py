@@ -1,6 +1,8 @@
 """The examiner's bars: what is asked for by any of its names is given word for word, and nothing else ever is."""
 
 import functools
+import random
+from collections import Counter
 
 import pytest
 
@@ -123,7 +125,7 @@ async def examine(text, record, *, items=None, mind=None, **options):
     return await examiner.act(EXAMINE), examiner
 
 
-async def check_case(case, *, every):
+async def check_case(case, *, every, asked_before=None):
     findings, asked = case.record.findings, 0
     please = "请做：" if case.presentation.language == "zh" else "Please do: "
     names_asked = all_names(findings) if every == "known" else own_names(findings) if every else ()
@@ -135,6 +137,10 @@ async def check_case(case, *, every):
         if finding.item:
             wanted[f"{finding.examination}{comma}{finding.item}"] = {f for f in of_it if f.item == finding.item}
     for name, expected in wanted.items():
+        if asked_before is not None:
+            asked_before[name] += 1
+            if asked_before[name] > 2:
+                continue
         called = any(key_of(f.examination) in WHOLE_BODY for f in findings)
         if key_of(name) in WHOLE_BODY and not called:
             continue  # all that is physical; tested by itself
@@ -160,14 +166,15 @@ async def check_case(case, *, every):
 
 @pytest.mark.parametrize("file", SHIPPED)
 async def test_every_shipped_finding_is_found_by_each_of_its_names_and_nothing_else(file):
-    asked, shapes = 0, set()
+    """Each name is asked for in two cases of a file."""
+    asked, shapes, names_asked = 0, set(), Counter()
     for case in read_cases(SHIPPED[file]):
         # The cases differ in results; in names, which decide what is found, only some do.
         shape = tuple((f.examination, f.item) for f in case.record.findings)
         own = "own" if file.startswith("inpatients") else "known"
-        asked += await check_case(case, every=own if shape not in shapes else "")
+        asked += await check_case(case, every=own if shape not in shapes else "", asked_before=names_asked)
         shapes.add(shape)
-    assert asked > 1000
+    assert asked > 1.5 * len(names_asked) > 100
 
 
 @pytest.mark.slow
@@ -372,12 +379,14 @@ def test_the_requests_are_fifty_a_language_and_all_different():
 
 
 def shipped(n):
-    return [case for file in SHIPPED.values() for case in list(read_cases(file))[:n]]
+    """Returns so many cases of each shipped file."""
+    draw = random.Random(5)
+    return [case for file in SHIPPED.values() for case in draw.sample(list(read_cases(file)), n)]
 
 
 @pytest.mark.slow
 async def test_no_request_discloses_anything_of_a_shipped_case():
-    attacked = await attack(shipped(6), names())
+    attacked = await attack(shipped(2), names())
     assert {(one.reader, one.language) for one in attacked} == {(r, n) for r in ("rules", WORST) for n in ("en", "zh")}
     for one in attacked:
         assert (one.requests, one.disclosed, one.examples, one.unread) == (50, 0, (), {})
@@ -387,7 +396,7 @@ async def test_no_request_discloses_anything_of_a_shipped_case():
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["agentclinic/agentclinic_medqa.jsonl", "ai_hospital/patients_small_10.json"])
 async def test_no_request_discloses_anything_of_a_real_case(shared_data, file):
-    for one in await attack(list(read_cases(shared_data / "cases" / file))[::6], names()):
+    for one in await attack(list(read_cases(shared_data / "cases" / file))[::30], names()):
         assert (one.requests, one.disclosed) == (50, 0), one.examples
 
 
