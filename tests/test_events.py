@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
@@ -121,7 +122,7 @@ def test_round_trip(tmp_path_factory, visits):
     assert [t.lines() for t in read] == [t.lines() for t in traces]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "says"),
     [
         (['{"event":"said","seq":0,"turn":1,"who":"doctor","to":"patient","text":"x"}'], "begins with"),

@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
-import pytest
+from tests.tables import each_row
 
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -37,9 +37,7 @@ def test_a_class_name_means_one_thing():
     assert not {name: files for name, files in where.items() if len(files) > 1}
 
 
-@pytest.mark.parametrize(
-    "room", sorted(path.name for path in (SOURCE / "polyclinic").iterdir() if (path / "__init__.py").exists())
-)
+@each_row("room", sorted(path.name for path in (SOURCE / "polyclinic").iterdir() if (path / "__init__.py").exists()))
 def test_every_room_says_what_it_holds(room):
     said = ast.get_docstring(ast.parse((SOURCE / "polyclinic" / room / "__init__.py").read_text("utf-8")))
     assert said and said.endswith(".")

@@ -9,6 +9,7 @@ import time
 from types import ModuleType
 
 import pytest
+from tests.tables import each_row
 
 import polyclinic
 from polyclinic import consult, read_cases, read_knowledge, see
@@ -37,7 +38,7 @@ ROOMS = (
 )
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@each_row("room", ROOMS)
 def test_every_public_name_is_there_and_is_no_module(room):
     module = importlib.import_module(room)
     assert len(set(module.__all__)) == len(module.__all__) > 0

@@ -3,7 +3,6 @@
 import inspect
 
 import pytest
-
 from tests.tables import each_row
 
 

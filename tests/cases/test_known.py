@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import msgspec
-import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.check import check_case
@@ -31,7 +31,7 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 CLAUSES = read_yaml(Path(__file__).parent / "data" / "known.yaml", list[Clause])
 
 
-@pytest.mark.parametrize("line", CLAUSES, ids=lambda line: line.clause)
+@each_row("line", CLAUSES)
 def test_how_a_patient_knows(line: Clause):
     known = known_as(fold_term(line.term), line.clause, section=line.section, earlier=line.earlier)
     assert known == line.known
@@ -54,7 +54,7 @@ def test_the_reason_for_what_goes_can_be_said():
     assert withhold(text, ["gout"], section="present") == "His toe is red, and he rested."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "term", "rest"),
     [
         ("She has fever, chills, and gout.", "gout", "She has fever, and chills."),
@@ -73,7 +73,7 @@ def test_what_is_left_of_a_sentence_is_one(text, term, rest):
     assert withhold(text, [term], section="present") == rest
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("history", "said", "leaks"),
     [
         ({"past": "Asthma."}, "I have asthma.", False),

@@ -1,8 +1,8 @@
 """What counts as the truth standing in a text, and taking it out."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import Leak, find_leaks, truth_terms
@@ -22,7 +22,7 @@ def case_of(*names: str, complaint: str = "pain", values: tuple[str | float, ...
     return Case(id="1", record=record, truth=Truth(diagnoses=tuple(map(Diagnosis, names))))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "terms"),
     [
         ("Gout", {"gout"}),
@@ -61,7 +61,7 @@ def test_finding_terms():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name", "found"),
     [
         ("He has GOUT.", "Gout", True),
@@ -110,7 +110,7 @@ def test_a_number_is_no_part_of_another():
     assert find_leaks(["it was 1.02 mmol/L."], case)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "term", "rest"),
     [
         ("He limps. He has had gout for years, and drinks beer.", "gout", "He limps. Drinks beer."),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic import doors
 from polyclinic.cases.case import Case
@@ -213,7 +214,7 @@ def test_tor():
     assert case.truth.answers == ("A", "C")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "age", "sex"),
     [
         ("35-year-old female", 35, "female"),
@@ -239,7 +240,7 @@ def test_language():
     assert language_of(["Murphy's sign was absent"]) == "en"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("1. 痛风\n2. 2型糖尿病", ["痛风", "2型糖尿病"]),
@@ -256,7 +257,7 @@ def test_diagnoses(text, names):
     assert [d.name for d in split_diagnoses(text)] == names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "options"),
     [
         ("A. one, two, B. three", {"A": "one, two", "B": "three"}),
@@ -272,7 +273,7 @@ def test_options(value, options):
     assert read_options(value, "$") == options
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "keys"),
     [
         ("A, C", ("A", "C")),
@@ -314,7 +315,7 @@ def complain(tmp_path, content, *, layout=None) -> str:
 GOOD = '{"id":"1","record":{"presentation":{"complaint":"x"}},"truth":{"diagnoses":[]}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "parts"),
     [
         (GOOD + "\n" * 16 + GOOD[:30] + "\n", [", line 17: the JSON is cut off"]),
@@ -381,8 +382,8 @@ def test_missing_file_and_directory(tmp_path):
         read_cases(tmp_path / "none.jsonl", layout="agentclinik")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", ["agentclinic.jsonl", "tor.jsonl", "ai_hospital.json", "aie.json"])
+@each_row("layout", LAYOUTS)
+@each_row("name", ["agentclinic.jsonl", "tor.jsonl", "ai_hospital.json", "aie.json"])
 def test_a_wrong_layout_says_what_it_looks_like(tmp_path, layout, name):
     right = name.split(".")[0].replace("_", "-")
     if layout == right:
@@ -398,7 +399,7 @@ def test_layouts_are_recognised():
     assert [recognise(element, {"id": 1, sign: {}}) for sign in signs] == list(LAYOUTS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "replace", "field"),
     [
         (

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.case import case_schema
 from polyclinic.cases.shipped import SHIPPED
@@ -159,7 +160,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "says"),
     [
         ("empty", ["empty"]),

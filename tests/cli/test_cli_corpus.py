@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.tables import each_row
 
 BOOK = [
     {"id": "gout", "title": "Gout", "text": "A red and swollen toe."},
@@ -136,7 +137,7 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
     run("corpus", "add", "book", "--embedder", "wordllama", "--rebuild", env=home)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "told"),
     [
         (("search", "nobody", "toe"), "no corpus 'nobody'"),

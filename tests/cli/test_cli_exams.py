@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import MissingExtra
 from polyclinic.methods.table import METHODS
@@ -327,7 +328,7 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "0 and 0 experts" in complaint(*team, "--set", "question_experts=0", "--set", "option_experts=0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dataset", "lines", "problem"),
     [
         ("medqa", [{"question": "Why?", "answer_idx": "A"}], "line 1, $.options: the options are missing"),

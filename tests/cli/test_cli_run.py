@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.testing.process import EndpointProcess
 
@@ -158,7 +159,7 @@ def test_chinese(run):
     assert document["visits"] > 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "problem"),
     [
         (("--residents", "0"), "--residents"),

@@ -3,7 +3,7 @@
 import json
 from itertools import islice
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
 
@@ -82,7 +82,7 @@ def test_the_ablation_prints_both_tables(run):
     assert set(document["withheld"]) == {"laboratory", "radiology", "pathology"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "told"),
     [
         ((), "name who thinks"),

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.evidence_tree import Supporter, divide, texts_of
@@ -64,7 +65,7 @@ NOT_THERE = [
 ]
 
 
-@pytest.mark.parametrize(("evidence", "how", "field"), SUPPORTED)
+@each_row(("evidence", "how", "field"), SUPPORTED)
 def test_what_the_record_bears(record, evidence, how, field):
     supporter = Supporter(record, KNOWLEDGE)
     found = supporter.support(evidence)
@@ -73,20 +74,20 @@ def test_what_the_record_bears(record, evidence, how, field):
     assert supporter.quote(found.pointer).strip()
 
 
-@pytest.mark.parametrize("evidence", CONTRADICTED)
+@each_row("evidence", CONTRADICTED)
 def test_what_the_record_contradicts(record, evidence):
     found = Supporter(record, KNOWLEDGE).support(evidence)
     assert found.status == "contradicted"
     assert found.pointer is not None
 
 
-@pytest.mark.parametrize("evidence", NOT_THERE)
+@each_row("evidence", NOT_THERE)
 def test_what_is_not_in_the_record(record, evidence):
     found = Supporter(record, KNOWLEDGE).support(evidence)
     assert (found.status, found.pointer) == ("not there", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("evidence", "status"),
     [
         ("活动后气短", "supported"),
@@ -173,7 +174,7 @@ def test_a_doctor_without_data_does_not_take_part(chinese_record):
     assert list(divide(bare, KNOWLEDGE)) == ["outpatient"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("examination", "kind"),
     [
         ("X-ray", "radiology"),

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.errors import UnreadableReply
 from polyclinic.evidence_tree import EvidenceTree, merge, parse_tree, print_tree
@@ -76,7 +77,7 @@ def test_trees_drawn_in_other_ways_are_read(text):
     assert read == [Leaf(*(part.rstrip(".") for part in leaf)) for leaf in TREE.leaves()]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

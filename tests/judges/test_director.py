@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
@@ -112,7 +113,7 @@ def test_the_reference_is_shown_and_what_changes_comes_last(language):
     assert user.index(WORDS[language][-1]) < user.index("MY DIAGNOSIS")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "problem"),
     [
         ("absent", "no grade was given"),
@@ -435,7 +436,7 @@ def test_a_file_of_judgements_comes_back(tmp_path):
     assert read_judgements(path) == ours
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "problem"),
     [
         ({"grades": {"diagnosis": 5}}, "Invalid enum value 5"),

@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation
@@ -169,7 +170,7 @@ def test_words_of_people(tmp_path):
     assert read_words(path) == {("c1", "x"): Word(FailureReason.OMISSION, "Dr A")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("second", "problem"),
     [
         (WORD | {"case": "c2", "reason": "tired"}, "the reason is one of omission, complications, erroneous"),

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, TimedOut
 from polyclinic.events import Role
@@ -128,8 +129,8 @@ def test_no_text_breaks_out_of_its_fence(name, language, hostile):
         assert ours == theirs or (bullet + "begin " in theirs and theirs.endswith("end"))
 
 
-@pytest.mark.parametrize("sign", ["=", "＝", "﹦", "=＝", "=\u200b"])
-@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6, 7, 15, 16, 100])
+@each_row("sign", ["=", "＝", "﹦", "=＝", "=\u200b"])
+@each_row("length", [1, 2, 3, 4, 5, 6, 7, 15, 16, 100])
 def test_rows_of_every_length(sign, length):
     row = (sign * length)[:length]
     came = quoted(f"a {row} b\n{row}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
@@ -153,7 +154,7 @@ def test_wilson():
     assert wilson(81, 263) == pytest.approx((25.53, 36.62), abs=0.01)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language", "days"),
     [
         ("cough for 3 days", "en", 3),

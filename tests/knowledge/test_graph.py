@@ -1,6 +1,7 @@
 """The knowledge as a graph: what joins what, how names are linked, and the shortest paths."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.knowledge.graph import graph_of
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -18,7 +19,7 @@ def test_a_disease_is_joined_to_what_it_often_brings():
     assert graph_of(read_knowledge()) is GRAPH
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entity", "kind"),
     [
         ("Congestive heart failure", "disease"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.knowledge.check import Flaw, check_knowledge, loinc_check_digit
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
@@ -278,7 +279,7 @@ KINDS = {**SYMPTOMS, **EXAMINATIONS, **DISEASES}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_a_planted_problem_is_found(kind: str) -> None:
     plant, where, problem = KINDS[kind]
     found = planted(plant)

@@ -1,6 +1,7 @@
 """Numbers with their units become numbers in the unit of the item, or nothing."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.quantities import in_unit_of, quantities, word_for
@@ -8,7 +9,7 @@ from polyclinic.knowledge.quantities import in_unit_of, quantities, word_for
 ITEMS = {item.id: item for examination in read_knowledge().examinations.values() for item in examination.items}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "text", "value"),
     [
         ("wbc", "12,300/mm3", 12.3),
@@ -59,7 +60,7 @@ def test_bounds_and_ranges():
     assert read("wbc", "4-6 x10^9/L") == pytest.approx((4, 6))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "text", "word"),
     [
         ("urine_leukocytes", "0-2/HPF", "negative"),

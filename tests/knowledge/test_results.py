@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.record import Finding
 from polyclinic.generation.draw import generate
@@ -35,7 +36,7 @@ def _as_written(reading: ItemReading) -> str:
     return f"{reading.item}: {low if reading.low == reading.high else f'{low}..{high}'}"
 
 
-@pytest.mark.parametrize(("examination", "item", "value", "expected"), TABLE)
+@each_row(("examination", "item", "value", "expected"), TABLE)
 def test_it_is_read_as_it_is_meant(results, examination, item, value, expected):
     read = results.read(Finding(examination=examination, item=item, value=str(value)))
     shown = "; ".join(map(_as_written, read.readings))

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.language.content_words import stem, terms
@@ -30,7 +31,7 @@ def test_clauses():
     assert clauses("咳嗽伴发热，乏力", "zh") == ["咳嗽", "发热", "乏力"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language", "denied"),
     [
         ("No, I have no cough.", "en", True),

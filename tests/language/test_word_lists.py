@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.loaders import agentclinic, ai_hospital, chinese_findings, tor
 from polyclinic.generation import draw
@@ -89,12 +90,12 @@ def test_what_nobody_knows_is_refused(tmp_path):
         lists(tmp_path, "{part: {heard: [cough], herd: [cough]}}").section("part", Words)("en")
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@each_row("section", SECTIONS)
 def test_what_ships_holds_the_same_in_both_languages(section):
     assert type(section("en")) is type(section("zh"))
 
 
-@pytest.mark.parametrize(("section", "language"), OF_ONE_LANGUAGE)
+@each_row(("section", "language"), OF_ONE_LANGUAGE)
 def test_what_ships_in_one_language(section, language):
     assert section(language) is section(language)
 

@@ -8,6 +8,7 @@ import re
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.benchmarks.exams.evaluation import exam
@@ -156,7 +157,7 @@ def check(outcome, question):
 
 
 @variants
-@pytest.mark.parametrize("kind", QUESTIONS)
+@each_row("kind", QUESTIONS)
 async def test_any_question_is_answered(name, settings, kind):
     question, model = QUESTIONS[kind], Willing(QUESTIONS[kind])
     outcome = await outcome_of(name, settings, question, model)
@@ -173,7 +174,7 @@ async def test_any_question_is_answered(name, settings, kind):
 
 
 @variants
-@pytest.mark.parametrize("kind", ["english", "chinese", "several"])
+@each_row("kind", ["english", "chinese", "several"])
 async def test_who_never_agrees_is_heard_out(name, settings, kind):
     question = QUESTIONS[kind]
     calm = await outcome_of(name, settings, question, Willing(question))
@@ -187,7 +188,7 @@ async def test_who_never_agrees_is_heard_out(name, settings, kind):
 
 
 @variants
-@pytest.mark.parametrize("kind", FAILURES)
+@each_row("kind", FAILURES)
 async def test_a_model_that_never_answers_gives_no_answer(name, settings, kind):
     failure, end = FAILURES[kind]
     question = QUESTIONS["english"]
@@ -197,7 +198,7 @@ async def test_a_model_that_never_answers_gives_no_answer(name, settings, kind):
 
 
 @variants
-@pytest.mark.parametrize("kind", FAILURES)
+@each_row("kind", FAILURES)
 async def test_any_one_call_may_fail(name, settings, kind):
     failure, end = FAILURES[kind]
     question = QUESTIONS["english"]
@@ -243,7 +244,7 @@ async def test_inside_a_method_of_the_user_s_it_costs_as_much(name, settings):
     assert outcome.usage == ours.usage
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each_row("name", METHODS)
 async def test_no_key_reaches_a_prompt(name):
     asked = []
     for key in FOUR:

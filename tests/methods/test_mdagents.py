@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
@@ -213,7 +214,7 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "stage"),
     [
         ("low", "triage"),
@@ -225,7 +226,7 @@ FAILURES = [
         ("high", "decision"),
     ],
 )
-@pytest.mark.parametrize(("failure", "end"), FAILURES)
+@each_row(("failure", "end"), FAILURES)
 async def test_a_failure_of_what_is_needed_is_the_end_by_name(by_purpose, question, level, stage, failure, end):
     outcome = await mdagents(question, by_purpose(answers(level, {stage: failure})))
     assert (outcome.end, outcome.answers) == (end, frozenset())

@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
@@ -151,8 +152,8 @@ async def test_separate_costs_the_same_where_all_agree(by_purpose, question):
     assert cost(await medagents(question, by_purpose(answers({"vote 1": "yes"})), votes="separate")) == (18, 6)
 
 
-@pytest.mark.parametrize("votes", ["combined", "separate"])
-@pytest.mark.parametrize("said", ["I know the report: YES", "maybe", "", Refused("no")])
+@each_row("votes", ["combined", "separate"])
+@each_row("said", ["I know the report: YES", "maybe", "", Refused("no")])
 async def test_an_unusable_vote_is_no_yes(by_purpose, question, votes, said):
     yes = YES if votes == "combined" else "yes"
     model = by_purpose(answers({"vote 1, expert 4": said, "vote": yes, "vote 1": yes, "vote 2": yes}))
@@ -183,8 +184,8 @@ async def test_stages_of_the_ablation(by_purpose, question, stages, expected):
     assert outcome.answer == "B"
 
 
-@pytest.mark.parametrize("m", [0, 1, 2, 10])
-@pytest.mark.parametrize("n", [0, 1, 2, 8])
+@each_row("m", [0, 1, 2, 10])
+@each_row("n", [0, 1, 2, 8])
 async def test_any_number_of_experts(by_purpose, question, m, n):
     if not m + n:
         return
@@ -216,8 +217,8 @@ async def test_a_list_of_experts_of_the_wrong_length_ends_the_question(by_purpos
 STAGES = ["gather experts on the question", "gather experts on the options", "report", "revision 1", "decision"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize(
+@each_row("stage", STAGES)
+@each_row(
     ("failure", "end"),
     [
         ("A or perhaps E.", OutcomeEnd.UNREADABLE),

@@ -3,6 +3,7 @@
 import importlib
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
@@ -60,8 +61,8 @@ async def test_one_call_and_its_answer(method, question):
     assert all(part not in instructions for part in ("rumbling", "Mitral"))  # what is stable comes first
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
+@each_row("method", METHODS)
+@each_row(
     ("came", "end"),
     [
         ("I cannot tell B from C.", OutcomeEnd.UNREADABLE),
@@ -78,8 +79,8 @@ async def test_a_failure_is_never_an_answer(method, question, came, end):
     assert outcome.problem
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("temperature", [None, 0.0, 1.0])
+@each_row("method", METHODS)
+@each_row("temperature", [None, 0.0, 1.0])
 async def test_the_temperature_is_passed_on(method, question, by_purpose, temperature):
     model = by_purpose(lambda purpose, text: "Answer: B")
     await method(question, model, temperature=temperature)

@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Presentation, Question
@@ -161,7 +162,7 @@ async def test_random_addressees_are_seeded(by_purpose):
     assert len(one) == 16
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "expected"),
     [
         ({"cross_verification": False}, (5, 2)),
@@ -286,8 +287,8 @@ async def test_later_failures_leave_the_opinion_and_silence(by_purpose, said):
     assert not any(one.by == "radiology" for one in outcome.log if isinstance(one, Remark))
 
 
-@pytest.mark.parametrize("failure", [Unreachable("nobody there"), ScriptError("spent")])
-@pytest.mark.parametrize("stage", ["laboratory reads", "radiology speaks, round 2", "pathology updates", "conclusion"])
+@each_row("failure", [Unreachable("nobody there"), ScriptError("spent")])
+@each_row("stage", ["laboratory reads", "radiology speaks, round 2", "pathology updates", "conclusion"])
 async def test_an_endpoint_that_fails_ends_the_question_as_failed(by_purpose, stage, failure):
     outcome = await ask(by_purpose(answers({stage: failure})))
     assert (outcome.end, outcome.answers) == (OutcomeEnd.FAILED, frozenset())

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
@@ -55,9 +56,9 @@ async def test_the_defaults_cost_thirteen_calls_in_five_round_trips(by_purpose, 
     assert all(call.options["temperature"] == 0.7 for call in model.seen)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("breadth", [1, 4])
-@pytest.mark.parametrize("keep", [1, 2, 9])
+@each_row("depth", [1, 2, 3])
+@each_row("breadth", [1, 4])
+@each_row("keep", [1, 2, 9])
 async def test_what_numbers_cost(by_purpose, question, depth, breadth, keep):
     size = {"depth": depth, "breadth": breadth, "keep": keep}
     assert cost(await tree_of_thought(question, by_purpose(answers(breadth=breadth)), **size)) == formula(**size)
@@ -115,8 +116,8 @@ async def test_a_vote_that_cannot_be_read_does_not_count(by_purpose, question):
     assert outcome.answer == "B"
 
 
-@pytest.mark.parametrize("stage", ["propose 1", "value 1", "propose 2", "value 2", "vote 1", "decision"])
-@pytest.mark.parametrize(
+@each_row("stage", ["propose 1", "value 1", "propose 2", "value 2", "vote 1", "decision"])
+@each_row(
     ("failure", "end"),
     [
         ("?", OutcomeEnd.UNREADABLE),

@@ -1,6 +1,6 @@
 """Whether a diagnosis is right: the same disease or a kind of it, in whatever words."""
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.truth import Truth
@@ -18,7 +18,7 @@ def judged(given, *so):
     return verdict(report(given), Truth(diagnoses=tuple(map(Diagnosis, so))), KNOWLEDGE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "so"),
     [
         ("COVID-19 infection", "COVID-19"),
@@ -38,7 +38,7 @@ def test_the_same_disease_or_a_kind_of_it_is_right(given, so):
     assert judged(given, "gout", so) is Verdict.RIGHT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "so"),
     [
         ("Influenza B", "Influenza A"),

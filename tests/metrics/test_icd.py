@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis
 from polyclinic.errors import BadInput, MissingExtra
@@ -57,7 +58,7 @@ def codes(titles, name):
     return [link.code for link in titles.link(name)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("1. 肺炎\n2. 高血压病3级（极高危）", ("肺炎", "高血压病3级")),
@@ -86,7 +87,7 @@ def test_any_text_can_be_split(text):
     assert all(len(name) > 1 and name == name.strip() for name in names)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("急性阑尾炎", ["K35.9"]),
@@ -134,7 +135,7 @@ def test_a_title_that_says_another_disease_is_less_like():
     assert chronic.similarity < membranous.similarity - 0.05
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("Pneumonia", ["J18.9"]),
@@ -275,7 +276,7 @@ def test_tables(tmp_path):
     assert [category(entry.code) for entry in read_entries(path)] == ["A00", "A01"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "content", "problem"),
     [
         ("a.csv", "x,y\n1,2\n", "no table of ICD-10: a column of codes such as 'K35.2'"),

@@ -1,6 +1,7 @@
 """Pairs of names out of a file, and how far relations agree with labels."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.disease_names.relation import Relation
@@ -13,7 +14,7 @@ def written(tmp_path, *lines):
     return path
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "place", "said"),
     [
         ('{"a": "", "b": "gout"}', "$.a", "''"),

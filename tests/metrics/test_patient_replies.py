@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.events import State
 from polyclinic.language.language import LANGUAGES
@@ -59,7 +60,7 @@ def test_other_states_by_hand():
     assert score_reply(reply("E", "bye")) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "language", "yes", "no"),
     [
         ("denial", "en", "I don’t know", "Knotted nothingness aside, yes"),

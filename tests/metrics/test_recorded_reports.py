@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput
 from polyclinic.metrics.recorded_reports import read_recorded_reports, split_sections
@@ -50,7 +51,7 @@ def test_letters_may_be_missing(write):
     assert report.doctor == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("肺炎，建议抗感染", ("肺炎，建议抗感染", "", "")),
@@ -80,7 +81,7 @@ def test_sections_handed_in_apart(write):
     assert (report.given.diagnosis, report.given.rationale, report.given.treatment) == ("肺炎", "发热", "休息")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("second", "problem", "field"),
     [
         ("{", "not JSON", ""),

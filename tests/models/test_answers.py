@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.errors import CutOff, Refused, UnreadableReply
 from polyclinic.models.answers import Completion, read, read_value
@@ -36,7 +37,7 @@ GOOD = '{"name": "cough", "sure": true, "parts": ["dry"]}'
 MEANT = Finding("cough", True, ["dry"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         GOOD,
@@ -54,7 +55,7 @@ def test_one_value_is_found(text):
     assert said(text, Finding) == MEANT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("", "empty"),
@@ -112,14 +113,12 @@ def test_any_text_is_the_value_or_a_named_failure(text):
     assert json.dumps(value.name, ensure_ascii=False)[1:-1] in text or value.name in text
 
 
-@pytest.mark.parametrize(
-    "text", ["Yes", " yes ", "YES\n", '{"answer": "yes"}', '"yes"', '```json\n{"answer": "Yes"}\n```']
-)
+@each_row("text", ["Yes", " yes ", "YES\n", '{"answer": "yes"}', '"yes"', '```json\n{"answer": "Yes"}\n```'])
 def test_an_option_is_itself(text):
     assert said(text, ("yes", "no")) == "yes"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "yes.",
@@ -158,7 +157,7 @@ def test_options_that_differ_by_case_only_stay_the_first():
     assert said("a", ("A", "a")) == "A"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text", "value"),
     [
         (list[int], "[1, 2]", [1, 2]),

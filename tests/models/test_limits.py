@@ -5,6 +5,7 @@ import email.utils
 import random
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
 from polyclinic.models.limits import Limit
@@ -111,7 +112,7 @@ def test_the_budget_ends():
     assert mine.wait(Fault(WrongKey, "x", again=False)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "seconds"),
     [
         (None, None),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
+from tests.tables import each_row
 
 from polyclinic.models.schema import form_of, form_of_schema
 from polyclinic.testing.instances import instance
@@ -54,7 +55,7 @@ def objects(node):
             yield from objects(part)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@each_row("kind", KINDS)
 def test_objects_are_closed_and_the_root_is_one(kind):
     form = form_of(kind)
     jsonschema.Draft202012Validator.check_schema(form.schema)

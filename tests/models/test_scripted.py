@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput, MissingExtra, RateLimited, ScriptError, UnknownModel, UnreadableReply
 from polyclinic.models.direct import Direct
@@ -65,9 +66,7 @@ async def test_from_a_file(tmp_path):
         open_model("scripted/nowhere.json")
 
 
-@pytest.mark.parametrize(
-    "name", ["", "gpt-4o", "oracle/gpt-4o", "direct", "direct/", "inspect/", "scripted/", "DIRECT/x"]
-)
+@each_row("name", ["", "gpt-4o", "oracle/gpt-4o", "direct", "direct/", "inspect/", "scripted/", "DIRECT/x"])
 def test_a_name_without_a_door_says_which_doors_there_are(name):
     with pytest.raises(UnknownModel) as caught:
         open_model(name)

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 
 import numpy
 import pytest
+from tests.tables import each_row
 
 from polyclinic import doors
 from polyclinic.cases.loaders import read_cases
@@ -216,7 +217,7 @@ def saying(answer):
     return lambda ask, role: answer() if callable(answer) else answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "answer", "problem"),
     [
         ("doctor", DoctorTurn(42), "asked to speak, got DoctorTurn ($.say: Expected `str`, got `int`); allowed: text"),
@@ -230,7 +231,7 @@ def saying(answer):
         ("patient", PatientTurn("x", to="nurse"), "Invalid enum value 'nurse'"),
     ],
 )
-@pytest.mark.parametrize("scripted", [False, True])
+@each_row("scripted", [False, True])
 async def test_a_wrong_turn_fails_the_visit_by_name(role, answer, problem, scripted):
     if scripted and "nothing" in problem:
         return
@@ -368,7 +369,7 @@ def test_the_same_objects_go_where_a_name_goes(doctor):
     assert visit.trace[0].minds[Role.DOCTOR] == getattr(doctor, "__name__", "own")
 
 
-@pytest.mark.parametrize("role", Role)
+@each_row("role", Role)
 async def test_a_function_plays_every_role_and_its_exceptions_are_failures(role):
     asked = []
 

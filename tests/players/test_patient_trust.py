@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("doctors", "patient", "said"),
     [
         (["direct/a"], "rules", True),

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
@@ -346,13 +347,13 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "reply", "keys"), READ, ids=[reply[:50] for _, reply, _ in READ])
+@each_row(("asked", "reply", "keys"), READ)
 def test_what_is_said_is_read(asked, reply, keys):
     expected = {keys} if keys in asked.options else set(keys)
     assert read_answer(reply, asked) == expected
 
 
-@pytest.mark.parametrize(("asked", "reply"), UNREADABLE, ids=[reply[:50] for _, reply in UNREADABLE])
+@each_row(("asked", "reply"), UNREADABLE)
 def test_what_is_not_said_is_not_guessed(asked, reply):
     with pytest.raises(UnreadableReply) as failure:
         read_answer(reply, asked)
@@ -450,7 +451,7 @@ def test_any_text_is_read_or_unreadable(text, asked):
     assert keys and keys <= asked.options.keys()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     ["{", '{"a":', "A, ", "the answer is ", "\\boxed{", "<think>", "not ", "A\n", "选", "A or B. ", "x ", "“", "if "],
 )

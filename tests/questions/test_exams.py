@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BadInput
@@ -93,7 +94,7 @@ def test_every_published_question_is_read(published, shared_data, name):
     assert {question.question.language for question in questions} == {"en"}
 
 
-@pytest.mark.parametrize(("name", "id", "key", "text"), GOLD, ids=[id for _, id, _, _ in GOLD])
+@each_row(("name", "id", "key", "text"), GOLD)
 def test_the_right_letters_are_right(published, name, id, key, text):
     [question] = [question for question in published[name] if question.question.id == id]
     assert question.key == (key,)
@@ -274,7 +275,7 @@ def test_our_own_layout_is_read_back(tmp_path_factory, numbers, several):
     assert read_exam(path, layout="polyclinic") == questions
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "fields", "base", "key"),
     [
         (
@@ -359,7 +360,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("records", "arguments", "problem"), WRONG, ids=[problem[:40] for _, _, problem in WRONG])
+@each_row(("records", "arguments", "problem"), WRONG)
 def test_what_is_wrong_is_named_with_its_place(exam, records, arguments, problem):
     path = exam(*records)
     with pytest.raises(BadInput, match=problem) as error:
@@ -367,7 +368,7 @@ def test_what_is_wrong_is_named_with_its_place(exam, records, arguments, problem
     assert "line" not in problem or error.value.path == path
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "base", "problem"),
     [
         ({"a": 1}, None, "the number 1; say whether it counts from 0 or 1"),
@@ -391,7 +392,7 @@ def test_a_field_map_that_is_none_is_refused(text):
         parse_fields(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("", "the file is empty"),
@@ -452,7 +453,7 @@ def test_a_training_split_of_ones_own_is_read(exam):
     assert as_examples(read_exam(exam(MEDQA)))[0].key == ("B",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "problem"),
     [
         ([{**OWN, "key": []}], r"line 1, \$\.key: an example needs its right answer"),

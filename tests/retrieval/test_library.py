@@ -1,13 +1,14 @@
 """Corpora have plain names, and nothing leads out of the folder that holds them."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.retrieval.corpus import Corpus
 from polyclinic.retrieval.library import Library, find_corpus
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "",

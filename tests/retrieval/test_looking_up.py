@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.benchmarks.exams.runs import run_methods
 from polyclinic.cases.loaders import read_cases
@@ -46,7 +47,7 @@ async def test_words_that_say_nothing_and_options_are_not_looked_for():
     assert retriever.queries == ["Wheezing night:", "晚上喘不过气"]
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in {"tree_of_reasoning", "mindmap", "mma"}])
+@each_row("name", [name for name in METHODS if name not in {"tree_of_reasoning", "mindmap", "mma"}])
 async def test_every_method_is_shown_it_and_the_outcome_says_where_it_stands(name):
     pytest.importorskip("tantivy", reason="medprompt's neighbours need the extra 'retrieval'")
     shown = []

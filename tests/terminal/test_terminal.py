@@ -2,7 +2,7 @@
 
 import io
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
@@ -29,8 +29,8 @@ def test_numbers_stand_to_the_right_and_texts_of_others_are_texts():
     assert mixed[-1] == "a    │ 1 │ x  "
 
 
-@pytest.mark.parametrize("width", [120, 80, 60, 40])
-@pytest.mark.parametrize("doctors", [1, 4])
+@each_row("width", [120, 80, 60, 40])
+@each_row("doctors", [1, 4])
 def test_a_narrow_screen_breaks_no_number(width, doctors):
     name = "far/away/mine/method.py:a_method_with_a_long_name"
     cells = ("34.6 ± 12.1", "12.1-45.6", "1,273", "12,345", "< 0.0001", "+2.00 to +2.00", "0.00123", "✓")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Diagnosis, Report
@@ -314,7 +315,7 @@ async def test_without_an_answer_of_a_doctor_the_discussion_has_failed(failure, 
     assert (came.end, came.report, came.consensus) == (End.FAILED, None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chair", "error", "answered"),
     [
         (director(["a", "b", "c", "d"]), "WrongAnswer", True),

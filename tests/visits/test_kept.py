@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
@@ -82,7 +83,7 @@ def moved(case: Case) -> tuple[Finding, ...]:
     return held_by_examiner(case).findings[len(case.record.findings) :]
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.diagnoses[0])
+@each_row("kept", KEPT)
 def test_who_holds_what(kept: Kept):
     case = kept.case()
     told = plain(" ".join(text for _, text in patient_of(case).history.sections()))
@@ -153,12 +154,12 @@ def test_every_clause_of_a_published_history_has_one_place(shared_data, file):
     assert withheld <= 0.01 * clauses
 
 
-@pytest.mark.parametrize("file", [*SHIPPED.values(), *(Path(__file__).parents[1] / "cases" / "data" / f for f in OURS)])
+@each_row("file", [*SHIPPED.values(), *(Path(__file__).parents[1] / "cases" / "data" / f for f in OURS)])
 def test_every_clause_of_our_histories_has_one_place(file):
     assert [left for _, left in map(walk, read_cases(file)) if left] == []
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.diagnoses[0])
+@each_row("kept", KEPT)
 def test_every_clause_of_an_invented_history_has_one_place(kept: Kept):
     _, withheld = walk(kept.case())
     assert len(withheld) == len(kept.withheld)
@@ -213,7 +214,7 @@ KNOWN = (
 )
 
 
-@pytest.mark.parametrize(("question", "told", "which"), KNOWN)
+@each_row(("question", "told", "which"), KNOWN)
 async def test_a_patient_tells_what_it_knew_before(minds, question, told, which):
     patient = played(KEPT[which].case(), minds, ALONE, key="1")
     reply = await asked(patient, question)
@@ -221,7 +222,7 @@ async def test_a_patient_tells_what_it_knew_before(minds, question, told, which)
     assert plain(told) in plain(reply.say)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("which", "order", "brought"),
     [
         (0, "physical examination", "39.2 °C"),
@@ -240,7 +241,7 @@ async def test_who_orders_an_examination_gets_what_the_history_reports_of_it(min
         assert plain(brought) not in plain((await asked(patient, question)).say)
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept.diagnoses[0])
+@each_row("kept", KEPT)
 async def test_what_a_patient_knew_before_is_no_leak(minds, kept):
     case = kept.case()
     patient = played(case, minds, ALONE, key="1")

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -472,7 +473,7 @@ def test_a_discussion_with_everything_in_it_can_be_read(run, tmp_path):
         assert text in " ".join(shown.split()), text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "read"),
     [
         ("--doctors a b --seed 1", ["a", "b"]),

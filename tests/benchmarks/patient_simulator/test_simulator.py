@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, compare, read_labelled, replies, simulate
 from polyclinic.errors import BadInput, Refused, TimedOut
@@ -56,7 +57,7 @@ def test_the_set_is_read(file):
     assert case.questions[2].answer == "answer A-B"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "told"),
     [
         ("{}", "not a labelled set"),

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.benchmarks.tor.ablations import ALONE, FULL, ONE, _keys_shown, rows_of, shown_by, tables
@@ -143,7 +144,7 @@ def changed(**parts):
     return case
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parts", "problem"),
     [
         ({"findings": ()}, "no examination is recorded"),

@@ -5,6 +5,7 @@ import re
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.presentation import Presentation
@@ -210,8 +211,8 @@ def test_a_referral_reads_report_and_results(knowledge):
 # Examinations.
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("most", [0, 1, 2])
+@each_row("language", ["en", "zh"])
+@each_row("most", [0, 1, 2])
 async def test_so_many_examinations_a_visit_at_most(knowledge, language, most):
     at = clinic(knowledge, max_examinations=most, traces=True)
     counts = []
@@ -315,7 +316,7 @@ def broken(ask, role):
     raise UnreadableReply("not what was asked for")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("minds", "who", "reached"),
     [
         ({"nurse": broken}, "nurse", ()),

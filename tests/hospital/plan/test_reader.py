@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
@@ -198,9 +199,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("steps", "field", "problem"), WRONG, ids=lambda value: value if isinstance(value, str) else ""
-)
+@each_row(("steps", "field", "problem"), WRONG)
 def test_what_is_wrong_has_one_line_with_path_and_field(tmp_path, knowledge, steps, field, problem):
     with pytest.raises(BadInput) as raised:
         read(tmp_path, knowledge, numbers(change(*steps)))
@@ -210,9 +209,7 @@ def test_what_is_wrong_has_one_line_with_path_and_field(tmp_path, knowledge, ste
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+@each_row(("text", "problem"), [
         ("", "empty"),
         ("# nothing\n", "says nothing"),
         ("just words", "Expected `object`"),
@@ -228,8 +225,7 @@ def test_what_is_wrong_has_one_line_with_path_and_field(tmp_path, knowledge, ste
         (b"\xff\xfe", "not UTF-8"),
         (TEXT.replace("  d02:", "  d01:"), "$.staff: 'd01' stands twice"),
         (TEXT + "\nname: {en: x, zh: y}\n", "'name' stands twice"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_no_hospital_at_all(tmp_path, knowledge, text, problem):
     with pytest.raises(BadInput) as raised:
         read(tmp_path, knowledge, text)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import each_row
 
 from polyclinic.cases.check import check_case
 from polyclinic.errors import Refused, TimedOut, UnreadableReply
@@ -253,8 +254,8 @@ async def forecast(answer, *, language="en"):
     return case, await course_by_model(case, 2, treatment, model=Scripted(answer), follow_up_days=3)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
+@each_row("language", ["en", "zh"])
+@each_row(
     ("answer", "expected"),
     [
         (("recovers", 2), IllnessCourse(outcome=FollowUpOutcome.RECOVERED, recovers_after_days=2, severity="mild")),

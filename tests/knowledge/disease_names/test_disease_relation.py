@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.knowledge.disease_names.known import disease_meant, known_relation
 from polyclinic.knowledge.disease_names.relation import TURNED, Relation, relation
@@ -29,7 +30,7 @@ TEXTBOOK, ANNOTATED = pairs("textbook.jsonl"), pairs("annotated.jsonl")
 CHAPTERS = pairs("chapters.jsonl")  # of all chapters of ICD-10; the rules were mended by them
 
 
-@pytest.mark.parametrize("pair", TEXTBOOK, ids=lambda pair: f"{pair['a']} | {pair['b']}")
+@each_row("pair", TEXTBOOK)
 def test_textbook_pairs(pair):
     assert relation(pair["a"], pair["b"]) == pair["relation"]
 
@@ -40,18 +41,18 @@ def test_pairs_that_an_annotator_wrote_without_seeing_the_rules():
     assert len(missed) <= 0.03 * len(ANNOTATED), missed
 
 
-@pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: f"{pair['a']} | {pair['b']}")
+@each_row("pair", CHAPTERS)
 def test_pairs_of_all_chapters(pair):
     assert relation(pair["a"], pair["b"]) in (pair["relation"], *pair.get("also", ()))
 
 
-@pytest.mark.parametrize("pair", [*TEXTBOOK, *ANNOTATED, *CHAPTERS], ids=lambda pair: f"{pair['a']} | {pair['b']}")
+@each_row("pair", [*TEXTBOOK, *ANNOTATED, *CHAPTERS])
 def test_turned_round_a_relation_is_turned_round(pair):
     found = relation(pair["a"], pair["b"])
     assert relation(pair["b"], pair["a"]) is TURNED.get(found, found)
 
 
-@pytest.mark.parametrize("name", sorted({pair[side] for pair in [*TEXTBOOK, *ANNOTATED, *CHAPTERS] for side in "ab"}))
+@each_row("name", sorted({pair[side] for pair in [*TEXTBOOK, *ANNOTATED, *CHAPTERS] for side in "ab"}))
 def test_a_name_is_itself(name):
     assert relation(name, name) is Relation.SAME
     assert relation(name, f"  {name.upper() if name.islower() else name} ") is Relation.SAME
@@ -71,7 +72,7 @@ def test_the_diseases_of_the_knowledge_are_different_in_both_languages():
         assert relation(disease.name.en, disease.name.zh) is Relation.SAME, disease.id
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "id"),
     [
         ("COVID-19 infection", "covid-19"),

@@ -1,6 +1,7 @@
 """Alternatives and lists are no diagnosis of one of their diseases; what is denied is none; doubt changes nothing."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.cases.truth import Truth
@@ -65,36 +66,36 @@ DOUBTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "of"), ALTERNATIVES)
+@each_row(("name", "of"), ALTERNATIVES)
 def test_alternatives_are_broader_than_each_of_them(name, of):
     assert {relation(name, one) for one in of} == {Relation.BROADER}
     assert {relation(one, name) for one in of} == {Relation.NARROWER}
 
 
-@pytest.mark.parametrize(("name", "of"), LISTS)
+@each_row(("name", "of"), LISTS)
 def test_a_list_is_none_of_its_diseases(name, of):
     assert {relation(name, one) for one in of} == {Relation.DIFFERENT}
     assert {relation(one, name) for one in of} == {Relation.DIFFERENT}
     assert names_several(name)
 
 
-@pytest.mark.parametrize(("a", "b", "expected"), ONE_DISEASE)
+@each_row(("a", "b", "expected"), ONE_DISEASE)
 def test_what_is_joined_within_one_disease_makes_no_list(a, b, expected):
     assert relation(a, b) == expected
     assert relation(b, a) is TURNED.get(Relation(expected), Relation(expected))
 
 
-@pytest.mark.parametrize("name", DENIED)
+@each_row("name", DENIED)
 def test_what_is_denied_is_another_thing(name):
     assert relation(name, "gout") is relation("gout", name) is Relation.DIFFERENT
 
 
-@pytest.mark.parametrize("name", DOUBTED)
+@each_row("name", DOUBTED)
 def test_doubt_changes_nothing(name):
     assert relation(name, "痛风") is relation("gout", name) is Relation.SAME
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("a", "b", "expected"),
     [
         ("epilepsy", "seizure", "narrower"),  # A seizure is a symptom, of epilepsy among others.

@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED
@@ -28,8 +29,8 @@ def recorded(language):
     return Names(knowledge).of(findings), {f: ids[f.examination, f.item] for f in findings}
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: "+".join(entry["items"]))
+@each_row("language", ["en", "zh"])
+@each_row("entry", TABLE)
 def test_what_is_asked_for_in_everyday_words_is_found_and_nothing_else(entry, language):
     names, ids = recorded(language)
     for sentence in entry[language]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.knowledge.orders import concepts
 from polyclinic.knowledge.orders.concepts import KINDS, above, parts
@@ -17,7 +18,7 @@ def said(order):
     return " ".join(sorted(concept for kind in order.meaning for concept in kind))
 
 
-@pytest.mark.parametrize("one", READINGS, ids=lambda one: one["text"])
+@each_row("one", READINGS)
 def test_a_request_is_read_into_what_it_means(one):
     assert [said(order) for order in read_orders(one["text"]).orders] == [
         " ".join(sorted(order.split())) for order in one["asks"]
@@ -51,7 +52,7 @@ def test_what_is_asked_for_has_a_name_of_its_own(text, name):
     assert [order.name for order in read_orders(text).orders] == [name]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "examination", "item", "close"),
     [
         ("头颅CT平扫", "头颅CT", "", SAME),
@@ -102,7 +103,7 @@ def test_concepts_are_of_one_kind_and_parts_of_what_there_is():
     assert {place for places in concepts.AT.values() for place in places} <= set(KINDS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "examination", "item", "hidden"),
     [
         ("chest CT", "chest X-ray", "", False),

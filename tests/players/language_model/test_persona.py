@@ -5,6 +5,7 @@ import random
 
 import msgspec
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks, truth_terms
@@ -81,8 +82,8 @@ async def hear(role, text):
 # Templates.
 
 
-@pytest.mark.parametrize("file", SHIPPED)
-@pytest.mark.parametrize("manner", [None, *MANNERS])
+@each_row("file", SHIPPED)
+@each_row("manner", [None, *MANNERS])
 def test_templates_give_every_shipped_patient_a_persona_that_gives_nothing_away(file, manner):
     made = {}
     for one in read_cases(SHIPPED[file]):
@@ -213,9 +214,9 @@ async def test_the_statement_opens_the_visit_for_rules_and_for_a_model():
         assert (opened.say, opened.state, opened.to) == (DRAFT["statement"], State.OPENING, "doctor")
 
 
-@pytest.mark.parametrize("setting", ["ward", "online"])
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("manner", MANNERS)
+@each_row("setting", ["ward", "online"])
+@each_row("language", ["en", "zh"])
+@each_row("manner", MANNERS)
 def test_a_models_prompt_holds_the_persona_and_its_manner(setting, language, manner):
     persona = Persona(**{**DRAFT, "questions": ("Is it bad?",)}, manner=manner)
     role = patient(case(language=language, persona=persona, setting=setting))

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.loaders import read_cases
@@ -112,9 +113,9 @@ async def reply(player, text="And what of that?", **options):
     return await asked.act(REPLY)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("tracker", ["staged", "parallel"])
-@pytest.mark.parametrize(("kind", "specific", "texts", "state"), ROADS)
+@each_row("language", ["en", "zh"])
+@each_row("tracker", ["staged", "parallel"])
+@each_row(("kind", "specific", "texts", "state"), ROADS)
 async def test_every_state_is_reached(kind, specific, texts, state, tracker, language):
     texts = {"held": (HELD[language],), "found": (FOUND[language],), "": ()}[texts]
     player = Player(kind, specific or "specific", texts)
@@ -295,7 +296,7 @@ class Watch:
         return answer
 
 
-@pytest.mark.parametrize(("kind", "specific", "texts", "state"), ROADS)
+@each_row(("kind", "specific", "texts", "state"), ROADS)
 async def test_the_parallel_tracker_takes_one_round_trip(kind, specific, texts, state):
     texts = (HELD["en"],) if texts else ()
     trips = {}
@@ -320,9 +321,9 @@ async def visit(answer, tracker="staged"):
     return await consultation(doctor, patient(Scripted(answer), tracker=tracker), None, max_turns=3)
 
 
-@pytest.mark.parametrize("tracker", ["staged", "parallel"])
-@pytest.mark.parametrize("section", ["kind", "specific inquiry", "relevant inquiry", "generator"])
-@pytest.mark.parametrize(
+@each_row("tracker", ["staged", "parallel"])
+@each_row("section", ["kind", "specific inquiry", "relevant inquiry", "generator"])
+@each_row(
     ("answer", "error"),
     [
         ("", "UnreadableReply"),

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.benchmarks.reliability.attack import WORST, WorstReader, attack, read_requests
 from polyclinic.cases.loaders import read_cases
@@ -234,7 +235,7 @@ HB, WBC, XRAY, CK = FINDINGS
 RECORD = Record(presentation=PRESENTATION, findings=FINDINGS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "items", "found", "dropped"),
     [
         ("blood count, please", ("complete blood count",), (HB, WBC), 0),  # a synonym
@@ -304,7 +305,7 @@ async def test_a_model_gets_the_request_and_names_and_no_result():
     assert results.text == "blood test: hemoglobin 9.1 g/dL. chest X-ray: Left lower lobe opacity."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "found"),
     [
         ("a film of the chest", (XRAY,)),

@@ -1,6 +1,7 @@
 """What a patient makes of advice and of open questions: its states and replies, online and in a ward."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -35,7 +36,7 @@ async def put(said, record, setting="online"):
     return await patient.act(REPLY)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "record", "state", "told"),
     [
         # The same procedure and region, in other words than the record's.
@@ -80,8 +81,8 @@ async def test_in_a_ward_what_is_to_be_done_goes_to_the_examiner(said, record):
     assert (turn.state, turn.to) == (State.EFFECTIVE_ADVICE, "examiner")
 
 
-@pytest.mark.parametrize("setting", ["ward", "online"])
-@pytest.mark.parametrize(
+@each_row("setting", ["ward", "online"])
+@each_row(
     ("said", "record"),
     [
         ("I'm sorry to hear that. Have you noticed any other changes?", ENGLISH),
@@ -111,7 +112,7 @@ async def test_what_a_turn_is_can_be_heard_in_another_language(said):
     assert (await put(said, ENGLISH)).state is states[said[0]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "record", "state", "told"),
     [
         ("您脖子上的肿块有多久了？", ENGLISH, State.EFFECTIVE_INQUIRY, "two months"),

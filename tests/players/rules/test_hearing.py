@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.players.rules.hearing import hear, speech_acts
 
@@ -21,12 +21,12 @@ def rows(name):
                 yield language, expected, text.replace(r"\n", "\n")
 
 
-@pytest.mark.parametrize(("language", "expected", "text"), list(rows("speech_acts")))
+@each_row(("language", "expected", "text"), list(rows("speech_acts")))
 def test_what_a_sentence_does(language, expected, text):
     assert speech_acts(text, language) == [(text, expected)]
 
 
-@pytest.mark.parametrize(("language", "expected", "text"), list(rows("turns")))
+@each_row(("language", "expected", "text"), list(rows("turns")))
 def test_what_a_turn_does_and_whether_it_names_anything(language, expected, text):
     kind, definite = expected.rsplit(" ", 1)
     heard = hear(text, language)
@@ -62,16 +62,14 @@ def test_marks_that_a_model_ends_with_are_not_heard():
     assert hear("<eoa>", "zh").definite is False
 
 
-@pytest.mark.parametrize("text", ["", " ", "...", "？", "1. 2. 3.", "🙂"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("text", ["", " ", "...", "？", "1. 2. 3.", "🙂"])
+@each_row("language", LANGUAGES)
 def test_what_says_nothing_names_nothing(text, language):
     heard = hear(text, language)
     assert (heard.kind, heard.definite) == ("inquiry", False)
 
 
-@pytest.mark.parametrize(
-    "said", ["if you ", "in the meantime, ", "and so then ", "please ", "1. ", "，", "您可以考虑", "a"]
-)
+@each_row("said", ["if you ", "in the meantime, ", "and so then ", "please ", "1. ", "，", "您可以考虑", "a"])
 def test_who_repeats_itself_without_end_is_heard_all_the_same(said):
     begun = time.perf_counter()
     for language in LANGUAGES:

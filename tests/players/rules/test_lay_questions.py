@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.tables import each_row
 
 import polyclinic
 from polyclinic.cases.leaks import truth_terms
@@ -83,7 +84,7 @@ async def test_everyday_questions_to_real_cases(shared_data, minds):
     check(await figures([row for row in TABLE if "/" in row["file"]], shared_data / "cases", minds))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "section", "question"),
     [
         ("respiratory.jsonl", "medications", "Are you taking any medicines?"),

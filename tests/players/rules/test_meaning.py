@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -26,7 +27,7 @@ def things(text, language):
     return [set(frame.things or frame.functions) for frame in read(text, language)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "meant"),
     [
         ("Are your arms weak?", [{"weakness"}]),
@@ -82,7 +83,7 @@ def test_when_something_is_is_not_what_is_asked():
     assert frame("are you short of breath when you lie flat").later == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "told", "likeness"),
     [
         ("Are your arms weak?", "Weakness in upper limbs", SAME),
@@ -164,7 +165,7 @@ async def reply(question, record):
     return await patient.act(REPLY)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "told"),
     [
         ("Did it start suddenly?", "a sudden high fever"),
@@ -198,7 +199,7 @@ async def test_the_record_answers_in_its_own_words(question, told):
     assert turn.state is State.EFFECTIVE_INQUIRY
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "denied"),
     [
         ("Do you have a rash?", True),

@@ -1,12 +1,12 @@
 """What is ordered in a doctor's turn, as the patient passes it on."""
 
-import pytest
+from tests.tables import each_row
 
 from polyclinic.players.rules.hearing import hear
 from polyclinic.players.rules.orders import ordered, request
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "language", "passed_on"),
     [
         ("I'd like you to have a chest X-ray to rule out pneumonia.", "en", "chest X-ray"),

@@ -1,6 +1,7 @@
 """The pharmacist: what is withheld and why, by rules and by a model."""
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History
@@ -47,7 +48,7 @@ async def withheld(*drugs, age=40.0, language="en", mind=None, **known):
     return {one.drug: one.reason for one in dispensing.withheld}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("drugs", "known", "kept_back", "why"),
     [
         (["paracetamol", "ibuprofen"], {}, [], ""),

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
@@ -57,7 +58,7 @@ async def asked(mind, record: Record, *questions: str):
     return turn
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "question"),
     [
         (RECORD, "Are you allergic to any medicines?"),
@@ -153,7 +154,7 @@ async def test_sentences_without_a_mark_between_them_are_two(mind):
     assert "胃痛" not in (await asked(mind, CHINESE, "有没有发热？")).say
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "question", "order"),
     [
         (RECORD, "What did the ECG show?", "The doctor asks for: ECG."),
@@ -169,7 +170,7 @@ async def test_results_are_asked_for_by_the_name_alone(mind, record, question, o
     assert (turn.to, turn.say) == ("examiner", order)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "advice"),
     [
         (RECORD, "No ultrasound is needed."),

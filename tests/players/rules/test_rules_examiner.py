@@ -1,6 +1,7 @@
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
@@ -105,7 +106,7 @@ async def examine(text: str, record: Record = EN, names: Names = NAMES, **option
     return await examiner.act(EXAMINE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "found"),
     [
         ("The doctor asks for: complete blood count.", (HB, WBC)),
@@ -130,7 +131,7 @@ async def test_what_is_named_is_found_and_nothing_else(request_text, found):
     assert (await examine(request_text)).findings == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_text", "found"),
     [
         ("医生要求做：血常规。", ZH_FINDINGS[:3]),
@@ -170,8 +171,8 @@ async def test_another_part_of_the_body_is_another_examination(text, record):
     assert (await examine(text, record)).findings == ()
 
 
-@pytest.mark.parametrize("text", [*VAGUE_EN, *VAGUE_ZH])
-@pytest.mark.parametrize("record", [EN, ZH])
+@each_row("text", [*VAGUE_EN, *VAGUE_ZH])
+@each_row("record", [EN, ZH])
 async def test_fishing_brings_nothing(text, record):
     results = await examine(text, record)
     assert (results.findings, results.not_recorded) == ((), ())

@@ -2,6 +2,7 @@ import random
 import time
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.cases.leaks import truth_terms
 from polyclinic.cases.loaders import read_cases
@@ -85,7 +86,7 @@ async def reply(text: str, record: Record = WARD, patient: Patient | None = None
     return await patient.act(REPLY)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "state", "told"),
     [
         ("Do you have a cough?", State.EFFECTIVE_INQUIRY, "I have had a dry cough for three days."),
@@ -119,7 +120,7 @@ async def test_states_and_answers(question, state, told):
     assert told in turn.say
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "state", "told"),
     [
         ("您咳嗽吗？", State.EFFECTIVE_INQUIRY, "咳嗽"),
@@ -264,7 +265,7 @@ def test_openings_in_chinese(complaint, said):
     assert opening(complaint, "zh") == said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("She notes that her cough gets worse", "My cough gets worse"),
