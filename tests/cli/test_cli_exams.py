@@ -379,7 +379,17 @@ def test_a_run_that_was_killed_goes_on(run, medqa, tmp_path, blow):
     """Nothing that was answered and stored is asked again; what was under way at the blow may be, and nothing else."""
 
     def command(url, journal):
-        more = ("--method", "medagents", "--concurrency", AT_ONCE, "--journal", tmp_path / journal, "--json")
+        more = (
+            "--method",
+            "medagents",
+            "--concurrency",
+            AT_ONCE,
+            "--journal",
+            tmp_path / journal,
+            "--json",
+            "--sample",
+            4,
+        )
         return exam(medqa, url, *more)
 
     with EndpointProcess(latency=0.02) as endpoint:

@@ -301,7 +301,7 @@ def erlang_c_wait(arrivals, service, c):
 @pytest.mark.slow
 async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
     """A department that never closes, Poisson arrivals, consultations of exponential length: an M/M/3 queue."""
-    c, rho, service, days = 3, 0.75, 900, 10
+    c, rho, service, days = 3, 0.6, 900, 7
     durations = Durations(
         triage=small.lasting(1),
         registration=small.lasting(1),
@@ -323,9 +323,11 @@ async def test_the_wait_for_a_doctor_is_that_of_erlang(small):
         town = small.Town(at=at, worse=0.0, delay=0)
         _, log = await live(small, compute, days=days, seed=seed, town=town, hospital=hospital)
         waits = [
-            h.what.waited for h in log if isinstance(h.what, CalledIn) and h.what.queue == "respiratory" and h.t > DAY
+            h.what.waited
+            for h in log
+            if isinstance(h.what, CalledIn) and h.what.queue == "respiratory" and h.t > DAY / 2
         ]
-        assert len(waits) > 1500
+        assert len(waits) > 900
         means.append(np.mean(waits))
     expected = erlang_c_wait(c * rho / service, 1 / service, c)
     error = np.std(means, ddof=1) / math.sqrt(len(means))
@@ -359,7 +361,7 @@ async def test_events_cost_the_same_however_many_there_are(small):
         assert run.summary.arrived >= visits
         return (time.process_time() - began) / visits
 
-    await cost(300)
-    few, many = await cost(1000), await cost(8000)
+    await cost(200)
+    few, many = await cost(600), await cost(4800)
     assert 10_000 * many < 10
     assert many < 1.5 * few

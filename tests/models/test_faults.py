@@ -273,12 +273,11 @@ async def test_spent_credit_is_not_waited_for(opened):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_two_thousand_asks_with_ten_percent_of_faults(seed, opened, echo):
+async def test_two_thousand_asks_with_ten_percent_of_faults(opened, echo):
     """Each ends with the right answer or a named failure; none is lost, none is doubled, none is made up."""
     kind, answer = echo
     async with (
-        Endpoint(answers=answer, faults=0.1, latency=0.001, seed=seed) as endpoint,
+        Endpoint(answers=answer, faults=0.1, latency=0.001, seed=1) as endpoint,
         opened(endpoint.url, concurrency=64, attempts=3) as model,
     ):
         asked = [model.ask(f"number {n}", answer=kind) for n in range(2000)]

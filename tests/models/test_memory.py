@@ -1,4 +1,4 @@
-"""Ten thousand questions hold memory flat."""
+"""Thousands of questions hold memory flat."""
 
 import asyncio
 import resource
@@ -11,6 +11,8 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.testing.process import EndpointProcess
 
+MANY = 2500
+
 
 class Letter(msgspec.Struct):
     text: str
@@ -19,7 +21,7 @@ class Letter(msgspec.Struct):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the operating system does not say how much is held")
-async def test_ten_thousand_questions_hold_memory_flat(opened, tmp_path):
+async def test_thousands_of_questions_hold_memory_flat(opened, tmp_path):
     unit = 1 if sys.platform == "darwin" else 1024
 
     def peak():
@@ -28,11 +30,11 @@ async def test_ten_thousand_questions_hold_memory_flat(opened, tmp_path):
     with EndpointProcess(latency=0.005) as endpoint:
         async with opened(endpoint.url, repairs=0) as model, Journal(tmp_path / "j") as journal:
             metered = Ledger().meter(journal.wrap(model, episode="e"), "doctor")
-            questions = iter(range(10_000))
+            questions = iter(range(MANY))
 
             async def ask(until):
                 for number in questions:
-                    reply = await metered.ask([("system", "s" * 2000), ("user", f"q{number}")], answer=Letter)
+                    reply = await metered.ask([("system", "s" * 10_000), ("user", f"q{number}")], answer=Letter)
                     assert reply.value.text
                     if number >= until:
                         return
@@ -40,8 +42,8 @@ async def test_ten_thousand_questions_hold_memory_flat(opened, tmp_path):
             async def all_of(until):
                 await asyncio.gather(*(ask(until) for _ in range(256)))
 
-            await all_of(1000)
+            await all_of(MANY // 5)
             before = peak()
-            await all_of(10_000)
-            assert journal.stored == 10_000
-            assert peak() - before < 50
+            await all_of(MANY)
+            assert journal.stored == MANY
+            assert peak() - before < 12, peak() - before
