@@ -3,6 +3,7 @@
 import json
 from itertools import islice
 
+import pytest
 from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases

@@ -210,7 +210,7 @@ async def rules_results(cases, rows, seed=0):
 
 @pytest.mark.slow
 async def test_the_team_by_rules_on_inpatients_nobody_has_seen():
-    """Ten points above the outpatient doctor alone; withheld data cost F1 where they show the disease. `python -m bench` takes more."""
+    """Ten points above the outpatient doctor alone; withheld data cost F1 where they show it. Bench takes 200."""
     every = tables()
     rows = list({row.name: row for rows in every.values() for row in rows if row.name in (ALONE, FULL)}.values())
     rows += [row for row in every["One doctor's data withheld"] if row.name != FULL]
