@@ -132,6 +132,17 @@ def test_vectors_of_an_endpoint(run, complaint, book, serving, home, tmp_path):
         assert not any(b"secret" in path.read_bytes() for path in tmp_path.rglob("corpus.sqlite*"))
         run("corpus", "remove", "asked", env=home)
     complaint("corpus", "add", "book", "--embedder", "direct/other", env=home)
+    # Refused before anything is added, and no empty corpus is left.
+    (tmp_path / "more.txt").write_text("Mites.")
+    assert "not by wordllama" in complaint(
+        "corpus", "add", "book", tmp_path / "more.txt", "--embedder", "wordllama", env=home
+    )
+    with serving(key="another") as closed:
+        at = ("--embedder", "direct/e5", "--base-url", closed.url)
+        complaint("corpus", "add", "new", tmp_path / "more.txt", *at, env=home)
+        complaint("corpus", "add", "book", tmp_path / "more.txt", *at, env=home)
+    listed = json.loads(run("corpus", "list", "--json", env=home).stdout)
+    assert [(one["name"], one["passages"]) for one in listed] == [("book", 2)]
     told = complaint("corpus", "add", "book", "--embedder", "wordllama", env=home)
     assert "made by direct/e5, not by wordllama; make them anew with: polyclinic corpus add book --rebuild" in told
     run("corpus", "add", "book", "--embedder", "wordllama", "--rebuild", env=home)

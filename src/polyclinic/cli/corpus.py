@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import check_embedder
 from polyclinic.retrieval.library import Library
@@ -83,14 +84,16 @@ async def add(
     fields_of = None if fields is None else parse_passage_fields(fields)
     # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
     given = read_passage_files(files, layout=layout, fields=fields_of, known=known)
-    async with open_corpus(place, embedder=embedder, options=models, journal=journal) as corpus:
-        if rebuild:
-            corpus.rebuild()
-        added = corpus.add_files(given)
-        if embedder is not None:
-            with _embedding(corpus, quiet=json) as advance:
-                await corpus.embed(advance)
-        now = _known(corpus)
+    with _gone_if_empty(None if there else place):
+        async with open_corpus(place, embedder=embedder, options=models, journal=journal) as corpus:
+            if rebuild:
+                corpus.rebuild()
+            if embedder is not None:
+                await _embed(corpus, quiet=json)  # refused, if it is, before anything is added
+            added = corpus.add_files(given)
+            if embedder is not None:
+                await _embed(corpus, quiet=json)
+            now = _known(corpus)
     if json:
         print_json({**now, **added._asdict()})
         return
@@ -158,8 +161,7 @@ async def search(
         raise UserError("QUERY is empty; say what to look for")
     async with open_corpus(Library(library).find(name), by=by, options=models, journal=journal) as corpus:
         if by != "bm25":
-            with _embedding(corpus, quiet=json) as advance:
-                await corpus.embed(advance)
+            await _embed(corpus, quiet=json)
         found = await corpus.search(query, k)
     if json:
         print_json([{"id": p.id, "score": p.score, "title": p.title, "text": p.text} for p in found])
@@ -222,8 +224,21 @@ def _known(corpus: Corpus) -> dict[str, Any]:
 
 
 @contextmanager
-def _embedding(corpus: Corpus, *, quiet: bool) -> Iterator[Any]:
-    """Shows how many vectors are made, of those that are missing."""
+def _gone_if_empty(place: Path | None) -> Iterator[None]:
+    """Takes a corpus that was just made away again, where nothing came of it."""
+    try:
+        yield
+    except PolyclinicError:
+        if place is not None and (place / FILE).is_file():
+            with Corpus(place) as corpus:
+                empty = not len(corpus)
+            if empty:
+                shutil.rmtree(place)
+        raise
+
+
+async def _embed(corpus: Corpus, *, quiet: bool) -> None:
+    """Makes the vectors that are missing, and shows how many are made."""
     missing = len(corpus) - corpus.embedded
     with progress("vectors", missing, quiet=quiet or not missing) as one:
 
@@ -231,4 +246,4 @@ def _embedding(corpus: Corpus, *, quiet: bool) -> Iterator[Any]:
             for _ in range(n):
                 one()
 
-        yield advance
+        await corpus.embed(advance)
