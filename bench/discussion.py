@@ -8,18 +8,15 @@ points of dispute, each round (all doctors at once, or one after another) with i
 
 import asyncio
 import statistics
-import subprocess
-import sys
 import time
-from pathlib import Path
 
+from bench.serving import Served, serve_or_run
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import SHIPPED
 from polyclinic.events import End, Order
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.open import open_model
 from polyclinic.players.minds import Minds
-from polyclinic.testing.endpoint import serve
 from polyclinic.visits.team import confer
 
 DOCTORS, ROUNDS, TURNS, LATENCY, TIMES, BAR = 3, 4, 4, 0.05, 7, 1.2
@@ -73,25 +70,10 @@ async def measure(url, order, *, times=TIMES, latency=LATENCY, rounds=ROUNDS):
     return walls[1:], counted.calls, in_a_row(visit, order) * latency
 
 
-class Server:
-    """The endpoint in a process of its own, with our answers."""
-
-    def __enter__(self):
-        command = [sys.executable, "-m", "bench.discussion", "serve", str(LATENCY)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
-        url = self._process.stdout.readline().strip()
-        assert url, "the endpoint did not start"
-        return url
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.communicate()
-
-
 def run():
     print(f"{DOCTORS} doctors, {TURNS} turns each, {ROUNDS} rounds; a model that answers after {LATENCY * 1000:g} ms;")
     print(f"the median of {TIMES} visits")
-    with Server() as url:
+    with Served("bench.discussion", LATENCY) as url:
         for order in Order:
             walls, calls, path = asyncio.run(measure(url, order))
             wall = statistics.median(walls)
@@ -104,7 +86,4 @@ def run():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(answers=answer, latency=float(sys.argv[2]), port=0))
-    else:
-        run()
+    serve_or_run(answer, run)

@@ -2,18 +2,15 @@
 
 import asyncio
 import resource
-import subprocess
-import sys
 import time
-from pathlib import Path
 
+from bench.serving import Served, serve_or_run
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.record.episodes import EpisodeRequest
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.testing.endpoint import serve
 
 EPISODES = 2000
 SEED = 20_261
@@ -55,14 +52,8 @@ def run() -> None:
             f"{1000 * cpu / EPISODES:.2f} ms of their CPU each, opened in {opening:.1f} s; {same}"
         )
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
-    with subprocess.Popen(
-        [sys.executable, "-m", "bench.episodes", "serve", str(LATENCY)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    ) as endpoint:
-        asyncio.run(_by_model(requests[:BY_MODEL], endpoint.stdout.readline().strip()))
-        endpoint.kill()
+    with Served("bench.episodes", LATENCY) as url:
+        asyncio.run(_by_model(requests[:BY_MODEL], url))
 
 
 async def _alone(setup, requests):
@@ -130,4 +121,4 @@ async def _by_model(requests, url):
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(answers=answer, latency=float(sys.argv[2]), port=0))
+    serve_or_run(answer, run)

@@ -6,14 +6,13 @@ The endpoint is that of `bench.episodes`. What is possible at best with it: call
 
 import asyncio
 import resource
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import msgspec
 
 from bench.episodes import AT_ONCE, LATENCY, MODEL
+from bench.serving import Served
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.plan import Job
@@ -134,13 +133,7 @@ def flat(hospital):
 
 
 def by_model(hospital):
-    with subprocess.Popen(
-        [sys.executable, "-m", "bench.episodes", "serve", str(LATENCY)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    ) as endpoint:
-        url = endpoint.stdout.readline().strip()
+    with Served("bench.episodes", LATENCY) as url:
         setup = Setup(
             seed=SEED,
             doctor=MODEL,
@@ -157,7 +150,6 @@ def by_model(hospital):
         told(came, BY_MODEL, f"lookahead {ahead.lookahead} minutes", f" (wanted: {SHARE_WANTED} %)")
         waiting = msgspec.structs.replace(configuration(hospital, WITHOUT, setup), lookahead=0)
         told(asyncio.run(run_hospital(waiting)), WITHOUT, "without lookahead", "")
-        endpoint.kill()
 
 
 def told(came, visits, how, wanted):

@@ -8,16 +8,13 @@ longer.
 
 import asyncio
 import statistics
-import subprocess
-import sys
 import time
-from pathlib import Path
 
+from bench.serving import Served, held_against, serve_or_run
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.methods.medagents import medagents
 from polyclinic.models.open import open_model
-from polyclinic.testing.endpoint import serve
 
 QUESTIONS, AT_ONCE = 200, 256
 CALLS, TRIPS = 18, 6
@@ -56,51 +53,25 @@ async def measure(url, *, questions, at_once=AT_ONCE):
     return wall
 
 
-class Server:
-    """The endpoint in a process of its own, with our answers."""
-
-    def __init__(self, latency):
-        self._latency = latency
-
-    def __enter__(self):
-        command = [sys.executable, "-m", "bench.methods", "serve", str(self._latency)]
-        root = Path(__file__).parents[1]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
-        url = self._process.stdout.readline().strip()
-        assert url, "the endpoint did not start"
-        return url
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.communicate()
-
-
-def verdict(ratio):
-    return f"ratio {ratio:.3f}  bar {BAR}: {'met' if ratio <= BAR else 'MISSED'}"
-
-
 def run():
     latency = 0.1
-    with Server(latency) as url:
+    with Served("bench.methods", latency) as url:
         walls = [asyncio.run(measure(url, questions=1)) for _ in range(5)]
     wall = statistics.median(walls)
     print(f"medagents, one question at {1000 * latency:.0f} ms (median of {len(walls)}): {wall:.2f} s;")
-    print(f"  {TRIPS} round trips {TRIPS * latency:.2f} s, {verdict(wall / (TRIPS * latency))}")
+    print(f"  {TRIPS} round trips {TRIPS * latency:.2f} s, {held_against(wall / (TRIPS * latency), BAR)}")
     print(f"  {CALLS} calls one after another {CALLS * latency:.2f} s, {CALLS * latency / wall:.1f} times as long")
     latency = 1.0
-    with Server(latency) as url:
+    with Served("bench.methods", latency) as url:
         wall = asyncio.run(measure(url, questions=QUESTIONS))
     calls, path = QUESTIONS * CALLS, TRIPS * latency
     least = max(calls * latency / AT_ONCE, path)
     print(f"medagents, {QUESTIONS} questions at {latency:g} s, at most {AT_ONCE} calls in flight: {wall:.1f} s;")
     print(
         f"  {calls:,} calls x latency / {AT_ONCE} {calls * latency / AT_ONCE:.1f} s, critical path {path:.0f} s, "
-        f"{verdict(wall / least)}"
+        f"{held_against(wall / least, BAR)}"
     )
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(answers=answer, latency=float(sys.argv[2]), port=0))
-    else:
-        run()
+    serve_or_run(answer, run)

@@ -8,11 +8,9 @@ row of any case, times the latency.
 """
 
 import asyncio
-import subprocess
-import sys
 import time
-from pathlib import Path
 
+from bench.serving import Served, serve_or_run
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.events import End, Ended, Role, Said
@@ -22,7 +20,6 @@ from polyclinic.players.language_model.saps import Saps
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.seeds import derive
-from polyclinic.testing.endpoint import serve
 from polyclinic.visits.consultation import consultation
 
 CASES, TURNS, LATENCY, AT_ONCE = 150, 10, 1.0, 256
@@ -96,25 +93,6 @@ async def measure(url, tracker, *, cases=CASES, turns=TURNS, at_once=AT_ONCE):
     return wall, sum(w.calls for w, _ in came), max(w.trips for w, _ in came), [states for _, states in came]
 
 
-class Server:
-    """The endpoint in a process of its own, with our answers."""
-
-    def __init__(self, latency=LATENCY):
-        self._latency = latency
-
-    def __enter__(self):
-        command = [sys.executable, "-m", "bench.saps", "serve", str(self._latency)]
-        root = Path(__file__).parents[1]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
-        url = self._process.stdout.readline().strip()
-        assert url, "the endpoint did not start"
-        return url
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.communicate()
-
-
 def figures(tracker, wall, calls, trips, *, latency=LATENCY, at_once=AT_ONCE):
     """Returns the critical path, what the wall time is held against, and their ratio."""
     path = trips * latency
@@ -126,7 +104,7 @@ def run():
     print(f"{CASES} cases of {TURNS} turns, doctor and patient on a model that answers after {LATENCY:g} s,")
     print(f"at most {AT_ONCE} calls in flight")
     told = {}
-    with Server() as url:
+    with Served("bench.saps", LATENCY) as url:
         for tracker, bar in BARS.items():
             wall, calls, trips, told[tracker] = asyncio.run(measure(url, tracker))
             path, least, ratio = figures(tracker, wall, calls, trips)
@@ -139,7 +117,4 @@ def run():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(answers=answer, latency=float(sys.argv[2]), port=0))
-    else:
-        run()
+    serve_or_run(answer, run)

@@ -7,12 +7,10 @@ against its round trips, many against what the calls in flight allow, or the rou
 
 import asyncio
 import statistics
-import subprocess
-import sys
 import time
 from itertools import islice
-from pathlib import Path
 
+from bench.serving import Served, held_against, serve_or_run
 from polyclinic.answering.outcome import OutcomeEnd
 from polyclinic.benchmarks.tor.inpatients import inpatients
 from polyclinic.benchmarks.tor.runs import RecordsAndMinds, run_on_records
@@ -24,7 +22,6 @@ from polyclinic.methods.table import choose
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.open import open_model
 from polyclinic.players.rules.specialists import RulesDoctors
-from polyclinic.testing.endpoint import serve
 
 RECORDS, AT_ONCE = 200, 256
 CALLS, TRIPS = 45, 12
@@ -71,45 +68,22 @@ async def measure(url, *, records, at_once=AT_ONCE):
     return wall
 
 
-class Server:
-    """The endpoint in a process of its own, with our answers."""
-
-    def __init__(self, latency):
-        self._latency = latency
-
-    def __enter__(self):
-        command = [sys.executable, "-m", "bench.tor", "serve", str(self._latency)]
-        root = Path(__file__).parents[1]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
-        url = self._process.stdout.readline().strip()
-        assert url, "the endpoint did not start"
-        return url
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.communicate()
-
-
-def verdict(ratio):
-    return f"ratio {ratio:.3f}  bar {BAR}: {'met' if ratio <= BAR else 'MISSED'}"
-
-
 def run():
     latency = 0.1
-    with Server(latency) as url:
+    with Served("bench.tor", latency) as url:
         walls = [asyncio.run(measure(url, records=1)) for _ in range(5)]
     wall = statistics.median(walls)
     print(f"tree_of_reasoning, one record at {1000 * latency:.0f} ms (median of {len(walls)}): {wall:.2f} s;")
-    print(f"  {TRIPS} round trips {TRIPS * latency:.2f} s, {verdict(wall / (TRIPS * latency))}")
+    print(f"  {TRIPS} round trips {TRIPS * latency:.2f} s, {held_against(wall / (TRIPS * latency), BAR)}")
     latency = 1.0
-    with Server(latency) as url:
+    with Served("bench.tor", latency) as url:
         wall = asyncio.run(measure(url, records=RECORDS))
     calls, path = RECORDS * CALLS, TRIPS * latency
     least = max(calls * latency / AT_ONCE, path)
     print(f"tree_of_reasoning, {RECORDS} records at {latency:g} s, at most {AT_ONCE} calls in flight: {wall:.1f} s;")
     print(
         f"  {calls:,} calls x latency / {AT_ONCE} {calls * latency / AT_ONCE:.1f} s, critical path {path:.0f} s, "
-        f"{verdict(wall / least)}"
+        f"{held_against(wall / least, BAR)}"
     )
     asyncio.run(by_rules())
 
@@ -131,7 +105,4 @@ async def by_rules(seed=12_345):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        asyncio.run(serve(answers=answer, latency=float(sys.argv[2]), port=0))
-    else:
-        run()
+    serve_or_run(answer, run)

@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 
 from polyclinic.benchmarks.tor.growth import grown, stages
@@ -168,3 +169,31 @@ def test_replay_draws_prints_and_writes(run, complaint, tmp_path):
     (tmp_path / "trace.jsonl").write_text("{}\n")
     assert "--html" in complaint("replay", "trace.jsonl", "--html", "q.html", cwd=tmp_path)
     assert '"log"' in run("replay", file, "--json", cwd=tmp_path).stdout
+
+
+def test_control_characters_are_signs_and_never_raw():
+    bad = "a\x00b\x1b[31mc\x7fd\u202ee\ufffff\x85"
+    meeting = msgspec.structs.replace(
+        MEETING,
+        id=f"7{bad}",
+        record=Record(presentation=Presentation(complaint=f"Tired {bad}"), history=History(present=f"Pale {bad}.")),
+        options={"A": f"Anaemia {bad}"},
+        log=(
+            Wrote(by="outpatient", round=0, opinion=tree(**{f"Anaemia {bad}": [f"Tired {bad}", "Tired"]})),
+            Remark(by="laboratory", to="outpatient", round=1, turn=1, text=bad),
+            Concluded(opinion=tree(**{f"Anaemia {bad}": [f"Tired {bad}", "Pale"]}), answers=frozenset("A")),
+        ),
+        chose={bad: frozenset("A")},
+    )
+    for text in (page([meeting], KNOWLEDGE, title=bad), picture(meeting, KNOWLEDGE)):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\uffff]", text)
+        assert "a\u2400b\u241b[31mc\u2421d\ufffde\ufffdf\ufffd" in text
+    ET.fromstring(picture(meeting, KNOWLEDGE))
+
+
+def test_on_a_narrow_screen_the_page_is_one_column_with_the_record_in_sight():
+    text = page([MEETING], KNOWLEDGE, title="x")
+    narrow = text[text.index("@media (max-width") : text.index("@media print")]
+    assert ".sides { display: block; }" in narrow
+    assert re.search(r"\.record {[^}]*bottom: 0;[^}]*max-height: 40vh", narrow)
+    assert 'style="max-width:100%;height:auto"' in picture(MEETING, KNOWLEDGE)

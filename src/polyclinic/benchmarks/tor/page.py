@@ -2,11 +2,12 @@
 
 Both are one file that needs no network and no script. A piece of evidence that is pointed at, or reached by the
 keyboard, marks its place in the record. What is said by colour is said by a sign or a word too. Whatever a model or a
-case says is escaped.
+case says is escaped, and a control character in it stands as a sign that one can see, in its own place.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import pairwise
@@ -23,16 +24,31 @@ _PAGE = Path(__file__).with_name("page.html")
 _SIGNS: dict[Change, str] = {"new": "+ ", "kept": "", "dropped": "− "}
 _TOLD = {"supported": "", "contradicted": "contradicted by the record", "not there": "not in the record"}
 
+# Also what turns the direction of the text round, and what no XML may hold.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
 
 def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: str) -> str:
     """Returns meetings as one HTML page."""
     drawn = [_Drawn(meeting, knowledge, number) for number, meeting in enumerate(meetings)]
     return Template(_PAGE.read_text("utf-8")).substitute(
-        title=escape(title),
+        title=_shown(title),
         rules="\n".join(rule for one in drawn for rule in one.rules()),
-        contents=" ".join(f'<a href="#m{one.number}">{escape(one.meeting.id)}</a>' for one in drawn),
+        contents=" ".join(f'<a href="#m{one.number}">{_shown(one.meeting.id)}</a>' for one in drawn),
         meetings="\n".join(one.html() for one in drawn),
     )
+
+
+def _shown(text: str) -> str:
+    """Returns a text as it may stand in the page: escaped, control characters as signs, each as long as it was."""
+    return escape(_CONTROL.sub(_sign, text))
+
+
+def _sign(control: re.Match[str]) -> str:
+    code = ord(control[0])
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
 class _Drawn:
@@ -61,15 +77,15 @@ class _Drawn:
         grown = "".join(self._stage(stage) for stage in self._stages)
         texts = "".join(self._text(text) for text in self._supporter.texts)
         sides = f'<div class="trees">{grown}</div><div class="record"><h3>Record</h3>{texts}</div>'
-        title = f"<h2>Record {escape(self.meeting.id)}</h2>"
+        title = f"<h2>Record {_shown(self.meeting.id)}</h2>"
         return f'<section id="m{self.number}">{title}<div class="sides">{sides}</div>{self._chose()}</section>'
 
     def _stage(self, stage: Grown) -> str:
         when = "concludes" if stage.by == "head" else "first" if not stage.round else f"after round {stage.round}"
-        said = "".join(f"<li><b>{r.by} to {r.to}:</b> {escape(r.text)}</li>" for r in stage.heard)
+        said = "".join(f"<li><b>{r.by} to {r.to}:</b> {_shown(r.text)}</li>" for r in stage.heard)
         heard = f"<details><summary>{len(stage.heard)} remarks heard</summary><ul>{said}</ul></details>" if said else ""
         if stage.text:
-            inside = f"<p>{escape(stage.text)}</p>"
+            inside = f"<p>{_shown(stage.text)}</p>"
         else:
             inside = "".join(map(self._diagnosis, stage.diagnoses)) or "<p>suspects nothing</p>"
         return f'<article><h3>{stage.by}, {when}</h3>{heard}<ul class="tree">{inside}</ul></article>'
@@ -78,9 +94,9 @@ class _Drawn:
         reasonings = []
         for reasoning in diagnosis.reasonings:
             leaves = "".join(self._leaf(leaf.evidence, change) for leaf, change in reasoning.evidence)
-            said = f"{_SIGNS[reasoning.change]}{escape(reasoning.analysis)}"
+            said = f"{_SIGNS[reasoning.change]}{_shown(reasoning.analysis)}"
             reasonings.append(f'<li class="{reasoning.change}">{said}<ul>{leaves}</ul></li>')
-        name = f"<b>{_SIGNS[diagnosis.change]}{escape(diagnosis.diagnosis)}</b>"
+        name = f"<b>{_SIGNS[diagnosis.change]}{_shown(diagnosis.diagnosis)}</b>"
         return f'<li class="{diagnosis.change}">{name}<ul>{"".join(reasonings)}</ul></li>'
 
     def _leaf(self, evidence: str, change: Change) -> str:
@@ -90,8 +106,8 @@ class _Drawn:
         title = ""
         if support.pointer is not None:
             marks.append(self._name(evidence))
-            title = f' tabindex="0" title="{escape(f"{support.pointer.how}, {support.pointer.field}")}"'
-        return f'<li><span class="{" ".join(marks)}"{title}>{_SIGNS[change]}{escape(evidence)}</span>{told}</li>'
+            title = f' tabindex="0" title="{_shown(f"{support.pointer.how}, {support.pointer.field}")}"'
+        return f'<li><span class="{" ".join(marks)}"{title}>{_SIGNS[change]}{_shown(evidence)}</span>{told}</li>'
 
     def _text(self, text: RecordText) -> str:
         """Returns a text of the record, cut where evidence begins and ends."""
@@ -105,9 +121,9 @@ class _Drawn:
         parts = []
         for begin, end in pairwise(cuts):
             names = " ".join(name for start, stop, name in at if start <= begin and end <= stop)
-            said = escape(text.text[begin:end])
+            said = _shown(text.text[begin:end])
             parts.append(f'<span class="used {names}">{said}</span>' if names else said)
-        label = "" if text.finding is not None else f"<b>{escape(text.label)}:</b> "
+        label = "" if text.finding is not None else f"<b>{_shown(text.label)}:</b> "
         return f"<p>{label}{''.join(parts)}</p>"
 
     def _chose(self) -> str:
@@ -116,10 +132,10 @@ class _Drawn:
             groups = (answers & self.meeting.key, answers - self.meeting.key, self.meeting.key - answers)
             cells = (", ".join(self.meeting.options.get(k, k) for k in sorted(group)) for group in groups)
             told = "".join(
-                f'<td class="{mark}">{escape(cell)}</td>'
+                f'<td class="{mark}">{_shown(cell)}</td>'
                 for mark, cell in zip(("right", "wrong", "missed"), cells, strict=True)
             )
-            rows.append(f"<tr><th>{escape(name)}</th>{told}</tr>")
+            rows.append(f"<tr><th>{_shown(name)}</th>{told}</tr>")
         head = "<tr><th>method</th><th>✓ right</th><th>✗ wrong</th><th>○ missed</th></tr>"
         return f'<table class="chose">{head}{"".join(rows)}</table>'
 
@@ -175,9 +191,10 @@ def picture(meeting: RecordedMeeting, knowledge: Knowledge) -> str:
         "g:hover rect{stroke-width:2.5}path{fill:none;stroke:#bbb}"
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 10:g}" role="img">'
-        f"<title>{escape(f'Evidence tree of record {meeting.id}')}</title><style>{style}</style>"
-        f'<text x="10" y="20">{escape(f"Record {meeting.id}: diagnosis, reasoning, evidence")}</text>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 10:g}" '
+        f'viewBox="0 0 {width} {y + 10:g}" style="max-width:100%;height:auto" role="img">'
+        f"<title>{_shown(f'Evidence tree of record {meeting.id}')}</title><style>{style}</style>"
+        f'<text x="10" y="20">{_shown(f"Record {meeting.id}: diagnosis, reasoning, evidence")}</text>'
         f"{''.join(parts)}</svg>"
     )
 
@@ -194,10 +211,10 @@ def _box(text: str, column: int, y: float, kind: str, source: str = "") -> tuple
     lines = _wrapped(text, int((_WIDTHS[column] - 14) / _LETTER))
     height = len(lines) * _LINE + 9
     said = "".join(
-        f'<tspan x="{_COLUMNS[column] + 7}" y="{y + 16 + number * _LINE:g}">{escape(line)}</tspan>'
+        f'<tspan x="{_COLUMNS[column] + 7}" y="{y + 16 + number * _LINE:g}">{_shown(line)}</tspan>'
         for number, line in enumerate(lines)
     )
-    title = f"<title>{escape(source)}</title>" if source else ""
+    title = f"<title>{_shown(source)}</title>" if source else ""
     rect = f'<rect x="{_COLUMNS[column]}" y="{y:g}" width="{_WIDTHS[column]}" height="{height}"/>'
     return height, f'<g class="{kind}">{title}{rect}<text>{said}</text></g>'
 
