@@ -107,4 +107,6 @@ def test_a_door_imports_only_what_it_needs():
         "assert 'aiohttp' not in sys.modules; open_model('direct/x', base_url='http://127.0.0.1:9'); "
         "assert not {'inspect_ai', 'xllamacpp', 'sqlite3'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    players = "import sys, polyclinic.players.opening; assert 'aiohttp' not in sys.modules"
+    for imported in (code, players):
+        subprocess.run([sys.executable, "-c", imported], check=True)

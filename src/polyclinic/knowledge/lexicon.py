@@ -30,10 +30,13 @@ class Lexicon:
         self._owner = {
             word.casefold(): symptom.id for symptom in self.symptoms.values() for word in symptom.words(language)
         }
-        edge = r"(?<!\w){}(?!\w)" if language == "en" else "{}"
-        self._words = re.compile(edge.format(_any_of(self._owner)), re.IGNORECASE)
         # Doctors ask in set words, and records repeat one another.
         self._mentions = functools.lru_cache(maxsize=4096)(self._find)
+
+    @functools.cached_property
+    def _words(self) -> re.Pattern[str]:
+        edge = r"(?<!\w){}(?!\w)" if self.language == "en" else "{}"
+        return re.compile(edge.format(_any_of(self._owner)), re.IGNORECASE)
 
     def mentions(self, text: str) -> list[tuple[str, bool]]:
         """Returns the symptoms named in a text, in order, each with whether it is affirmed."""

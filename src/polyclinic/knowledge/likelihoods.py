@@ -27,6 +27,7 @@ class NumberLikelihoods:
         self._lognormal = item.lognormal
         self._centre = np.log(parameters[:, 0]) if item.lognormal else parameters[:, 0]
         self._spread = np.log(parameters[:, 1]) if item.lognormal else parameters[:, 1]
+        self._log_spread = np.log(self._spread)
 
     def read_exactly(self, finding: Finding) -> Vector | None:
         """As `read`."""
@@ -61,8 +62,13 @@ class NumberLikelihoods:
 
     def _logs(self, x: Vector) -> Vector:
         """Returns the log-densities (..., hypothesis), the last that of people without this trouble."""
-        z = (x[..., None] - self._centre) / self._spread
-        log: Vector = -0.5 * np.minimum(z * z, 18.0) - np.log(self._spread)
+        log: Vector = x[..., None] - self._centre
+        # In place: of many results the tables are large.
+        log /= self._spread
+        log *= log
+        np.minimum(log, 18.0, out=log)
+        log *= -0.5
+        log -= self._log_spread
         return log
 
     def quantiles(self, samples: int) -> Vector:

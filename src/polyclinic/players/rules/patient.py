@@ -241,9 +241,10 @@ class _PlayedPatient:
             if results:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
-        goes_back = refers_back(asking, language) and not names_thing(asking, language)
-        before = self._spoken_of() if goes_back else ""
-        found = recall(asking, self._story, self._lexicons[language], before)
+        lexicon = self._lexicons[language]
+        goes_back = refers_back(asking, language) and not lexicon.knows_questions(asking)
+        before = self._spoken_of() if goes_back and not names_thing(asking, language) else ""
+        found = recall(asking, self._story, lexicon, before)
         self._asked_for.append((asking, language, bool(found.told)))
         if found.who:
             is_so = who(found.who, self.role.presentation)

@@ -312,9 +312,12 @@ def _of_the_thing(part: Part, facts: list[Fact], story: Story) -> list[Fact]:
 
 def _is_beside(part: Part, fact: Fact, story: Story) -> bool:
     """Whether a fact tells of a symptom that may go with the one that is asked for, and not of that."""
-    known = vocabulary(story.language)
     asking = [frame for frame in part.frames if essential(frame)]
-    if not asking or any(known.kind[i] != "whole" for frame in asking for i in essential(frame)):
+    if not asking:
+        # A question in the knowledge's own words; the vocabulary may never be needed.
+        return False
+    known = vocabulary(story.language)
+    if any(known.kind[i] != "whole" for frame in asking for i in essential(frame)):
         return False
     another = any(known.kind[i] == "whole" for frame in fact.frames for i in frame.things)
     return another and all(best_fit(frame, fact.frames, known)[0].likeness <= BESIDE for frame in asking)
