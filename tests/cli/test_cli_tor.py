@@ -94,6 +94,10 @@ def test_the_ablation_prints_both_tables(run):
         (("--doctor", "rules", "--set", "tree_of_reasoning.without=outpatient"), "cannot be removed"),
         (("--doctor", "rules", "--judge", "rules"), "no model"),
         (("--doctor", "rules", "--corpus", "nonesuch"), "nonesuch"),
+        (("--doctor", "rules", "--passages", "5"), "--passages has no effect without a corpus; it needs --corpus"),
+        (("--doctor", "rules", "--by", "dense"), "--by has no effect without a corpus; it needs --corpus"),
+        (("--doctor", "rules", "--answer-tokens", "5"), "--answer-tokens has no effect on --doctor rules"),
+        (("--doctor", "rules", "--temperature", "0.5"), "--temperature has no effect on --doctor rules"),
         (("--doctor", "rules", "--set", "evidence=some"), "allowed: all, supported"),
         (("--doctor", "rules", "--set", "without=radiologist"), "allowed: outpatient, laboratory"),
         (

@@ -91,7 +91,7 @@ async def tor(
 ) -> None:
     """Puts records to methods, and prints what they chose of the options, and what bears it."""
     chosen = choose(method or ["tree_of_reasoning"], settings or [])
-    _check_settings(chosen, options)
+    _check_settings(chosen, options, run)
     patients = _patients(options)
     people = read_ratings(ratings) if ratings is not None else {}
     results: dict[str, dict[str, RecordScores]] = {}
@@ -122,6 +122,7 @@ async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
     minds = options.minds()
     if len(minds) > 1:
         raise UserError(f"--model names {len(minds)} models; the ablation is of one")
+    _check_settings([], options, run)
     every = tables()
     methods: dict[str, ChosenMethod] = {row.method.label: row.method for rows in every.values() for row in rows}
     async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
@@ -135,8 +136,11 @@ async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
     finish(output, run, session.ledger, purposes=False)
 
 
-def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions) -> None:
+def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions, run: RunOptions) -> None:
     """Refuses settings that change nothing without a corpus, or where doctors by rules think."""
+    of_models = {"--answer-tokens": options.answer_tokens, "--temperature": run.models.temperature}
+    if options.doctor is not None and (idle := [name for name, value in of_models.items() if value is not None]):
+        raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
     for one in chosen:
         if one.name != "tree_of_reasoning":
             continue
@@ -144,8 +148,8 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions) -> N
             (("passages", "retrieval"), options.library.corpus is not None, "--corpus NAME beside it"),
             (("form", "top_p"), options.doctor is None, "--model in the place of --doctor"),
         ):
-            if not there and (idle := [name for name in names if name in one.settings]):
-                raise UserError(f"setting {one.name}.{idle[0]} has no effect here; it needs {needed}, or leave it out")
+            if not there and (given := [name for name in names if name in one.settings]):
+                raise UserError(f"setting {one.name}.{given[0]} has no effect here; it needs {needed}, or leave it out")
 
 
 def _about(options: RecordOptions, run: RunOptions, patients: Sequence[Inpatient]) -> dict[str, Any]:

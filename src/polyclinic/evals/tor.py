@@ -20,7 +20,8 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.benchmarks.tor.evaluation import choose_marks
-from polyclinic.benchmarks.tor.inpatients import Inpatient, inpatients
+from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.evals.adapter import Told, averaged, scoring, solving, task_of
 from polyclinic.evals.case_files import cases_of
@@ -48,8 +49,8 @@ class _Ready(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _patients(cases: str, layout: str | None) -> dict[str, Inpatient]:
-    known = cases_of(cases, layout=layout)
-    return {one.id: one for one in inpatients(known.values(), read_knowledge())}
+    cases_of(cases, layout=layout)  # as for every task: a file with cases, each id once
+    return {one.id: one for one in read_inpatients(shipped_path(cases), read_knowledge(), layout=layout)}
 
 
 @solver

@@ -42,6 +42,9 @@ class LibraryOptions:
     def __post_init__(self) -> None:
         if not 1 <= self.passages <= _LARGEST:
             raise UserError(f"--passages {self.passages}; allowed: 1 to {_LARGEST}")
+        idle = {"--by": self.by != "bm25", "--passages": self.passages != PASSAGES}
+        if self.corpus is None and (given := [option for option, other in idle.items() if other]):
+            raise UserError(f"{given[0]} has no effect without a corpus; it needs --corpus NAME, or leave it out")
 
 
 @dataclass(frozen=True)
