@@ -197,3 +197,15 @@ def test_on_a_narrow_screen_the_page_is_one_column_with_the_record_in_sight():
     assert ".sides { display: block; }" in narrow
     assert re.search(r"\.record {[^}]*bottom: 0;[^}]*max-height: 40vh", narrow)
     assert 'style="max-width:100%;height:auto"' in picture(MEETING, KNOWLEDGE)
+
+
+def test_a_reasoning_that_weighs_otherwise_is_drawn_once():
+    def weighed(weight, *evidence):
+        return EvidenceTree((Suspected("Gout", (Reasoning(f"It speaks for it ({weight}).", evidence),)),))
+
+    before, now = weighed("+9.4", "a red toe", "old age"), weighed("+7.9", "a red toe")
+    ((reasoning,),) = [one.reasonings for one in grown(list(before.leaves()), list(now.leaves()))]
+    assert reasoning.analysis == "It speaks for it (+7.9)."
+    assert [(leaf.evidence, change) for leaf, change in reasoning.evidence] == [
+        ("a red toe", "kept"), ("old age", "dropped"),
+    ]  # fmt: skip

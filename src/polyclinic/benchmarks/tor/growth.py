@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -84,7 +85,12 @@ def grown(before: Sequence[Leaf], now: Sequence[Leaf], *, compare: bool = True) 
     for one in marked:
         key = same_words(one.leaf.diagnosis)
         names.setdefault(key, one.leaf.diagnosis)
-        tree.setdefault(key, {}).setdefault(one.leaf.analysis, []).append(one)
+        under = tree.setdefault(key, {})
+        said = one.leaf.analysis
+        if one.change == "dropped" and said not in under:
+            # A reasoning that only weighs otherwise now is the same one, and lost a piece of its evidence.
+            said = next((now for now in under if _but_for_numbers(now) == _but_for_numbers(said)), said)
+        under.setdefault(said, []).append(one)
     return tuple(
         GrownDiagnosis(
             names[key],
@@ -99,6 +105,10 @@ def grown(before: Sequence[Leaf], now: Sequence[Leaf], *, compare: bool = True) 
 
 def _all(changes: Sequence[Change]) -> Change:
     return changes[0] if len(set(changes)) == 1 else "kept"
+
+
+def _but_for_numbers(analysis: str) -> str:
+    return same_words(re.sub(r"\d+(?:\.\d+)?", " ", analysis))
 
 
 def _same(leaf: Leaf) -> tuple[str, str]:
