@@ -46,6 +46,23 @@ def test_pairs_of_all_chapters(pair):
     assert relation(pair["a"], pair["b"]) in (pair["relation"], *pair.get("also", ()))
 
 
+def class_pairs():
+    for line in (HERE / "classes.txt").read_text("utf-8").splitlines():
+        for sign, expected in ((" = ", Relation.SAME), (" < ", Relation.NARROWER), (" != ", Relation.DIFFERENT)):
+            first, *others = line.split(sign)
+            if not line.startswith("#"):
+                yield from ((first, other, expected) for other in others)
+
+
+def test_classes_of_names():
+    asked = list(class_pairs())
+    assert len(asked) > 1_300
+    missed = [(a, b, expected, found) for a, b, expected in asked if (found := relation(a, b)) is not expected]
+    assert not missed
+    unturned = [(a, b) for a, b, expected in asked if relation(b, a) is not TURNED.get(expected, expected)]
+    assert not unturned
+
+
 @each_row("pair", [*TEXTBOOK, *ANNOTATED, *CHAPTERS])
 def test_turned_round_a_relation_is_turned_round(pair):
     found = relation(pair["a"], pair["b"])

@@ -43,6 +43,8 @@ _JOINED = re.compile(
     r"(?<=[a-z]o)-(?=[a-z]{4})|\b(pre|hyper|hypo|anti|inter|intra|sub|peri|semi|micro|macro|poly|multi|para|auto)-(?=[a-z])"
 )
 _NON = re.compile(r"\bnon(?=[a-z]{5})")
+# "Malignant neoplasm: Liver", as in the tabular list of ICD-10.
+_NAMELY = re.compile(r"(?<=[a-z]): (?=[a-z])")
 _ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
 _ROMAN_NUMBER = re.compile(r"(?<![a-z0-9])(viii|vii|vi|iv|iii|ii|ix)(?=[a-c]?(?![a-z]))")
 _CHINESE_DIGITS = str.maketrans("一二三四五甲乙丙丁戊", "12345abcde")
@@ -107,6 +109,7 @@ def fold(text: str) -> str:
     text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
     if _ACCENTED.search(text):
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    text = _NAMELY.sub(" of ", text)
     text = _STROKE.sub(r"\1 \2", text)
     text = _POSSESSIVE.sub("", text.replace("‐", "-").replace("–", "-").replace("—", "-").replace("_", " "))
     text = _JOINED.sub(lambda found: found[1] or "", text).replace("-", " ")

@@ -29,7 +29,8 @@ DISEASE = "disease"
 _LETTERED = re.compile(r"([a-z]+:\d+)[a-d]$")
 _SHORT = 5  # letters of a name that says too little without "disease"
 
-_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 8)))
+_CAUSES = ("organisms.yaml", "substances.yaml", "causes.yaml")
+_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 10)))
 
 
 class NameWord(NamedTuple):
@@ -55,6 +56,7 @@ class _NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usual: str = ""
     complications: bool = False
     means: str = ""
+    illness: str = ""
 
 
 class AtomTexts(NamedTuple):
@@ -102,6 +104,7 @@ class NameVocabulary:
         self.readings: dict[tuple[str, ...], tuple[str, ...]] = {
             units(name): _texts(said) for name, said in read_yaml(HERE / "readings.yaml", dict[str, str]).items()
         }
+        self._causes = {name: row for file in _CAUSES for rows in _rows(file).values() for name, row in rows.items()}
         self._read_small_words()
         self._read_parts()
         self._read_diseases()
@@ -134,7 +137,7 @@ class NameVocabulary:
         for name, row in processes["levels"].items():
             self._enter(name, "process", row)
             self.rivals[name] = "level"
-        for name, row in _rows("causes.yaml")["causes"].items():
+        for name, row in self._causes.items():
             self._enter(name, "cause", row)
         qualities = read_yaml(HERE / "qualities.yaml", _Qualities)
         for name, row in qualities.free.items():
@@ -152,7 +155,35 @@ class NameVocabulary:
                     self.means.append((names, row.means))
                     continue
                 self._enter(name, "disease", row, *(() if f"^{name}" in names else (name,)))
+        self._name_infections()
         self._shorten()
+
+    def _name_infections(self) -> None:
+        """Enters what an infection by each organism is called; what brings it is in its name, whoever says it."""
+        for organism, row in self._causes.items():
+            called = _texts(row.illness)
+            if not called:
+                continue
+            own = [f"{name} infection" for name in _texts(row.en)]
+            own += [f"{name}{end}" for name in _texts(row.zh) if not name.endswith("性") for end in ("感染", "病")]
+            atom = self._disease_called(called) or called[0]
+            self.kinds.setdefault(atom, "disease")
+            names = (*called, *own)
+            self._add(names, NameWord("disease", (atom,)))
+            what = [f"{organism} infection"]
+            for parent in _texts(row.what):
+                # A kind of leishmania brings a kind of leishmaniasis.
+                over = _texts(self._causes[parent].illness) if parent in self._causes else ()
+                what += over[:1]
+            self.said.append(AtomTexts(atom, tuple(what), (), names, complications=False))
+
+    def _disease_called(self, names: tuple[str, ...]) -> str | None:
+        """Returns the disease that the files know by one of some names, or None."""
+        for name in names:
+            word: NameWord | None = self.node(units(name)).get(WORD)
+            if word is not None and word.kind == "disease":
+                return word.atoms[0]
+        return None
 
     def _enter(self, atom: str, kind: Kind, row: _NameRow, *more: str) -> None:
         if atom in self.kinds:
