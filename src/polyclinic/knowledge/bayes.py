@@ -90,9 +90,9 @@ class Reader:
 
     def prior(self) -> Vector:
         """Returns the log prior: every disease and severity alike, and "something else"."""
-        known = math.log((1 - self._something_else) / len(self._pairs))
-        other = math.log(self._something_else) if self._something_else else -math.inf
-        return np.array([known] * len(self._pairs) + [other])
+        prior = np.full(len(self._pairs) + 1, math.log((1 - self._something_else) / len(self._pairs)))
+        prior[-1] = math.log(self._something_else) if self._something_else else -math.inf
+        return prior
 
     def symptom(self, symptom: str, present: bool) -> Vector:
         """Returns the log-likelihood of a symptom that is there or not (given its parent, if it has one)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from rapidfuzz import fuzz, process
@@ -43,7 +44,9 @@ class KnownNames:
             for item in examination.items:
                 for name in (*item.names(), *((item.loinc,) if item.loinc else ())):
                     self._table.add(name, f"item:{item.id}")
-        self._known = [key for key in self._table.owners if len(key) >= SHORTEST_LIKENESS]
+        known = [key for key in self._table.owners if len(key) >= SHORTEST_LIKENESS]
+        # It takes long, and what no record holds is asked for of many.
+        self._likest_known = functools.lru_cache(maxsize=4096)(functools.partial(_likest, choices=known))
 
     def find(self, text: str) -> list[Named]:
         """Returns the names that stand in a text, in order; longer ones win over shorter ones that they hold."""
@@ -66,9 +69,13 @@ class KnownNames:
         key = key_of(text)
         if len(key) < SHORTEST_LIKENESS or is_generic(key):
             return None
-        for choices in (others, self._known):
-            for scorer in (fuzz.ratio, fuzz.token_sort_ratio):
-                best = process.extractOne(key, choices, scorer=scorer, score_cutoff=LIKENESS)
-                if best is not None and not is_generic(best[0]):
-                    return best[0]
-        return None
+        return _likest(key, others) or self._likest_known(key)
+
+
+def _likest(key: str, choices: Sequence[str]) -> str | None:
+    """Returns which of the names, in their compared form, is nearly this one, or None."""
+    for scorer in (fuzz.ratio, fuzz.token_sort_ratio):
+        best = process.extractOne(key, choices, scorer=scorer, score_cutoff=LIKENESS)
+        if best is not None and not is_generic(best[0]):
+            return best[0]
+    return None

@@ -38,6 +38,8 @@ def length(text: str) -> int:
 def language_of(texts: Iterable[str]) -> Language:
     """Returns `zh` where the texts are mainly Chinese, for all the Latin abbreviations of a laboratory report."""
     whole = "".join(texts)
+    if whole.isascii():
+        return "en"
     return "zh" if 3 * chinese_characters(whole) > len(_LATIN.findall(whole)) else "en"
 
 

@@ -143,8 +143,8 @@ def _texts(history: History) -> list[tuple[str, str]]:
     return [*(("symptoms", symptom) for symptom in history.symptoms), *texts]
 
 
-# Patient and examiner of a visit are made of the same record, one after the other.
-@functools.lru_cache(maxsize=64)
+# Patient and examiner of a visit are made of the same record, one after the other, and drawn records share sentences.
+@functools.lru_cache(maxsize=1024)
 def _reports(text: str, language: Language) -> bool:
     """Whether a text may report an examination or its result."""
     return any(words.search(text) for words in (EXAMINATION, LABORATORY_VALUE, _words(language).sign))
@@ -227,12 +227,11 @@ class _Parting:
         self._language = record.presentation.language
         self._words = _words(self._language)
         self._texts = _texts(record.history)
-        self._whole = "\n".join(text for _, text in self._texts)
-        self._values = distinctive_results(record.findings, self._whole)
+        self._values = distinctive_results(record.findings, "\n".join(text for _, text in self._texts))
 
     def part(self) -> tuple[list[tuple[str, str]], tuple[Finding, ...]]:
         """Returns the sections of the history without what the examiner holds, and that."""
-        if not self._values and not _reports(self._whole, self._language):
+        if not self._values and not any(_reports(text, self._language) for _, text in self._texts):
             return self._texts, ()
         # A symptom is felt, by whatever hand it was found.
         parted = [

@@ -242,7 +242,7 @@ class _PlayedPatient:
                 return PatientTurn(say=self._say("results", results), state=State.EFFECTIVE_INQUIRY)
             return PatientTurn(say=self._say("not examined"), state=State.INEFFECTIVE_INQUIRY)
         lexicon = self._lexicons[language]
-        goes_back = refers_back(asking, language) and not lexicon.knows_questions(asking)
+        goes_back = not lexicon.knows_questions(asking) and refers_back(asking, language)
         before = self._spoken_of() if goes_back and not names_thing(asking, language) else ""
         found = recall(asking, self._story, lexicon, before)
         self._asked_for.append((asking, language, bool(found.told)))
