@@ -107,6 +107,7 @@ def test_a_folder_for_results_holds_those_of_no_other_run(tmp_path):
     for name in (".DS_Store", "journal", "journal-wal"):
         (folder / name).touch()
     files.make_empty_folder(folder, beside=folder / "journal")
+    assert "holds journal," in problem(lambda: files.make_empty_folder(folder, beside=folder / "j"))
     assert "holds journal, journal-wal; name another" in problem(lambda: files.make_empty_folder(folder))
     for name in "abcd":
         (folder / name).touch()

@@ -170,8 +170,10 @@ def make_empty_folder(path: Path, *, beside: Path | None = None) -> None:
     `beside` is a file that may lie there and belongs to this run, its journal; so may what begins with a full stop.
     """
     make_folder(path)
-    own = "" if beside is None or beside.parent.resolve() != path.resolve() else beside.name
-    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and not (own and own in one.name)]
+    mine: set[str] = set()
+    if beside is not None and beside.parent.resolve() == path.resolve():
+        mine = {beside.name + ending for ending in ("", "-wal", "-shm", "-journal")}
+    held = [one.name for one in path.iterdir() if not one.name.startswith(".") and one.name not in mine]
     if held:
         shown = ", ".join(sorted(held)[:_NAMED]) + (f" and {len(held) - _NAMED} more" if len(held) > _NAMED else "")
         raise BadInput(f"the folder holds {shown}; name another folder, or move that away first", path=path)
