@@ -26,7 +26,7 @@ _STRANGE_KNOWN, _STRANGE_OTHER, _MOST_STRANGE = 0.2, 0.6, 3
 _TOLD_KNOWN, _TOLD_OTHER = 0.1, 1.0
 """The same of results in other words than the knowledge's, once: who is told of so may have anything there is."""
 
-_TRUST = 0.5
+_TRUST = 0.55
 """How much the evidence of a case in others' words weighs: what was not drawn from the knowledge is not independent."""
 
 _UNTOLD = 0.25
