@@ -234,6 +234,7 @@ class Disease(Entry, frozen=True, kw_only=True):
             when asked for, and is not what the patient came for.
         findings: examination id to item id to its distribution: under `all`, or under `mild`,
             `moderate` and `severe`. What is not named has the item's `usual` distribution.
+        body: as `findings`, of quantities that no examination names (see `polyclinic.knowledge.body`).
         indicated: which examinations are needed, helpful and not indicated.
         criteria: what it is diagnosed by.
         complications, prevention: what it may lead to, and what keeps it away.
@@ -250,6 +251,9 @@ class Disease(Entry, frozen=True, kw_only=True):
     background: Share = 1
     symptoms: dict[str, tuple[Share, Share, Share]]
     findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]]
+    body: dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]] = msgspec.field(
+        default_factory=dict
+    )
     indicated: Indicated
     criteria: Criteria | None = None
     complications: Texts = Texts()

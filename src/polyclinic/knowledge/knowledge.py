@@ -19,8 +19,11 @@ from typing import TypeVar
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, SEVERITIES
+from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
 from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Symptom
+from polyclinic.knowledge.variants import Variant
 from polyclinic.yaml_files import read_yaml
 
 K = TypeVar("K", bound=Identified)
@@ -34,6 +37,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     drugs: dict[str, Drug]
     diseases: dict[str, Disease]
     departments: dict[str, Department] = {}
+    bodies: dict[str, DiseaseBody] = {}
 
     def select(self, wanted: str) -> Knowledge:
         """Returns the knowledge with only some diseases, in the vocabulary of their departments.
@@ -58,6 +62,8 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         departments = {self.diseases[disease].department for disease in kept}
         neighbours = [d for d in self.diseases.values() if d.department in departments]
         named = {symptom for d in neighbours for symptom in d.symptoms}
+        quantities = {q for d in neighbours if d.id in self.bodies for q in self.bodies[d.id].quantities}
+        named |= {s for s, reading in read_body().symptoms.items() if reading.of in quantities and s in self.symptoms}
         named |= {parent for symptom in named for parent in ancestors(self.symptoms, symptom)}
         examined = {examination for d in neighbours for examination in (*d.findings, *d.examinations)}
         return msgspec.structs.replace(
@@ -66,6 +72,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             examinations={i: e for i, e in self.examinations.items() if i in examined},
             diseases={i: d for i, d in self.diseases.items() if i in kept},
             departments={i: d for i, d in self.departments.items() if i in departments},
+            bodies={i: b for i, b in self.bodies.items() if i in kept},
         )
 
     def _is_meant(self, word: str, disease: Disease) -> bool:
@@ -116,7 +123,29 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
     for disease in diseases.values():
         for problem, field in _unlinked(disease, knowledge):
             raise BadInput(problem, path=folder / "diseases" / f"{disease.id}.yaml", field=field)
-    return knowledge
+    return _with_bodies(knowledge, folder)
+
+
+def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
+    """Returns the knowledge with what its diseases make of the body."""
+    body = read_body()
+    placed = {item.id: item for e in knowledge.examinations.values() for item in e.items}
+    items = {i: item for i, item in placed.items() if i not in body.items and i not in body.derived}
+    items |= {item.id: item for item in body.hidden}
+    symptoms = dict(knowledge.symptoms)
+    for id, reading in body.symptoms.items():
+        if id in symptoms and reading.of in items:
+            usual = share_of_reading(reading, items[reading.of], items[reading.of].usual, (Variant(),))
+            symptoms[id] = msgspec.structs.replace(symptoms[id], base=usual)
+    bodies: dict[str, DiseaseBody] = {}
+    diseases: dict[str, Disease] = {}
+    for disease in knowledge.diseases.values():
+        try:
+            bodies[disease.id] = linked = link_body(disease, items, symptoms, body)
+        except BadInput as error:
+            raise BadInput(error.problem, path=folder / "diseases" / f"{disease.id}.yaml", field=error.field) from None
+        diseases[disease.id] = with_marginals(disease, linked, knowledge.examinations, items, body)
+    return msgspec.structs.replace(knowledge, symptoms=symptoms, diseases=diseases, bodies=bodies)
 
 
 def _by_id(path: Path, kind: type[list[K]]) -> dict[str, K]:

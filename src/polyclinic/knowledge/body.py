@@ -1,0 +1,172 @@
+"""The body under the findings: quantities, each with one value in a visit, and what reads them.
+
+Every item of an examination is a quantity of its own, but for those that `body.yaml` names: items and symptoms that
+read another's quantity, quantities that no examination names, and what is made of several. Values of a disease are
+written for an adult; `Carrying` takes them to another age and sex by the reference ranges of both.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.errors import BadInput
+from polyclinic.knowledge.data import DATA, Data, Share
+from polyclinic.knowledge.entries import Item, Source
+from polyclinic.yaml_files import read_yaml
+
+ELSE = "else"
+"""Stands for the states that are not named."""
+
+OTHER_WHITE_CELLS = 7.0
+"""Per cent of the white cells that are neither neutrophils, lymphocytes nor eosinophils: monocytes and basophils."""
+
+
+class SymptomReading(Data, frozen=True, kw_only=True):
+    """A symptom that follows from a quantity: the share (given its parent) `below` each value, or in each state."""
+
+    of: str
+    below: tuple[tuple[float | None, Share], ...] = ()
+    states: dict[str, Share] = msgspec.field(default_factory=dict)
+
+
+class PanelReading(Data, frozen=True, kw_only=True):
+    """An item that reads another's quantity.
+
+    Attributes:
+        below, states: its texts' shares, by the value or the state of the quantity.
+        curve: for a number, points (quantity, item) that it goes through; none where it is the same number.
+        error: the instrument's, one standard deviation.
+    """
+
+    of: str
+    below: tuple[tuple[float | None, dict[str, Share]], ...] = ()
+    states: dict[str, dict[str, Share]] = msgspec.field(default_factory=dict)
+    curve: tuple[tuple[float, float], ...] = ()
+    error: Annotated[float, msgspec.Meta(ge=0)] = 0
+
+
+class Derived(Data, frozen=True, kw_only=True):
+    """An item that is a function of quantities."""
+
+    how: Literal["without_share", "other_cells"]
+    of: tuple[str, ...]
+
+    def value(self, values: Sequence[float]) -> float:
+        """Returns its value from those that it is made of, in their order.
+
+        `without_share`: diastolic from systolic pressure and the pulse pressure's share of it. `other_cells`:
+        lymphocytes from white cells, per cent of neutrophils, and eosinophils.
+        """
+        if self.how == "without_share":
+            return values[0] * (1 - values[1])
+        return values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
+
+
+class Body(Data, frozen=True, kw_only=True):
+    """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high."""
+
+    sources: tuple[Source, ...]
+    hidden: tuple[Item, ...]
+    symptoms: dict[str, SymptomReading]
+    items: dict[str, PanelReading]
+    derived: dict[str, Derived]
+    ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
+
+
+class Range(NamedTuple):
+    """A reference range; None where it is open."""
+
+    low: float | None
+    high: float | None
+
+
+@functools.cache
+def read_body(path: Path = DATA / "body.yaml") -> Body:
+    """Reads the body.
+
+    Raises:
+        BadInput: it does not fit the types, or a curve does not rise.
+    """
+    body = read_yaml(path, Body)
+    for id, item in body.items.items():
+        if item.curve and any(b[0] <= a[0] or b[1] <= a[1] for a, b in zip(item.curve, item.curve[1:], strict=False)):
+            raise BadInput(f"the curve of {id} must rise from point to point", path=path, field=f"$.items.{id}.curve")
+    return body
+
+
+def range_of(item: Item, age: float | None, sex: Sex | None, body: Body) -> Range:
+    """Returns the reference range of an item at an age and sex; an adult's where they are not known."""
+    if age is not None:
+        for first, last, whose, low, high in body.ranges.get(item.id, ()):
+            if first <= age < last + 1 and whose in ("both", sex):
+                return Range(low, high)
+    return Range(item.low, item.high)
+
+
+class Carrying:
+    """Takes the numbers of an item from the adult that diseases are written for to somebody, and back."""
+
+    def __init__(self, item: Item, there: Range) -> None:
+        self._lognormal = item.lognormal
+        here = Range(item.low, item.high)
+        self.is_same = there == here or None in there or None in here
+        if not self.is_same:
+            (a, b), (c, d) = (tuple(self._scaled(x) for x in ends if x is not None) for ends in (here, there))
+            self._slope = (d - c) / (b - a)
+            self._shift = c - a * self._slope
+
+    def _scaled(self, x: float) -> float:
+        return math.log(max(x, 1e-9)) if self._lognormal else x
+
+    def there(self, x: float) -> float:
+        """Returns what an adult's number is in this person."""
+        if self.is_same:
+            return x
+        y = self._shift + self._slope * self._scaled(x)
+        return math.exp(y) if self._lognormal else y
+
+    def back(self, y: float) -> float:
+        """Returns the adult's number that this person's stands for."""
+        if self.is_same:
+            return y
+        x = (self._scaled(y) - self._shift) / self._slope
+        return math.exp(x) if self._lognormal else x
+
+
+def cell_of(cuts: Sequence[float], value: float) -> int:
+    """Returns the number of the cell that a value lies in, where `cuts` end all cells but the last."""
+    return bisect.bisect_right(cuts, value)
+
+
+def cuts_of(below: Sequence[tuple[float | None, object]]) -> tuple[float, ...]:
+    """Returns where the cells of a table by value end."""
+    return tuple(cut for cut, _ in below if cut is not None)
+
+
+def at_state(states: Mapping[str, object], state: str) -> object:
+    """Returns what stands for a state, or for those that are not named."""
+    return states[state] if state in states else states[ELSE]
+
+
+def along(curve: Sequence[tuple[float, float]], x: float) -> float:
+    """Returns the value of a curve, which goes straight between its points and beyond its ends."""
+    return _straight(curve, x, 0, 1)
+
+
+def back_along(curve: Sequence[tuple[float, float]], y: float) -> float:
+    """Returns where a curve has a value."""
+    return _straight(curve, y, 1, 0)
+
+
+def _straight(curve: Sequence[tuple[float, float]], x: float, given: int, wanted: int) -> float:
+    place = min(max(bisect.bisect_right([point[given] for point in curve], x), 1), len(curve) - 1)
+    a, b = curve[place - 1], curve[place]
+    return a[wanted] + (x - a[given]) * (b[wanted] - a[wanted]) / (b[given] - a[given])

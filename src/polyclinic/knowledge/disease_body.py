@@ -1,0 +1,281 @@
+"""What a disease makes of the body, linked: its quantities, its symptoms' shares, and the ways to meet its criteria.
+
+The disease files write numbers by examination. Here they become quantities; and what symptoms and panels make of these
+is written back as marginal distributions, for all who look at one symptom or item at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.knowledge.body import Body, PanelReading, SymptomReading, along, at_state, cuts_of
+from polyclinic.knowledge.data import SEVERITIES, Severity, Share
+from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
+from polyclinic.knowledge.variants import Interval, Variant, below, variants
+
+AtSeverities = Mapping[Literal["all", "mild", "moderate", "severe"], Distribution]
+
+_PULSE_SHARE_SPREAD = 0.03
+_WHOLE: Interval = (-math.inf, math.inf)
+
+
+class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What a disease makes of the body.
+
+    Attributes:
+        quantities: distributions before the criteria, by quantity and severity; the rest are usual.
+        shares: of the symptoms that follow from no quantity, given their parents, by severity.
+        ways: the variants of its criteria by severity, their weights summing to 1.
+    """
+
+    quantities: dict[str, dict[Severity, Distribution]]
+    shares: dict[str, tuple[Share, Share, Share]]
+    ways: dict[Severity, tuple[Variant, ...]]
+
+    def distribution(self, item: Item, severity: Severity) -> Distribution:
+        """Returns the distribution of a quantity."""
+        by_severity = self.quantities.get(item.id)
+        return item.usual if by_severity is None else by_severity[severity]
+
+
+def link_body(disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: Body) -> DiseaseBody:
+    """Returns what a disease makes of the body.
+
+    Args:
+        disease: as its file says.
+        items: every quantity, by id, those that are hidden among them.
+        symptoms: all of them.
+        body: what reads which quantity.
+
+    Raises:
+        BadInput: it names what follows from a quantity, or nobody can meet its criteria.
+    """
+    named = {item: by for items_of in disease.findings.values() for item, by in items_of.items()} | disease.body
+    for id in named:
+        if id in body.items:
+            problem = f"{id} follows from {body.items[id].of}; name that"
+            raise BadInput(problem, field=f"$.findings.*.{id}")
+    for id in disease.symptoms:
+        if id in body.symptoms:
+            problem = f"the symptom {id} follows from {body.symptoms[id].of}; name that under findings"
+            raise BadInput(problem, field=f"$.symptoms.{id}")
+    quantities: dict[str, dict[Severity, Distribution]] = {}
+    for id, by in named.items():
+        if id not in body.derived:
+            quantities[id] = {severity: by["all"] if "all" in by else by[severity] for severity in SEVERITIES}
+    if "diastolic" in named and "systolic" in quantities:
+        quantities["pulse_share"] = {
+            severity: _pulse_share(quantities["systolic"][severity], named["diastolic"], severity)
+            for severity in SEVERITIES
+        }
+    linked = DiseaseBody(quantities=quantities, shares=disease.symptoms, ways={})
+    return msgspec.structs.replace(
+        linked, ways={severity: _ways(disease, linked, severity, items, symptoms, body) for severity in SEVERITIES}
+    )
+
+
+def _pulse_share(systolic: Distribution, diastolic: AtSeverities, severity: Severity) -> Distribution:
+    low = diastolic["all"] if "all" in diastolic else diastolic[severity]
+    assert isinstance(systolic, tuple) and isinstance(low, tuple)  # noqa: S101
+    return (1 - low[0] / systolic[0], _PULSE_SHARE_SPREAD)
+
+
+def _ways(
+    disease: Disease,
+    linked: DiseaseBody,
+    severity: Severity,
+    items: Mapping[str, Item],
+    symptoms: Mapping[str, Symptom],
+    body: Body,
+) -> tuple[Variant, ...]:
+    criteria = disease.criteria.at(severity) if disease.criteria is not None else ()
+    for criterion in criteria:
+        for leaf in criterion.leaves():
+            if leaf.symptom in body.symptoms:
+                problem = (
+                    f"the symptom {leaf.symptom} follows from {body.symptoms[leaf.symptom].of}; a criterion names that"
+                )
+                raise BadInput(problem, field="$.criteria")
+            if leaf.quantity and leaf.quantity not in items:
+                raise BadInput(
+                    f"{leaf.quantity} is made of other quantities; a criterion names these", field="$.criteria"
+                )
+    try:
+        found = variants(
+            criteria,
+            items,
+            lambda item: linked.distribution(item, severity),
+            lambda symptom: disease.share(symptoms[symptom], severity),
+        )
+    except ValueError as problem:
+        raise BadInput(f"{severity}: {problem}", field="$.criteria") from None
+    total = math.fsum(variant.weight for variant in found)
+    return tuple(variant._replace(weight=variant.weight / total) for variant in found)
+
+
+def marginal(item: Item, distribution: Distribution, ways: tuple[Variant, ...]) -> Distribution:
+    """Returns the distribution of a quantity over all the ways; of a number its centre and spread."""
+    if not any(item.id in way.numbers or item.id in way.states for way in ways):
+        return distribution
+    if isinstance(distribution, dict):
+        total = dict.fromkeys(distribution, 0.0)
+        for way in ways:
+            for state, share in restricted(distribution, way.states.get(item.id)).items():
+                total[state] += way.weight * share
+        return total
+    centre, spread = distribution if not item.lognormal else (math.log(distribution[0]), math.log(distribution[1]))
+    first = second = 0.0
+    for way in ways:
+        mean, variance = _truncated(centre, spread, *_standard(item, way.numbers.get(item.id, _WHOLE), centre, spread))
+        first += way.weight * mean
+        second += way.weight * (variance + mean * mean)
+    deviation = math.sqrt(max(second - first * first, 1e-12))
+    return (math.exp(first), math.exp(max(deviation, 1e-3))) if item.lognormal else (first, max(deviation, 1e-6))
+
+
+def restricted(shares: Mapping[str, float], states: frozenset[str] | None) -> dict[str, float]:
+    """Returns shares of texts where only some states can be."""
+    if states is None:
+        return dict(shares)
+    total = sum(share for state, share in shares.items() if state in states)
+    return {state: share / total if state in states else 0.0 for state, share in shares.items()}
+
+
+def _standard(item: Item, interval: Interval, centre: float, spread: float) -> Interval:
+    def scaled(x: float) -> float:
+        if math.isinf(x):
+            return x
+        if item.lognormal:
+            x = math.log(x) if x > 0 else -math.inf
+        return (x - centre) / spread
+
+    return scaled(interval[0]), scaled(interval[1])
+
+
+def _truncated(centre: float, spread: float, a: float, b: float) -> tuple[float, float]:
+    """Returns mean and variance of a normal distribution that is cut off at a and b standard deviations."""
+    share = _cumulated(b) - _cumulated(a)
+    if share <= 1e-12:
+        edge = a if math.isfinite(a) else b
+        return centre + spread * edge, (0.1 * spread) ** 2
+    pa, pb = _density(a), _density(b)
+    shift = (pa - pb) / share
+    ends = (a * pa if math.isfinite(a) else 0.0) - (b * pb if math.isfinite(b) else 0.0)
+    return centre + spread * shift, max(spread * spread * (1 + ends / share - shift * shift), 1e-12)
+
+
+def _density(z: float) -> float:
+    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) if math.isfinite(z) else 0.0
+
+
+def _cumulated(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2)) if math.isfinite(z) else float(z > 0)
+
+
+def share_of_reading(
+    reading: SymptomReading, item: Item, distribution: Distribution, ways: tuple[Variant, ...]
+) -> float:
+    """Returns the share of a symptom that follows from a quantity."""
+    cells = cell_shares(cuts_of(reading.below), item, distribution, ways)
+    if reading.states:
+        return sum(share * float(at_state(reading.states, state)) for state, share in cells.items())  # type: ignore[arg-type]
+    return sum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
+
+
+def cell_shares(
+    cuts: tuple[float, ...], item: Item, distribution: Distribution, ways: tuple[Variant, ...]
+) -> dict[str | int, float]:
+    """Returns the shares of a quantity's states, or of the cells that the cuts make, over all the ways."""
+    if isinstance(distribution, dict):
+        return dict(marginal(item, distribution, ways))  # type: ignore[arg-type]
+    edges = [-math.inf, *cuts, math.inf]
+    total = dict.fromkeys(range(len(edges) - 1), 0.0)
+    for way in ways:
+        low, high = way.numbers.get(item.id, _WHOLE)
+        first, last = (below(item, distribution, end) for end in (low, high))
+        for cell, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+            inside = min(below(item, distribution, b), last) - max(below(item, distribution, a), first)
+            total[cell] += way.weight * max(inside, 0.0) / max(last - first, 1e-12)
+    return dict(total)
+
+
+def with_marginals(
+    disease: Disease,
+    linked: DiseaseBody,
+    examinations: Mapping[str, Examination],
+    items: Mapping[str, Item],
+    body: Body,
+) -> Disease:
+    """Returns a disease whose findings and symptoms hold what follows from its quantities and its criteria as well."""
+
+    def over_ways(item: Item, severity: Severity) -> Distribution:
+        return marginal(item, linked.distribution(item, severity), linked.ways[severity])
+
+    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]] = {}
+    fixed = {name for ways in linked.ways.values() for way in ways for name in (*way.numbers, *way.states)}
+    changed = linked.quantities.keys() | fixed
+    for examination in examinations.values():
+        for item in examination.items:
+            if item.id in body.derived:
+                raw = disease.findings.get(examination.id, {}).get(item.id)
+                by = {} if raw is None else dict(raw)
+            elif item.id in body.items:
+                reading = body.items[item.id]
+                of = items[reading.of]
+                by = (
+                    {s: _of_panel(reading, item, of, over_ways(of, s), linked, s) for s in SEVERITIES}
+                    if of.id in changed
+                    else {}
+                )
+            else:
+                by = {s: over_ways(item, s) for s in SEVERITIES} if item.id in changed else {}
+            if by:
+                findings.setdefault(examination.id, {})[item.id] = _same_or_by_severity(by)
+    symptoms = {
+        id: tuple(_share(id, shares[n], linked.ways[severity]) for n, severity in enumerate(SEVERITIES))
+        for id, shares in linked.shares.items()
+    }
+    for id, reading in body.symptoms.items():
+        if reading.of in changed:
+            of = items[reading.of]
+            symptoms[id] = tuple(
+                share_of_reading(reading, of, linked.distribution(of, s), linked.ways[s]) for s in SEVERITIES
+            )
+    return msgspec.structs.replace(disease, findings=findings, symptoms=symptoms)
+
+
+def _share(symptom: str, share: float, ways: tuple[Variant, ...]) -> float:
+    return math.fsum(way.weight * (way.symptoms[symptom] if symptom in way.symptoms else share) for way in ways)
+
+
+def _same_or_by_severity(
+    by: Mapping[str, Distribution],
+) -> dict[Literal["all", "mild", "moderate", "severe"], Distribution]:
+    """Returns what stands at all severities once."""
+    values = list(by.values())
+    return {"all": values[0]} if all(v == values[0] for v in values) else dict(by)  # type: ignore[arg-type]
+
+
+def _of_panel(
+    reading: PanelReading, item: Item, of: Item, distribution: Distribution, linked: DiseaseBody, severity: Severity
+) -> Distribution:
+    """Returns the distribution of an item that reads another's quantity."""
+    if item.numeric:
+        centre, spread = distribution
+        assert isinstance(centre, float) and isinstance(spread, float)  # noqa: S101
+        if reading.curve:
+            ends = along(reading.curve, centre - spread), along(reading.curve, centre + spread)
+            centre, spread = along(reading.curve, centre), (ends[1] - ends[0]) / 2
+        return (centre, math.hypot(spread, reading.error))
+    cells = cell_shares(cuts_of(reading.below), of, linked.distribution(of, severity), linked.ways[severity])
+    total = dict.fromkeys(item.values, 0.0)
+    for number, (cell, share) in enumerate(cells.items()):
+        texts = reading.below[number][1] if reading.below else at_state(reading.states, str(cell))
+        for text, of_cell in texts.items():  # type: ignore[attr-defined]
+            total[text] += share * of_cell
+    return total
