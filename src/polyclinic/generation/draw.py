@@ -1,7 +1,7 @@
 """Patients drawn from the medical knowledge: by templates, offline, the same for the same seed.
 
-Balanced over disease and severity (Agent Hospital, Table 5). Given both, age, sex, duration, symptoms (given their
-parents) and the items of every examination are drawn independently, so that the knowledge's Bayesian reader is exact.
+Balanced over disease and severity (Agent Hospital, Table 5). Given both, age, sex, duration and a body are drawn, see
+`polyclinic.generation.bodies`; the knowledge's Bayesian reader is exact on them but for what is named there.
 What somebody of the drawn age and sex cannot have is not drawn, and its absence tells the reader nothing.
 """
 
@@ -20,9 +20,11 @@ from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
+from polyclinic.generation.bodies import body_drawing
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
+from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -129,22 +131,18 @@ def _draw(
     disease, severity = stratum
     sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
     days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
-    possible = [s for s in knowledge.symptoms.values() if s.possible(age, sex)]
-    present = _draw_symptoms(possible, disease, severity, rng)
-    while not any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
-        # Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
-        present = _draw_symptoms(possible, disease, severity, rng)
+    body = body_drawing(knowledge).draw(disease, severity, age, sex, rng)
+    present = body.present
     findings = [
-        finding
+        _finding(examination, item, body.shown[item.id], _reference(knowledge, item, age, sex), language)
         for examination in knowledge.examinations.values()
-        if examination.possible(sex)
-        for finding in _draw_findings(examination, disease, severity, rng, language)
+        if examination.possible(sex, age)
+        for item in examination.items
     ]
     told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
-    complaints = leaves if disease.background == 1 else named
-    main = rng.sample(complaints, min(_COMPLAINTS, len(complaints)))
+    main = _complaints(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
     record = Record(
         presentation=Presentation(
             complaint=_complaint([told[s.id] for s in main], days, language),
@@ -157,7 +155,7 @@ def _draw(
         findings=tuple(findings),
     )
     truth = Truth(
-        diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.icd10),),
+        diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.code(severity)),),
         rationale=_rationale(knowledge, disease, present, severity, language),
         treatment=disease.plan(severity).get(language),
         severity=severity,
@@ -171,30 +169,20 @@ def _draw(
     )
 
 
-def _draw_symptoms(
-    symptoms: Iterable[Symptom], disease: Disease, severity: Severity, rng: random.Random
-) -> list[Symptom]:
-    present: dict[str, Symptom] = {}
-    for symptom in symptoms:
-        draw = rng.random()
-        if (symptom.parent is None or symptom.parent in present) and draw < disease.share(symptom, severity):
-            present[symptom.id] = symptom
-    return list(present.values())
+def _finding(examination: Examination, item: Item, shown: float | str, reference: str, language: Language) -> Finding:
+    return Finding(
+        examination=examination.name.get(language),
+        item=item.name.get(language),
+        value=item.values[shown].get(language) if isinstance(shown, str) else shown,
+        unit=item.unit,
+        reference=reference,
+        code=Code("loinc", item.loinc) if item.loinc else None,
+    )
 
 
-def _draw_findings(
-    examination: Examination, disease: Disease, severity: Severity, rng: random.Random, language: Language
-) -> Iterator[Finding]:
-    for item in examination.items:
-        distribution = disease.distribution(examination.id, item, severity)
-        yield Finding(
-            examination=examination.name.get(language),
-            item=item.name.get(language),
-            value=draw_value(item, distribution, rng, language),
-            unit=item.unit,
-            reference=reference_of(item, language),
-            code=Code("loinc", item.loinc) if item.loinc else None,
-        )
+def _reference(knowledge: Knowledge, item: Item, age: float, sex: Sex) -> str:
+    """Returns the reference range of an item at an age and sex, as it is written beside a result."""
+    return reference_of(item, *physiology_of(knowledge).range(item, age, sex))
 
 
 def draw_value(item: Item, distribution: Distribution, rng: random.Random, language: Language) -> str | float:
@@ -209,15 +197,15 @@ def draw_value(item: Item, distribution: Distribution, rng: random.Random, langu
     return float(round(drawn, item.decimals))
 
 
-def reference_of(item: Item, language: Language) -> str:
-    """Returns the reference range of an item, as it is written beside a result; "" where it has none."""
+def reference_of(item: Item, low: float | None, high: float | None) -> str:
+    """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
     if not item.numeric:
         return ""
-    if item.low is not None and item.high is not None:
-        return f"{item.low:g}-{item.high:g}"
-    if item.high is not None:
-        return f"< {item.high:g}"
-    return f"> {item.low:g}" if item.low is not None else ""
+    if low is not None and high is not None:
+        return f"{low:g}-{high:g}"
+    if high is not None:
+        return f"< {high:g}"
+    return f"> {low:g}" if low is not None else ""
 
 
 def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
@@ -225,6 +213,20 @@ def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
     first = MARKS[language].item.join(phrases[:-1])
     listed = f"{first}{words.last}{phrases[-1]}" if first else phrases[0]
     return words.complaint.format(complaints=capitalised(listed), duration=say_days(days, language))
+
+
+def _complaints(
+    leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
+) -> list[Symptom]:
+    """Returns what somebody comes for: the leading symptom of the disease that is there, then some of the others."""
+
+    def leads(symptom: Symptom) -> float:
+        roots = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
+        return max(disease.share(knowledge.symptoms[id], severity) - knowledge.symptoms[id].base for id in roots)
+
+    first = max(leaves, key=leads)
+    others = [symptom for symptom in leaves if symptom is not first]
+    return [first, *rng.sample(others, min(_COMPLAINTS - 1, len(others)))]
 
 
 def _about(people: _People, band: str, sex: Sex, rng: random.Random, language: Language) -> str:

@@ -233,7 +233,7 @@ class _Drawing:
                 item=item.name.get(language),
                 value=value,
                 unit=item.unit,
-                reference=reference_of(item, language),
+                reference=reference_of(item, item.low, item.high),
                 code=Code("loinc", item.loinc) if item.loinc else None,
             )
 

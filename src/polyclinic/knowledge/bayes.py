@@ -36,11 +36,12 @@ _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could
 class ItemEvidence(NamedTuple):
     """What one item's result says: its place (ids of examination and item), and the log-likelihood of each hypothesis.
 
-    `is_usual`: it was read in others' words as what people without that trouble have.
+    `observed`: what it shows. `is_usual`: it was read in others' words as what people without that trouble have.
     """
 
     place: tuple[str, str]
     likelihood: Vector
+    observed: Observed
     is_usual: bool = False
 
 
@@ -87,6 +88,11 @@ class Reader:
         self._drawn: set[int] = set()
         self._names = _names(knowledge.examinations.values())
         self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
+
+    @cached_property
+    def tables(self) -> BodyTables:
+        """What every way to have a disease makes of the body, for an exact `Reading` of a patient."""
+        return BodyTables(self.knowledge)
 
     def prior(self) -> Vector:
         """Returns the log prior: every disease and severity alike, and "something else"."""

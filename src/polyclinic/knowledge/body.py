@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import DATA, Data, Share
 from polyclinic.knowledge.entries import Item, Source
 from polyclinic.yaml_files import read_yaml
+
+T = TypeVar("T")
 
 ELSE = "else"
 """Stands for the states that are not named."""
@@ -151,7 +153,7 @@ def cuts_of(below: Sequence[tuple[float | None, object]]) -> tuple[float, ...]:
     return tuple(cut for cut, _ in below if cut is not None)
 
 
-def at_state(states: Mapping[str, object], state: str) -> object:
+def of_state(states: Mapping[str, T], state: str) -> T:
     """Returns what stands for a state, or for those that are not named."""
     return states[state] if state in states else states[ELSE]
 

@@ -7,13 +7,13 @@ is written back as marginal distributions, for all who look at one symptom or it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.body import Body, PanelReading, SymptomReading, along, at_state, cuts_of
+from polyclinic.knowledge.body import Body, PanelReading, SymptomReading, along, cuts_of, of_state
 from polyclinic.knowledge.data import SEVERITIES, Severity, Share
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.variants import Interval, Variant, below, variants
@@ -183,7 +183,7 @@ def share_of_reading(
     """Returns the share of a symptom that follows from a quantity."""
     cells = cell_shares(cuts_of(reading.below), item, distribution, ways)
     if reading.states:
-        return sum(share * float(at_state(reading.states, state)) for state, share in cells.items())  # type: ignore[arg-type]
+        return sum(share * of_state(reading.states, str(state)) for state, share in cells.items())
     return sum(share * p for share, (_, p) in zip(cells.values(), reading.below, strict=True))
 
 
@@ -275,7 +275,7 @@ def _of_panel(
     cells = cell_shares(cuts_of(reading.below), of, linked.distribution(of, severity), linked.ways[severity])
     total = dict.fromkeys(item.values, 0.0)
     for number, (cell, share) in enumerate(cells.items()):
-        texts = reading.below[number][1] if reading.below else at_state(reading.states, str(cell))
-        for text, of_cell in texts.items():  # type: ignore[attr-defined]
+        texts = reading.below[number][1] if reading.below else of_state(reading.states, str(cell))
+        for text, of_cell in texts.items():
             total[text] += share * of_cell
     return total

@@ -71,6 +71,8 @@ class Symptom(Entry, frozen=True, kw_only=True):
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
         ages: first and last year of age in which it can be; None at any age.
+        prevalence: how usual it is by age and sex, where that differs: rows of first year, last year, sex or "both", and
+            the share; `base` is that of an adult for whom diseases are written.
     """
 
     section: Section = "symptoms"
@@ -80,6 +82,23 @@ class Symptom(Entry, frozen=True, kw_only=True):
     base: Share
     sex: Sex | None = None
     ages: tuple[int, int] | None = None
+    prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...] = ()
+
+    def usual_at(self, age: float | None, sex: Sex | None) -> float:
+        """Returns how usual it is at an age and sex."""
+        if age is not None:
+            for first, last, whose, usual in self.prevalence:
+                if first <= age < last + 1 and whose in ("both", sex):
+                    return usual
+        return self.base
+
+    def at(self, share: float, age: float | None, sex: Sex | None) -> float:
+        """Returns a share of an adult's as it is at an age and sex: its odds move as the usual ones do."""
+        usual = self.usual_at(age, sex) if self.prevalence else self.base
+        if usual == self.base:
+            return share
+        moved = share * usual * (1 - self.base)
+        return moved / (moved + (1 - share) * (1 - usual) * self.base) if moved else 0.0
 
     def words(self, language: Language) -> tuple[str, ...]:
         """Returns its names and how patients put it."""
@@ -145,6 +164,7 @@ class Examination(Entry, frozen=True, kw_only=True):
         burden: on the patient, from 0 (none) to 3 (invasive, or with sedation or a real risk).
         radiation: effective dose in mSv.
         sex: on whom alone it can be done; None on anybody.
+        ages: first and last year of age at which it can be done; None at any age.
     """
 
     kind: Literal["physical", "laboratory", "microbiology", "imaging", "function", "endoscopy", "pathology"]
@@ -156,10 +176,13 @@ class Examination(Entry, frozen=True, kw_only=True):
     radiation: Annotated[float, msgspec.Meta(ge=0)] = 0
     items: tuple[Item, ...]
     sex: Sex | None = None
+    ages: tuple[int, int] | None = None
 
-    def possible(self, sex: Sex | None) -> bool:
-        """Returns whether it can be done on somebody of this sex."""
-        return self.sex is None or sex is None or sex == self.sex
+    def possible(self, sex: Sex | None, age: float | None = None) -> bool:
+        """Returns whether it can be done on somebody of this sex and age; what is unknown excludes nothing."""
+        if self.sex is not None and sex is not None and sex != self.sex:
+            return False
+        return self.ages is None or age is None or self.ages[0] <= age < self.ages[1] + 1
 
 
 class Drug(Identified, frozen=True, kw_only=True):
@@ -281,8 +304,10 @@ class Disease(Entry, frozen=True, kw_only=True):
     def share(self, symptom: Symptom, severity: Severity) -> float:
         """Returns the probability of a symptom (given its parent)."""
         shares = self.symptoms.get(symptom.id)
-        if shares is not None:
-            return shares[SEVERITIES.index(severity)]
+        return self.unnamed(symptom) if shares is None else shares[SEVERITIES.index(severity)]
+
+    def unnamed(self, symptom: Symptom) -> float:
+        """Returns the probability of a symptom that it does not name."""
         complaint = symptom.section == "symptoms" and symptom.parent is None
         return symptom.base * self.background if complaint else symptom.base
 

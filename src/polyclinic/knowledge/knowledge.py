@@ -22,7 +22,7 @@ from polyclinic.errors import BadInput
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
-from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Symptom
+from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Symptom
 from polyclinic.knowledge.variants import Variant
 from polyclinic.yaml_files import read_yaml
 
@@ -38,6 +38,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     diseases: dict[str, Disease]
     departments: dict[str, Department] = {}
     bodies: dict[str, DiseaseBody] = {}
+    quantities: dict[str, Item] = {}
 
     def select(self, wanted: str) -> Knowledge:
         """Returns the knowledge with only some diseases, in the vocabulary of their departments.
@@ -138,6 +139,7 @@ def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
             usual = share_of_reading(reading, items[reading.of], items[reading.of].usual, (Variant(),))
             symptoms[id] = msgspec.structs.replace(symptoms[id], base=usual)
     bodies: dict[str, DiseaseBody] = {}
+    quantities: dict[str, Item] = {}
     diseases: dict[str, Disease] = {}
     for disease in knowledge.diseases.values():
         try:
@@ -145,7 +147,7 @@ def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
         except BadInput as error:
             raise BadInput(error.problem, path=folder / "diseases" / f"{disease.id}.yaml", field=error.field) from None
         diseases[disease.id] = with_marginals(disease, linked, knowledge.examinations, items, body)
-    return msgspec.structs.replace(knowledge, symptoms=symptoms, diseases=diseases, bodies=bodies)
+    return msgspec.structs.replace(knowledge, symptoms=symptoms, diseases=diseases, bodies=bodies, quantities=items)
 
 
 def _by_id(path: Path, kind: type[list[K]]) -> dict[str, K]:

@@ -1,102 +1,118 @@
-"""The knowledge as bodies: every way to have a disease, and what each makes of the quantities.
+"""The knowledge as bodies: every quantity, what reads it, and every way to have a disease.
 
-A `Hypothesis` is a disease at a severity in a variant of its criteria. Given it, the quantities are independent of one
-another, symptoms and items that read a quantity depend on that one alone, and all other symptoms on their parents
-alone. Patients are drawn from it (`polyclinic.generation.draw`) and read by it (`polyclinic.knowledge.reading`).
+A `Hypothesis` is a disease at a severity in one of the ways to meet its criteria. Given it, the quantities are
+independent of one another, symptoms and items that read a quantity depend on that one alone, and all other symptoms on
+their parents alone. Patients are drawn by it (`polyclinic.generation.bodies`) and read by it
+(`polyclinic.knowledge.reading`).
 """
 
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from polyclinic.cases.presentation import Sex
-from polyclinic.errors import BadInput
 from polyclinic.knowledge.body import (
     Body,
     Carrying,
     Derived,
     PanelReading,
+    Range,
     SymptomReading,
-    at_state,
-    cuts_of,
     range_of,
     read_body,
 )
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item
+from polyclinic.knowledge.entries import Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.variants import Variant, below, variants
-
-_LEAST_SPREAD = 0.025  # of the pulse pressure's share, where a disease's pressures leave it open
-_SYSTOLIC, _DIASTOLIC, _PULSE_SHARE = "systolic", "diastolic", "pulse_share"
+from polyclinic.knowledge.variants import Interval, Variant
 
 
 class Hypothesis(NamedTuple):
-    """A way to have a disease; `weight` is its share among those of the same disease and severity."""
+    """A way to have a disease; the weights of the ways of a disease at a severity sum to 1."""
 
     disease: Disease
     severity: Severity
-    variant: Variant
-    weight: float
+    way: Variant
 
 
 class Physiology:
-    """The knowledge as bodies; made once.
+    """The knowledge as bodies; made once, see `physiology_of`.
 
     Attributes:
-        items: every quantity, by id, as the item that it is read by.
-        home: the examination that reads a quantity directly; those that are hidden have none.
-        panels: items that read another's quantity; `symptoms`: symptoms that do; `derived`: items made of several.
-        hypotheses: all of them, those of a disease and severity together, diseases and severities in their order.
+        items: every quantity, by id, as the item that reads it directly, or that stands for it where it is hidden.
+        places: the examination and item of every item id.
+        panels: what reads another's quantity, by item id; `derived`: what is made of several.
+        symptoms: what reads a quantity, by symptom id.
+        hypotheses: those of a disease and severity side by side, diseases and severities in their order.
     """
 
     def __init__(self, knowledge: Knowledge, body: Body) -> None:
-        self.knowledge, self.body = knowledge, body
-        placed = {item.id: (e, item) for e in knowledge.examinations.values() for item in e.items}
-        self.panels: dict[str, PanelReading] = {i: r for i, r in body.items.items() if i in placed}
-        self.derived: dict[str, Derived] = {i: d for i, d in body.derived.items() if i in placed}
-        self.symptoms: dict[str, SymptomReading] = {s: r for s, r in body.symptoms.items() if s in knowledge.symptoms}
-        self.home: dict[str, Examination] = {
-            id: e for id, (e, _) in placed.items() if id not in self.panels and id not in self.derived
+        self.body = body
+        self.places: dict[str, tuple[Examination, Item]] = {
+            item.id: (e, item) for e in knowledge.examinations.values() for item in e.items
         }
-        self.items: dict[str, Item] = {id: placed[id][1] for id in self.home} | {i.id: i for i in body.hidden}
-        self.hypotheses: tuple[Hypothesis, ...] = tuple(self._all_hypotheses())
+        self.panels: dict[str, PanelReading] = {id: r for id, r in body.items.items() if id in self.places}
+        self.derived: dict[str, Derived] = {id: d for id, d in body.derived.items() if id in self.places}
+        self.symptoms: dict[str, SymptomReading] = {s: r for s, r in body.symptoms.items() if s in knowledge.symptoms}
+        self.items: dict[str, Item] = {
+            id: item for id, (_, item) in self.places.items() if id not in body.items and id not in body.derived
+        }
+        # What is read, though no examination of this vocabulary shows it.
+        everywhere = knowledge.quantities
+        read = [r.of for r in (*self.symptoms.values(), *self.panels.values())]
+        read += [of for d in self.derived.values() for of in d.of]
+        self.items |= {id: everywhere[id] for id in read if id not in self.items}
+        self.hypotheses: tuple[Hypothesis, ...] = tuple(
+            Hypothesis(disease, severity, way)
+            for disease in knowledge.diseases.values()
+            for severity in SEVERITIES
+            for way in knowledge.bodies[disease.id].ways[severity]
+        )
         self._carrying: dict[tuple[str, int | None, Sex | None], Carrying] = {}
 
-    def distribution(self, disease: Disease, severity: Severity, item: Item) -> Distribution:
-        """Returns the distribution of a quantity in a disease, before its criteria."""
-        return disease.body_distribution(item, severity)
-
     def carrying(self, item: Item, age: float | None, sex: Sex | None) -> Carrying:
-        """Returns how the numbers of a quantity are carried over to an age and sex."""
+        """Returns how the numbers of an item are carried over to an age and sex."""
         key = item.id, None if age is None else int(age), sex
         found = self._carrying.get(key)
         if found is None:
-            found = self._carrying[key] = Carrying(item, range_of(item, age, sex, self.body))
+            found = self._carrying[key] = Carrying(item, self.range(item, age, sex))
         return found
 
-    def _all_hypotheses(self) -> Iterator[Hypothesis]:
-        for disease in self.knowledge.diseases.values():
-            for severity in SEVERITIES:
-                found = self._variants(disease, severity)
-                total = math.fsum(v.weight for v in found)
-                for variant in found:
-                    yield Hypothesis(disease, severity, variant, variant.weight / total)
+    def range(self, item: Item, age: float | None, sex: Sex | None) -> Range:
+        """Returns the reference range of an item at an age and sex; of a panel, that of what it reads."""
+        reading = self.panels.get(item.id)
+        if reading is not None and not reading.curve and item.numeric:
+            return range_of(self.items[reading.of], age, sex, self.body)
+        return range_of(item, age, sex, self.body)
 
-    def _variants(self, disease: Disease, severity: Severity) -> tuple[Variant, ...]:
-        if disease.criteria is None:
-            return (Variant(),)
-        try:
-            return variants(
-                disease.criteria.at(severity),
-                self.items,
-                lambda item: self.distribution(disease, severity, item),
-                lambda symptom: disease.share(self.knowledge.symptoms[symptom], severity),
-            )
-        except ValueError as problem:
-            raise BadInput(f"{disease.id}, {severity}: {problem}", field="$.criteria") from None
+    def show(self, item: Item, value: float, interval: Interval, age: float, sex: Sex) -> float:
+        """Returns an adult's number as it is shown of somebody: carried over, within limits, rounded.
+
+        Rounding never takes it out of the interval (an adult's).
+        """
+        carrying = self.carrying(item, age, sex)
+        shown = rounded(item, carrying.there(value))
+        step = 10.0**-item.decimals
+        for _ in range(3):
+            back = shown if carrying.is_same else carrying.back(shown)
+            if back < interval[0]:
+                shown = round(shown + step, item.decimals)
+            elif back >= interval[1]:
+                shown = round(shown - step, item.decimals)
+            else:
+                break
+        return shown
+
+
+def rounded(item: Item, value: float) -> float:
+    """Returns a number as an item shows it: within its limits, with its decimals."""
+    if item.limits is not None:
+        value = min(max(value, item.limits[0]), item.limits[1])
+    return float(round(value, item.decimals))
+
+
+@functools.lru_cache(maxsize=16)
+def physiology_of(knowledge: Knowledge) -> Physiology:
+    """Returns a knowledge's bodies; the same for the same knowledge."""
+    return Physiology(knowledge, read_body())

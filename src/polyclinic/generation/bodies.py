@@ -1,0 +1,162 @@
+"""A patient's body, drawn: every quantity once, and what panels, reports and symptoms read of it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.body import (
+    PanelReading,
+    SymptomReading,
+    along,
+    cell_of,
+    cuts_of,
+    of_state,
+)
+from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.disease_body import restricted
+from polyclinic.knowledge.entries import Disease, Distribution, Item, Symptom
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.physiology import physiology_of, rounded
+from polyclinic.knowledge.variants import Interval, Variant, below
+
+_UNBOUND: Interval = (-math.inf, math.inf)
+_quantile = NormalDist().inv_cdf
+
+
+class DrawnBody(NamedTuple):
+    """A body at one visit.
+
+    Attributes:
+        shown: what each item would show, by id: a number, rounded, or the id of a text.
+        present: the symptoms that are there, each after its parent.
+    """
+
+    shown: Mapping[str, float | str]
+    present: Sequence[Symptom]
+
+
+class BodyDrawing:
+    """Draws bodies with the diseases of a knowledge; made once."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._physiology = physiology_of(knowledge)
+
+    def draw(self, disease: Disease, severity: Severity, age: float, sex: Sex, rng: random.Random) -> DrawnBody:
+        """Draws the body of somebody of an age (years) and sex who has a disease, and at least one complaint of it.
+
+        Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
+        """
+        possible = [s for s in self._knowledge.symptoms.values() if s.possible(age, sex)]
+        way = _choose(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
+        while True:
+            values, shown = self._quantities(disease, severity, way, age, sex, rng)
+            present = self._symptoms(possible, disease, severity, way, values, age, sex, rng)
+            if any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
+                return DrawnBody(shown, present)
+
+    def _quantities(
+        self, disease: Disease, severity: Severity, way: Variant, age: float, sex: Sex, rng: random.Random
+    ) -> tuple[dict[str, float | str], dict[str, float | str]]:
+        """Returns the quantities, numbers as an adult's, and what every item shows."""
+        physiology, linked = self._physiology, self._knowledge.bodies[disease.id]
+        values: dict[str, float | str] = {}
+        shown: dict[str, float | str] = {}
+        for id, item in physiology.items.items():
+            distribution = linked.distribution(item, severity)
+            if isinstance(distribution, dict):
+                values[id] = shown[id] = _text(restricted(distribution, way.states.get(id)), rng)
+            else:
+                interval = way.numbers.get(id, _UNBOUND)
+                number = _number(item, distribution, interval, rng)
+                shown[id] = told = physiology.show(item, number, interval, age, sex)
+                # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
+                values[id] = physiology.carrying(item, age, sex).back(told)
+        for id, reading in physiology.panels.items():
+            item = physiology.places[id][1]
+            shown[id] = _read(reading, item, values[reading.of], shown[reading.of], rng)
+        for id, derived in physiology.derived.items():
+            of = [float(shown[quantity]) for quantity in derived.of]
+            shown[id] = rounded(physiology.places[id][1], derived.value(of))
+        return values, shown
+
+    def _symptoms(
+        self,
+        possible: Sequence[Symptom],
+        disease: Disease,
+        severity: Severity,
+        way: Variant,
+        values: Mapping[str, float | str],
+        age: float,
+        sex: Sex,
+        rng: random.Random,
+    ) -> list[Symptom]:
+        readings, shares = self._physiology.symptoms, self._knowledge.bodies[disease.id].shares
+        place = SEVERITIES.index(severity)
+        present: dict[str, Symptom] = {}
+        for symptom in possible:
+            draw = rng.random()
+            if symptom.parent is not None and symptom.parent not in present:
+                continue
+            if symptom.id in way.symptoms:
+                there = way.symptoms[symptom.id]
+            elif symptom.id in readings:
+                there = draw < share_at(readings[symptom.id], values[readings[symptom.id].of])
+            else:
+                share = shares[symptom.id][place] if symptom.id in shares else disease.unnamed(symptom)
+                there = draw < symptom.at(share, age, sex)
+            if there:
+                present[symptom.id] = symptom
+        return list(present.values())
+
+
+@functools.lru_cache(maxsize=16)
+def body_drawing(knowledge: Knowledge) -> BodyDrawing:
+    """Returns what draws a knowledge's bodies; the same for the same knowledge."""
+    return BodyDrawing(knowledge)
+
+
+def share_at(reading: SymptomReading, value: float | str) -> float:
+    """Returns the share that has a symptom where its quantity has a value."""
+    if isinstance(value, str):
+        return of_state(reading.states, value)
+    return reading.below[cell_of(cuts_of(reading.below), value)][1]
+
+
+def _read(reading: PanelReading, item: Item, value: float | str, shown: float | str, rng: random.Random) -> float | str:
+    """Returns what an item shows that reads another's quantity."""
+    if isinstance(value, str):
+        return _text(of_state(reading.states, value), rng)
+    if not item.numeric:
+        return _text(reading.below[cell_of(cuts_of(reading.below), value)][1], rng)
+    exact = along(reading.curve, value) if reading.curve else float(shown)
+    return rounded(item, exact + rng.gauss(0, reading.error))
+
+
+def _choose(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> Variant:
+    """Returns a way to have a disease that somebody can have it in, by its weight."""
+    if len(ways) == 1:
+        return ways[0]
+    open_ways = [way for way in ways if possible.issuperset(s for s, there in way.symptoms.items() if there)]
+    return rng.choices(open_ways or ways, [way.weight for way in open_ways or ways])[0]
+
+
+def _text(shares: Mapping[str, float], rng: random.Random) -> str:
+    return rng.choices(list(shares), list(shares.values()))[0]
+
+
+def _number(item: Item, distribution: Distribution, interval: Interval, rng: random.Random) -> float:
+    centre, spread = distribution
+    assert isinstance(centre, float) and isinstance(spread, float)  # noqa: S101
+    if interval == _UNBOUND:
+        z = rng.gauss(0, 1)
+    else:
+        low, high = (below(item, distribution, end) for end in interval)
+        z = _quantile(min(max(low + (high - low) * rng.random(), 1e-12), 1 - 1e-12))
+    return centre * spread**z if item.lognormal else centre + spread * z
