@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.record import Finding
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.statistics.uncertainty import wilson
 
@@ -30,7 +31,7 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         n: cases whose principal diagnosis the knowledge holds; only they count.
-        percent: right, having read all findings.
+        percent: right, having read all findings; `stated`: how probable the reader held it, on average.
         steps: right after the history alone, with each examination alone, and with all.
         diseases: names, in the order of the confusion matrix, and so are the names of their departments.
         confusion: how often each disease (row) was read as each (column), having read all findings.
@@ -39,6 +40,7 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     left_out: int
     percent: float
+    stated: float
     steps: tuple[Step, ...]
     diseases: tuple[str, ...]
     departments: tuple[str, ...]
@@ -66,20 +68,30 @@ def measure(cases: Sequence[Case], knowledge: Knowledge) -> Ceiling:
     examinations = [e.id for e in knowledge.examinations.values()]
     right = dict.fromkeys(["", *examinations, "all"], 0)
     confusion = [[0] * len(diseases) for _ in diseases]
-    n = 0
+    named = {name.casefold(): e.id for e in knowledge.examinations.values() for name in e.names()}
+    n, stated = 0, 0.0
     for case in cases:
         truth = knowledge.disease_named(case.truth.diagnoses[0].name)
         if truth is None:
             continue
         n += 1
         wanted = diseases.index(truth.id)
-        parts = reader.read_parts(case.record)
-        history = parts.pop("")
-        everything = sum(parts.values(), start=history)
-        by_examination = {e: history + parts[e] if e in parts else history for e in examinations}
-        for what, log_posterior in {"": history, **by_examination, "all": everything}.items():
-            right[what] += reader.likeliest(log_posterior) == wanted
-        confusion[wanted][reader.likeliest(everything)] += 1
+        said, history = reader.read_history(case.record)
+        everything = history.copy()
+        reader.read_findings(case.record.findings, everything)
+        read = {"": history, "all": everything}
+        by_examination: dict[str, list[Finding]] = {}
+        for finding in case.record.findings:
+            by_examination.setdefault(named.get(finding.examination.casefold(), ""), []).append(finding)
+        for examination in examinations:
+            read[examination] = history.copy()
+            reader.read_findings(by_examination.get(examination, ()), read[examination])
+        for what, reading in read.items():
+            right[what] += reader.likeliest(said + reading.log()) == wanted
+        posterior = said + everything.log()
+        sure = normalise(posterior)
+        stated += float((reader.members[:-1] @ sure).max())
+        confusion[wanted][reader.likeliest(posterior)] += 1
     if n == 0:
         known = ", ".join(d.name.en for d in knowledge.diseases.values())
         raise BadInput(f"none of the {len(cases)} cases has a disease that the knowledge holds ({known})")
@@ -89,6 +101,7 @@ def measure(cases: Sequence[Case], knowledge: Knowledge) -> Ceiling:
         n=n,
         left_out=len(cases) - n,
         percent=100 * right["all"] / n,
+        stated=100 * stated / n,
         steps=tuple(Step(name[what], 100 * r / n, *wilson(r, n)) for what, r in right.items()),
         diseases=tuple(d.name.en for d in knowledge.diseases.values()),
         departments=tuple(knowledge.departments[d.department].name.en for d in knowledge.diseases.values()),

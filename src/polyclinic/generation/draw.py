@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,8 +19,8 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.generation.bodies import body_drawing
+from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors

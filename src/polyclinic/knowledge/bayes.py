@@ -26,6 +26,7 @@ from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.likelihoods import LEAST, NumberLikelihoods, Vector, WordingLikelihoods
+from polyclinic.knowledge.reading import BodyTables, Observed, Reading
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
 
@@ -34,13 +35,12 @@ _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could
 
 
 class ItemEvidence(NamedTuple):
-    """What one item's result says: its place (ids of examination and item), and the log-likelihood of each hypothesis.
+    """What one item shows, and its place (ids of examination and item).
 
-    `observed`: what it shows. `is_usual`: it was read in others' words as what people without that trouble have.
+    `is_usual`: it was read in others' words as what people without that trouble have.
     """
 
     place: tuple[str, str]
-    likelihood: Vector
     observed: Observed
     is_usual: bool = False
 
@@ -89,7 +89,7 @@ class Reader:
         self._names = _names(knowledge.examinations.values())
         self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
 
-    @cached_property
+    @functools.cached_property
     def tables(self) -> BodyTables:
         """What every way to have a disease makes of the body, for an exact `Reading` of a patient."""
         return BodyTables(self.knowledge)
@@ -153,18 +153,16 @@ class Reader:
         in `finding`.
         """
         place = self._names.get((finding.examination.casefold(), finding.item.casefold()))
-        if place is not None and (likelihood := self._tables[place].read_exactly(finding)) is not None:
-            return Evidence((ItemEvidence(place, likelihood),))
+        if place is not None and (observed := self._tables[place].observed(finding)) is not None:
+            return Evidence((ItemEvidence(place, observed),))
         read = self._results.read(finding)
         known = tuple(self._as_evidence(reading) for reading in read.readings)
-        if not known and place is not None and (likelihood := self._tables[place].read(finding)) is not None:
-            return Evidence((ItemEvidence(place, likelihood),), is_unread=True)
-        return Evidence(known, read.is_result and not known, read.is_strange, bool(known))
+        is_unread = read.is_result and not known
+        return Evidence(known, is_unread, read.is_strange or (is_unread and place is not None), bool(known))
 
     def _as_evidence(self, reading: ItemReading) -> ItemEvidence:
         place = reading.examination, reading.item
-        likelihood = self._tables[place].read_as(reading)
-        return ItemEvidence(place, likelihood, is_usual=reading.is_usual(self._items[place][1]))
+        return ItemEvidence(place, reading, is_usual=reading.is_usual(self._items[place][1]))
 
     def examinations_named(self, text: str) -> frozenset[str]:
         """Returns the ids of the examinations that a text names."""
@@ -178,30 +176,32 @@ class Reader:
         distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
         return NumberLikelihoods(item, distributions) if item.numeric else WordingLikelihoods(item, distributions)
 
-    def read_parts(self, record: Record) -> dict[str, Vector]:
-        """Reads a whole record, where what is not written is not there.
+    def read_history(self, record: Record) -> tuple[Vector, Reading]:
+        """Reads who it is and the history, where what is not written is not there.
 
-        Under "" stands the log posterior (not normalised) from the history, under each examination's id the
-        log-likelihood of its findings.
+        Returns the logarithms of what the person and the duration say, with the prior, and the reading to go on from.
         """
         language = record.presentation.language
         person = record.presentation
         texts = [person.complaint, *(text for _, text in record.history.sections())]
         seen = self.lexicons[language].read_all(texts)
-        history = self.prior() + self.person(person)
+        reading = Reading(self.tables, person.age, person.sex)
         for known in self.knowledge.symptoms.values():
             if known.possible(person.age, person.sex) and (known.parent is None or seen.get(known.parent, False)):
-                history += self.symptom(known.id, seen.get(known.id, False))
+                reading.symptom(known.id, seen.get(known.id, False))
+        log = self.prior() + self.person(person)
         days = read_days(person.complaint, language)
         if days is not None:
-            history += self.duration(days)
-        parts = {"": history}
-        for finding in record.findings:
-            read = self.finding(finding)
-            if read is not None:
-                examination, _, likelihood = read
-                parts[examination.id] = parts.get(examination.id, 0.0) + likelihood
-        return parts
+            log += self.duration(days)
+        return log, reading
+
+    def read_findings(self, findings: Iterable[Finding], reading: Reading) -> None:
+        """Takes in findings in the knowledge's words; others say nothing."""
+        for finding in findings:
+            place = self._names.get((finding.examination.casefold(), finding.item.casefold()))
+            observed = None if place is None else self._tables[place].observed(finding)
+            if place is not None and observed is not None:
+                reading.item(place[1], observed)
 
     def likeliest(self, log_posterior: Vector) -> int:
         """Returns the number of the most probable disease."""

@@ -18,7 +18,7 @@ from polyclinic.knowledge.data import SEVERITIES, Severity, Share
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.variants import Interval, Variant, below, variants
 
-AtSeverities = Mapping[Literal["all", "mild", "moderate", "severe"], Distribution]
+AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
 
 _PULSE_SHARE_SPREAD = 0.03
 _WHOLE: Interval = (-math.inf, math.inf)
@@ -189,10 +189,12 @@ def share_of_reading(
 
 def cell_shares(
     cuts: tuple[float, ...], item: Item, distribution: Distribution, ways: tuple[Variant, ...]
-) -> dict[str | int, float]:
-    """Returns the shares of a quantity's states, or of the cells that the cuts make, over all the ways."""
+) -> dict[str, float]:
+    """Returns the shares of a quantity's states, or, by number, of the cells that the cuts make, over all the ways."""
     if isinstance(distribution, dict):
-        return dict(marginal(item, distribution, ways))  # type: ignore[arg-type]
+        shares = marginal(item, distribution, ways)
+        assert isinstance(shares, dict)  # noqa: S101
+        return dict(shares)
     edges = [-math.inf, *cuts, math.inf]
     total = dict.fromkeys(range(len(edges) - 1), 0.0)
     for way in ways:
@@ -201,7 +203,7 @@ def cell_shares(
         for cell, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
             inside = min(below(item, distribution, b), last) - max(below(item, distribution, a), first)
             total[cell] += way.weight * max(inside, 0.0) / max(last - first, 1e-12)
-    return dict(total)
+    return {str(cell): share for cell, share in total.items()}
 
 
 def with_marginals(
@@ -216,19 +218,19 @@ def with_marginals(
     def over_ways(item: Item, severity: Severity) -> Distribution:
         return marginal(item, linked.distribution(item, severity), linked.ways[severity])
 
-    findings: dict[str, dict[str, dict[Literal["all", "mild", "moderate", "severe"], Distribution]]] = {}
+    findings: dict[str, dict[str, AtSeverities]] = {}
+    by: AtSeverities
     fixed = {name for ways in linked.ways.values() for way in ways for name in (*way.numbers, *way.states)}
     changed = linked.quantities.keys() | fixed
     for examination in examinations.values():
         for item in examination.items:
             if item.id in body.derived:
-                raw = disease.findings.get(examination.id, {}).get(item.id)
-                by = {} if raw is None else dict(raw)
+                by = disease.findings.get(examination.id, {}).get(item.id, {})
             elif item.id in body.items:
-                reading = body.items[item.id]
-                of = items[reading.of]
+                panel = body.items[item.id]
+                of = items[panel.of]
                 by = (
-                    {s: _of_panel(reading, item, of, over_ways(of, s), linked, s) for s in SEVERITIES}
+                    {s: _of_panel(panel, item, of, over_ways(of, s), linked, s) for s in SEVERITIES}
                     if of.id in changed
                     else {}
                 )
@@ -253,12 +255,10 @@ def _share(symptom: str, share: float, ways: tuple[Variant, ...]) -> float:
     return math.fsum(way.weight * (way.symptoms[symptom] if symptom in way.symptoms else share) for way in ways)
 
 
-def _same_or_by_severity(
-    by: Mapping[str, Distribution],
-) -> dict[Literal["all", "mild", "moderate", "severe"], Distribution]:
+def _same_or_by_severity(by: AtSeverities) -> AtSeverities:
     """Returns what stands at all severities once."""
     values = list(by.values())
-    return {"all": values[0]} if all(v == values[0] for v in values) else dict(by)  # type: ignore[arg-type]
+    return {"all": values[0]} if all(v == values[0] for v in values) else by
 
 
 def _of_panel(

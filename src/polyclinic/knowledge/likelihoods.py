@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.record import Finding
-from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Distribution, Item
-from polyclinic.knowledge.results import ItemReading
 
 Vector = npt.NDArray[np.float64]
 
@@ -29,27 +27,18 @@ class NumberLikelihoods:
         self._spread = np.log(parameters[:, 1]) if item.lognormal else parameters[:, 1]
         self._log_spread = np.log(self._spread)
 
-    def read_exactly(self, finding: Finding) -> Vector | None:
-        """As `read`."""
-        return self.read(finding)
-
-    def read_as(self, reading: ItemReading) -> Vector:
-        """Returns the log-likelihoods of a number, or of lying within an interval; see `_generous`."""
-        low, high = (self._scaled(end) for end in (reading.low, reading.high))
-        if low == high:
-            return _generous(self._logs(np.array(low)))
-        share = _normal_share((high - self._centre) / self._spread) - _normal_share((low - self._centre) / self._spread)
-        return _generous(np.log(np.maximum(share, LEAST)))
-
-    def read(self, finding: Finding) -> Vector | None:
-        """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
+    def observed(self, finding: Finding) -> float | None:
+        """Returns the number of a result, or None where it is none in the item's unit."""
         try:
             value = float(finding.value)
         except ValueError:
             return None
-        if finding.unit != self._unit:
-            return None
-        return self._density(np.array(self._scaled(value)))
+        return value if finding.unit == self._unit else None
+
+    def read(self, finding: Finding) -> Vector | None:
+        """Returns the log-likelihoods of a result, or None where it is no number in the item's unit."""
+        value = self.observed(finding)
+        return None if value is None else self._density(np.array(self._scaled(value)))
 
     def _scaled(self, value: float) -> float:
         return math.log(max(value, 1e-9)) if self._lognormal else value
@@ -98,25 +87,16 @@ class WordingLikelihoods:
         self._value = {w.casefold(): k for k, v in enumerate(values) for w in (item.values[v].en, item.values[v].zh)}
         self._unread = np.log(np.append(np.full(len(distributions), 0.05), 0.3))
 
-    def read_exactly(self, finding: Finding) -> Vector | None:
-        """Returns the log-likelihoods of a result, or None where it is in other words than the knowledge's."""
+    def observed(self, finding: Finding) -> str | None:
+        """Returns the id of a result's text, or None where it is in other words than the knowledge's."""
         value = self._value.get(str(finding.value).strip().casefold())
-        return None if value is None else self._of(value)
-
-    def _of(self, value: int) -> Vector:
-        likelihood: Vector = self._log[:, value]
-        return likelihood
-
-    def read_as(self, reading: ItemReading) -> Vector:
-        """Returns the log-likelihoods of having one of several texts; see `_generous`."""
-        among = [number for number, id in enumerate(self._ids) if id in reading.values]
-        share = np.append(self._shares[:-1, among].sum(axis=1), self._usual[among].sum())
-        return _generous(np.log(np.clip(share, LEAST, 1.0)))
+        return None if value is None else self._ids[value]
 
     def read(self, finding: Finding) -> Vector:
         """Returns the log-likelihoods of a result; other words than the knowledge's speak for "something else"."""
-        known = self.read_exactly(finding)
-        return self._unread if known is None else known
+        known = self.observed(finding)
+        likelihood: Vector = self._unread if known is None else self._log[:, self._ids.index(known)]
+        return likelihood
 
     def quantiles(self, samples: int) -> Vector:
         """As `NumberLikelihoods.quantiles`: each text as often as its share says."""
@@ -126,21 +106,3 @@ class WordingLikelihoods:
         drawn = np.minimum((levels[None, :, None] > cumulative[:, None, :]).sum(axis=2), self._shares.shape[1] - 1)
         likelihoods: Vector = self._log.T[drawn]
         return likelihoods
-
-
-def _normal_share(z: Vector) -> Vector:
-    """Returns which share of a normal distribution lies below z standard deviations from its centre."""
-    return np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in z])
-
-
-def _generous(log: Vector) -> Vector:
-    """Returns log-likelihoods whose last, that of people without this trouble, is made that of "something else".
-
-    Records of others are full of results that are as usual, and something else leaves most of them so; it is taken to
-    be as people without this trouble, or as the mean of all diseases but the one that fits best, whichever is likelier:
-    much that is normal does not speak against it, and what only one disease has does.
-    """
-    by_disease = np.sort(np.exp(log[:-1]).reshape(-1, len(SEVERITIES)).mean(axis=1))
-    if len(by_disease) > 1:
-        log[-1] = max(log[-1], math.log(by_disease[:-1].mean()))
-    return log

@@ -60,7 +60,7 @@ class Physiology:
         }
         # What is read, though no examination of this vocabulary shows it.
         everywhere = knowledge.quantities
-        read = [r.of for r in (*self.symptoms.values(), *self.panels.values())]
+        read = [*(r.of for r in self.symptoms.values()), *(r.of for r in self.panels.values())]
         read += [of for d in self.derived.values() for of in d.of]
         self.items |= {id: everywhere[id] for id in read if id not in self.items}
         self.hypotheses: tuple[Hypothesis, ...] = tuple(

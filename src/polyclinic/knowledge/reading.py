@@ -36,6 +36,10 @@ Observed = float | str | ItemReading
 """What an item shows: a number in its unit, the id of its text, or what others' words say of it."""
 
 
+Told = float | dict[str, float]
+"""Share of a symptom, or of each text of an item, in a cell of what it reads."""
+
+
 class _Numbers(NamedTuple):
     """A number under every hypothesis, "something else" last: centres and spreads (of logarithms where lognormal)."""
 
@@ -91,14 +95,14 @@ class BodyTables:
         if found is None:
             item = self.physiology.items[quantity]
             rows = [self._of_cells(h, item, cuts) for h in self.physiology.hypotheses]
-            usual = list(cell_shares(cuts, item, item.usual, (Variant(),)).values())
-            found = self._cells[quantity, cuts] = np.array([*rows, usual])
+            usual = cell_shares(cuts, item, item.usual, (Variant(),))
+            found = self._cells[quantity, cuts] = np.array([*rows, _in_order(usual, item, cuts)])
         return found
 
     def _of_cells(self, h: Hypothesis, item: Item, cuts: tuple[float, ...]) -> list[float]:
         distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
         shares = cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),))
-        return [shares.get(key, 0.0) for key in (item.values or range(len(cuts) + 1))]
+        return _in_order(shares, item, cuts)
 
     def number(self, quantity: str, value: float) -> Vector:
         """Returns the log-densities of an adult's number under every hypothesis; "something else" has their mean."""
@@ -119,13 +123,15 @@ class BodyTables:
         inside = _below((b - numbers.centre) / numbers.spread) - _below((a - numbers.centre) / numbers.spread)
         whole = _below((numbers.high - numbers.centre) / numbers.spread)
         whole -= _below((numbers.low - numbers.centre) / numbers.spread)
-        return np.log(np.maximum(inside / np.maximum(whole, 1e-9), LEAST))
+        log: Vector = np.log(np.maximum(inside / np.maximum(whole, 1e-9), LEAST))
+        return log
 
     def texts(self, quantity: str, states: frozenset[str]) -> Vector:
         """Returns the log-shares of being in one of some states; that of people without this trouble last."""
         item = self.physiology.items[quantity]
         among = [n for n, state in enumerate(item.values) if state in states]
-        return np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
+        log: Vector = np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
+        return log
 
     def mean(self, log: Vector) -> float:
         """Returns the logarithm of what "something else" makes of an observation: the mean of all hypotheses."""
@@ -306,13 +312,12 @@ class Reading:
         weights = np.ones(len(item.values) or len(edges))
         for name, (observed, weight) in by.items():
             reading = readings[name]
-            told = (
-                [_told(reading, of_state(reading.states, state), observed) for state in item.values]
-                if item.values
-                else [
-                    _told(reading, reading.below[cell_of(cuts_of(reading.below), edge)][1], observed) for edge in edges
-                ]
-            )
+            shares: list[Told]
+            if isinstance(reading, SymptomReading):
+                shares = [_at(reading, cell) for cell in (item.values or edges)]
+            else:
+                shares = [_at_panel(reading, cell) for cell in (item.values or edges)]
+            told = [_told(share, observed) for share in shares]
             weights *= np.clip(np.array(told), LEAST, 1.0) ** weight
         return np.log(np.maximum(self._tables.cells(quantity, cuts) @ weights, 1e-12))
 
@@ -328,7 +333,25 @@ class Reading:
         return True
 
 
-def _told(reading: SymptomReading | PanelReading, share: float | dict[str, float], observed: Observed | bool) -> float:
+def _in_order(shares: dict[str, float], item: Item, cuts: tuple[float, ...]) -> list[float]:
+    return [shares.get(key, 0.0) for key in (item.values or map(str, range(len(cuts) + 1)))]
+
+
+def _at(reading: SymptomReading, cell: str | float) -> float:
+    """Returns the share of a symptom in a state, or from a value on."""
+    if isinstance(cell, str):
+        return of_state(reading.states, cell)
+    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
+
+
+def _at_panel(reading: PanelReading, cell: str | float) -> dict[str, float]:
+    """Returns the shares of an item's texts in a state, or from a value on, of the quantity that it reads."""
+    if isinstance(cell, str):
+        return of_state(reading.states, cell)
+    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
+
+
+def _told(share: Told, observed: Observed | bool) -> float:
     """Returns the share of an observation in a cell of what it reads."""
     if isinstance(share, dict):
         if isinstance(observed, ItemReading):
@@ -342,5 +365,4 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 def _below(z: Vector) -> Vector:
     """Returns which share of a normal distribution lies below z standard deviations from its centre."""
-    share: Vector = 0.5 * _erfc(-z / math.sqrt(2)).astype(np.float64)
-    return share
+    return 0.5 * np.asarray(_erfc(-z / math.sqrt(2)), dtype=np.float64)

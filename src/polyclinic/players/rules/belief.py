@@ -13,6 +13,7 @@ from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.likelihoods import Vector
+from polyclinic.knowledge.reading import Reading
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
@@ -52,7 +53,8 @@ class Belief:
         self._role = role
         self._language = role.presentation.language
         self._lexicon = reader.lexicons[self._language]
-        self._log = reader.prior() + reader.person(role.presentation)
+        self._beside = reader.prior() + reader.person(role.presentation)
+        self._reading = Reading(reader.tables, role.presentation.age, role.presentation.sex)
         self._events_read = 0
         self._present: dict[str, bool] = {}
         self._other_words: list[str] = []
@@ -79,21 +81,22 @@ class Belief:
 
     def posterior(self) -> Vector:
         """Returns the probability of every hypothesis."""
-        prior = self._reader.prior()
-        return normalise(prior + _TRUST * (self._log - prior) if self.in_others_words else self._log)
+        log, prior = self._beside + self._reading.log(), self._reader.prior()
+        return normalise(prior + _TRUST * (log - prior) if self.in_others_words else log)
 
     def askable(self) -> npt.NDArray[np.bool_]:
         """Returns which symptoms can be asked for: not settled, and their parents there."""
         possible = [
             s.parent is None or self._present.get(s.parent, False) for s in self._reader.knowledge.symptoms.values()
         ]
-        return np.array(possible, dtype=np.bool_) & ~self._settled
+        settled = [self._reading.is_settled(symptom) for symptom in self._row]
+        return np.array(possible, dtype=np.bool_) & ~self._settled & ~np.array(settled, dtype=np.bool_)
 
     def open_examinations(self) -> list[str]:
         """Returns the examinations that were not ordered yet and can be done on this patient."""
-        sex = self._role.presentation.sex
+        person = self._role.presentation
         examinations = self._reader.knowledge.examinations
-        return [i for i, e in examinations.items() if i not in self._ordered and e.possible(sex)]
+        return [i for i, e in examinations.items() if i not in self._ordered and e.possible(person.sex, person.age)]
 
     def has_ordered(self, examinations: Iterable[str]) -> bool:
         """Whether all these examinations were ordered, or their results came."""
@@ -155,7 +158,7 @@ class Belief:
     def _hear_complaint(self, text: str) -> None:
         for clause in clauses(text, self._language):
             if not self._lexicon.read(clause):
-                self._log = self._log + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
+                self._beside = self._beside + self._of_known_and_other(_UNREAD_KNOWN, _UNREAD_OTHER)
                 self.complaint_unread = True
                 self._other_words = [text.strip()]
         for symptom, present in self._lexicon.read(text).items():
@@ -201,8 +204,8 @@ class Belief:
         if self._present.get(symptom, present) == present:
             return
         for known in [s for s in self._present if s == symptom or symptom in self._lexicon.ancestors(s)]:
-            what, likelihood = self._evidence_of(known, self._present.pop(known))
-            self._log = self._log - likelihood
+            what = self._what(known, self._present.pop(known))
+            self._reading.forget(known)
             self._evidence = [(w, v) for w, v in self._evidence if w != what]
 
     def _learn(self, symptom: str, present: bool, *, weight: float = 1.0) -> None:
@@ -218,13 +221,14 @@ class Belief:
                 return
         self._present[symptom] = present
         self._settled[self._row[symptom]] = True
-        what, likelihood = self._evidence_of(symptom, present)
-        self._add(what, weight * likelihood if weight != 1 else likelihood)
+        before = self._reading.log()
+        self._reading.symptom(symptom, present, weight=weight)
+        self._evidence.append((self._what(symptom, present), self._reading.log() - before))
 
-    def _evidence_of(self, symptom: str, present: bool) -> tuple[str, Vector]:
+    def _what(self, symptom: str, present: bool) -> str:
+        """Returns how a symptom stands among the evidence."""
         name = self._reader.knowledge.symptoms[symptom].name.get(self._language)
-        what = name if present else doctor_sayings(self._language).absent.format(symptom=name)
-        return what, self._reader.symptom(symptom, present)
+        return name if present else doctor_sayings(self._language).absent.format(symptom=name)
 
     def _read_finding(self, finding: Finding) -> None:
         """Takes in what a finding says; what was said before says nothing new, unless it was usual and now is not."""
@@ -237,31 +241,22 @@ class Belief:
         if says.is_strange and self._strange < _MOST_STRANGE:
             self._strange += 1
             self._add(what, self._of_known_and_other(_STRANGE_KNOWN, _STRANGE_OTHER))
-        new = []
+        log = self._reading.log()
         for item in says.items:
             self._ordered.add(item.place[0])
-            before, told = self._told.get(item.place), (what, item)
-            if before is None:
-                self._told[item.place] = told
-                new.append(item.likelihood)
-            elif before[1].is_usual and not item.is_usual:
-                self._told[item.place] = told
-                self._take_back(*before)
-                new.append(item.likelihood)
-        if new:
-            self._add(what, np.sum(new, axis=0) if len(new) > 1 else new[0])
+            before = self._told.get(item.place)
+            if before is not None and not (before[1].is_usual and not item.is_usual):
+                continue
+            self._told[item.place] = (what, item)
+            self._reading.item(item.place[1], item.observed)
+        self._evidence.append((what, self._reading.log() - log))
         if says.is_in_others_words and not self.in_others_words:
             self.in_others_words = True
-            self._log = self._log + self._of_known_and_other(_TOLD_KNOWN, _TOLD_OTHER)
-
-    def _take_back(self, what: str, item: ItemEvidence) -> None:
-        """Forgets what was said of an item."""
-        self._log = self._log - item.likelihood
-        self._evidence = [(w, v - item.likelihood if w == what else v) for w, v in self._evidence]
+            self._beside = self._beside + self._of_known_and_other(_TOLD_KNOWN, _TOLD_OTHER)
 
     def _of_known_and_other(self, known: float, other: float) -> Vector:
         """Returns the log-likelihood of what has one chance with a known disease and one with something else."""
-        likelihood: Vector = np.log(np.append(np.full(len(self._log) - 1, known), other))
+        likelihood: Vector = np.log(np.append(np.full(len(self._beside) - 1, known), other))
         return likelihood
 
     def _read_whole_record(self) -> None:
@@ -280,5 +275,5 @@ class Belief:
             self._learn(symptom, False, weight=weight)
 
     def _add(self, what: str, likelihood: Vector) -> None:
-        self._log = self._log + likelihood
+        self._beside = self._beside + likelihood
         self._evidence.append((what, likelihood))
