@@ -26,7 +26,7 @@ from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.likelihoods import LEAST, NumberLikelihoods, Vector, WordingLikelihoods
-from polyclinic.knowledge.reading import BodyTables, Observed, Reading
+from polyclinic.knowledge.reading import BodyTables, Observed, PatientReading
 from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.language import LANGUAGES
 
@@ -91,7 +91,7 @@ class Reader:
 
     @functools.cached_property
     def tables(self) -> BodyTables:
-        """What every way to have a disease makes of the body, for an exact `Reading` of a patient."""
+        """What every way to have a disease makes of the body, for an exact `PatientReading` of a patient."""
         return BodyTables(self.knowledge)
 
     def prior(self) -> Vector:
@@ -176,7 +176,7 @@ class Reader:
         distributions = [d.distribution(examination.id, item, severity) for d, severity in self._pairs]
         return NumberLikelihoods(item, distributions) if item.numeric else WordingLikelihoods(item, distributions)
 
-    def read_history(self, record: Record) -> tuple[Vector, Reading]:
+    def read_history(self, record: Record) -> tuple[Vector, PatientReading]:
         """Reads who it is and the history, where what is not written is not there.
 
         Returns the logarithms of what the person and the duration say, with the prior, and the reading to go on from.
@@ -185,7 +185,7 @@ class Reader:
         person = record.presentation
         texts = [person.complaint, *(text for _, text in record.history.sections())]
         seen = self.lexicons[language].read_all(texts)
-        reading = Reading(self.tables, person.age, person.sex)
+        reading = PatientReading(self.tables, person.age, person.sex)
         for known in self.knowledge.symptoms.values():
             if known.possible(person.age, person.sex) and (known.parent is None or seen.get(known.parent, False)):
                 reading.symptom(known.id, seen.get(known.id, False))
@@ -195,7 +195,7 @@ class Reader:
             log += self.duration(days)
         return log, reading
 
-    def read_findings(self, findings: Iterable[Finding], reading: Reading) -> None:
+    def read_findings(self, findings: Iterable[Finding], reading: PatientReading) -> None:
         """Takes in findings in the knowledge's words; others say nothing."""
         for finding in findings:
             place = self._names.get((finding.examination.casefold(), finding.item.casefold()))

@@ -72,7 +72,7 @@ class Derived(Data, frozen=True, kw_only=True):
         return values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
 
 
-class Body(Data, frozen=True, kw_only=True):
+class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high."""
 
     sources: tuple[Source, ...]
@@ -91,20 +91,20 @@ class Range(NamedTuple):
 
 
 @functools.cache
-def read_body(path: Path = DATA / "body.yaml") -> Body:
+def read_body(path: Path = DATA / "body.yaml") -> BodyRules:
     """Reads the body.
 
     Raises:
         BadInput: it does not fit the types, or a curve does not rise.
     """
-    body = read_yaml(path, Body)
+    body = read_yaml(path, BodyRules)
     for id, item in body.items.items():
         if item.curve and any(b[0] <= a[0] or b[1] <= a[1] for a, b in zip(item.curve, item.curve[1:], strict=False)):
             raise BadInput(f"the curve of {id} must rise from point to point", path=path, field=f"$.items.{id}.curve")
     return body
 
 
-def range_of(item: Item, age: float | None, sex: Sex | None, body: Body) -> Range:
+def range_of(item: Item, age: float | None, sex: Sex | None, body: BodyRules) -> Range:
     """Returns the reference range of an item at an age and sex; an adult's where they are not known."""
     if age is not None:
         for first, last, whose, low, high in body.ranges.get(item.id, ()):

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.knowledge.body import Body, PanelReading, SymptomReading, along, cuts_of, of_state
+from polyclinic.knowledge.body import BodyRules, PanelReading, SymptomReading, along, cuts_of, of_state
 from polyclinic.knowledge.data import SEVERITIES, Severity, Share
 from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Symptom
 from polyclinic.knowledge.variants import Interval, Variant, below, variants
@@ -43,7 +43,7 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return item.usual if by_severity is None else by_severity[severity]
 
 
-def link_body(disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: Body) -> DiseaseBody:
+def link_body(disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: BodyRules) -> DiseaseBody:
     """Returns what a disease makes of the body.
 
     Args:
@@ -91,7 +91,7 @@ def _ways(
     severity: Severity,
     items: Mapping[str, Item],
     symptoms: Mapping[str, Symptom],
-    body: Body,
+    body: BodyRules,
 ) -> tuple[Variant, ...]:
     criteria = disease.criteria.at(severity) if disease.criteria is not None else ()
     for criterion in criteria:
@@ -211,7 +211,7 @@ def with_marginals(
     linked: DiseaseBody,
     examinations: Mapping[str, Examination],
     items: Mapping[str, Item],
-    body: Body,
+    body: BodyRules,
 ) -> Disease:
     """Returns a disease whose findings and symptoms hold what follows from its quantities and its criteria as well."""
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.body import (
-    Body,
+    BodyRules,
     Carrying,
     Derived,
     PanelReading,
@@ -47,7 +47,7 @@ class Physiology:
         hypotheses: those of a disease and severity side by side, diseases and severities in their order.
     """
 
-    def __init__(self, knowledge: Knowledge, body: Body) -> None:
+    def __init__(self, knowledge: Knowledge, body: BodyRules) -> None:
         self.body = body
         self.places: dict[str, tuple[Examination, Item]] = {
             item.id: (e, item) for e in knowledge.examinations.values() for item in e.items

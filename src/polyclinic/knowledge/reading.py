@@ -172,7 +172,7 @@ class BodyTables:
         return _Numbers(centre, spread, low, high, np.log(spread) + np.log(np.maximum(share, 1e-9)))
 
 
-class Reading:
+class PatientReading:
     """What is known of one patient.
 
     Args:

@@ -13,7 +13,7 @@ from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.likelihoods import Vector
-from polyclinic.knowledge.reading import Reading
+from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
@@ -54,7 +54,7 @@ class Belief:
         self._language = role.presentation.language
         self._lexicon = reader.lexicons[self._language]
         self._beside = reader.prior() + reader.person(role.presentation)
-        self._reading = Reading(reader.tables, role.presentation.age, role.presentation.sex)
+        self._reading = PatientReading(reader.tables, role.presentation.age, role.presentation.sex)
         self._events_read = 0
         self._present: dict[str, bool] = {}
         self._other_words: list[str] = []
