@@ -20,6 +20,7 @@ from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import ancestors, read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.reading import PatientReading
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.players.minds import Minds
 from polyclinic.players.roles.doctor import Doctor
@@ -121,13 +122,13 @@ def test_what_cannot_be_is_not_asked_for_and_its_absence_says_nothing(knowledge,
     assert all(s.possible(None, None) for s in knowledge.symptoms.values())
     periods = knowledge.symptoms["heavy_periods"]
     assert [periods.possible(age, "female") for age in (5, 12, 54.5, 55, 80)] == [False, True, True, False, False]
-    unread = reader.read_parts(Record(presentation=man))[""] - reader.prior() - reader.person(man)
-    expected = sum(
-        reader.symptom(s.id, s.id == "fatigue")
-        for s in knowledge.symptoms.values()
-        if s.possible(40, "male") and (s.parent is None or s.parent == "fatigue")
-    )
-    assert unread == pytest.approx(expected + reader.duration(21))
+    said, read = reader.read_history(Record(presentation=man))
+    assert said == pytest.approx(reader.prior() + reader.person(man) + reader.duration(21))
+    expected = PatientReading(reader.tables, 40, "male")
+    for symptom in knowledge.symptoms.values():
+        if symptom.possible(40, "male") and (symptom.parent is None or symptom.parent == "fatigue"):
+            expected.symptom(symptom.id, symptom.id == "fatigue")
+    assert read.log() == pytest.approx(expected.log())
 
 
 def test_a_disease_of_one_sex_is_impossible_in_nobody_and_unlikely_in_the_other(reader):

@@ -41,6 +41,16 @@ class DrawnBody(NamedTuple):
     present: Sequence[Symptom]
 
 
+class _Ill(NamedTuple):
+    """Somebody, and the way in which it is ill."""
+
+    disease: Disease
+    severity: Severity
+    way: Variant
+    age: float
+    sex: Sex
+
+
 class BodyDrawing:
     """Draws bodies with the diseases of a knowledge; made once."""
 
@@ -55,29 +65,28 @@ class BodyDrawing:
         """
         possible = [s for s in self._knowledge.symptoms.values() if s.possible(age, sex)]
         way = _choose(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
+        ill = _Ill(disease, severity, way, age, sex)
         while True:
-            values, shown = self._quantities(disease, severity, way, age, sex, rng)
-            present = self._symptoms(possible, disease, severity, way, values, age, sex, rng)
+            values, shown = self._quantities(ill, rng)
+            present = self._symptoms(possible, ill, values, rng)
             if any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
                 return DrawnBody(shown, present)
 
-    def _quantities(
-        self, disease: Disease, severity: Severity, way: Variant, age: float, sex: Sex, rng: random.Random
-    ) -> tuple[dict[str, float | str], dict[str, float | str]]:
+    def _quantities(self, ill: _Ill, rng: random.Random) -> tuple[dict[str, float | str], dict[str, float | str]]:
         """Returns the quantities, numbers as an adult's, and what every item shows."""
-        physiology, linked = self._physiology, self._knowledge.bodies[disease.id]
+        physiology, linked = self._physiology, self._knowledge.bodies[ill.disease.id]
         values: dict[str, float | str] = {}
         shown: dict[str, float | str] = {}
         for id, item in physiology.items.items():
-            distribution = linked.distribution(item, severity)
+            distribution = linked.distribution(item, ill.severity)
             if isinstance(distribution, dict):
-                values[id] = shown[id] = _text(restricted(distribution, way.states.get(id)), rng)
+                values[id] = shown[id] = _text(restricted(distribution, ill.way.states.get(id)), rng)
             else:
-                interval = way.numbers.get(id, _UNBOUND)
+                interval = ill.way.numbers.get(id, _UNBOUND)
                 number = _number(item, distribution, interval, rng)
-                shown[id] = told = physiology.show(item, number, interval, age, sex)
+                shown[id] = told = physiology.show(item, number, interval, ill.age, ill.sex)
                 # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
-                values[id] = physiology.carrying(item, age, sex).back(told)
+                values[id] = physiology.carrying(item, ill.age, ill.sex).back(told)
         for id, reading in physiology.panels.items():
             item = physiology.places[id][1]
             shown[id] = _read(reading, item, values[reading.of], shown[reading.of], rng)
@@ -87,18 +96,10 @@ class BodyDrawing:
         return values, shown
 
     def _symptoms(
-        self,
-        possible: Sequence[Symptom],
-        disease: Disease,
-        severity: Severity,
-        way: Variant,
-        values: Mapping[str, float | str],
-        age: float,
-        sex: Sex,
-        rng: random.Random,
+        self, possible: Sequence[Symptom], ill: _Ill, values: Mapping[str, float | str], rng: random.Random
     ) -> list[Symptom]:
-        readings, shares = self._physiology.symptoms, self._knowledge.bodies[disease.id].shares
-        place = SEVERITIES.index(severity)
+        readings, shares = self._physiology.symptoms, self._knowledge.bodies[ill.disease.id].shares
+        place, way = SEVERITIES.index(ill.severity), ill.way
         present: dict[str, Symptom] = {}
         for symptom in possible:
             draw = rng.random()
@@ -109,8 +110,8 @@ class BodyDrawing:
             elif symptom.id in readings:
                 there = draw < share_at(readings[symptom.id], values[readings[symptom.id].of])
             else:
-                share = shares[symptom.id][place] if symptom.id in shares else disease.unnamed(symptom)
-                there = draw < symptom.at(share, age, sex)
+                share = shares[symptom.id][place] if symptom.id in shares else ill.disease.unnamed(symptom)
+                there = draw < symptom.at(share, ill.age, ill.sex)
             if there:
                 present[symptom.id] = symptom
         return list(present.values())

@@ -6,6 +6,7 @@ is written back as marginal distributions, for all who look at one symptom or it
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Literal
@@ -43,7 +44,9 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return item.usual if by_severity is None else by_severity[severity]
 
 
-def link_body(disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: BodyRules) -> DiseaseBody:
+def link_body(
+    disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str, Symptom], body: BodyRules
+) -> DiseaseBody:
     """Returns what a disease makes of the body.
 
     Args:
@@ -75,7 +78,11 @@ def link_body(disease: Disease, items: Mapping[str, Item], symptoms: Mapping[str
         }
     linked = DiseaseBody(quantities=quantities, shares=disease.symptoms, ways={})
     return msgspec.structs.replace(
-        linked, ways={severity: _ways(disease, linked, severity, items, symptoms, body) for severity in SEVERITIES}
+        linked,
+        ways={
+            severity: _ways(disease, linked, severity, items=items, symptoms=symptoms, body=body)
+            for severity in SEVERITIES
+        },
     )
 
 
@@ -89,6 +96,7 @@ def _ways(
     disease: Disease,
     linked: DiseaseBody,
     severity: Severity,
+    *,
     items: Mapping[str, Item],
     symptoms: Mapping[str, Symptom],
     body: BodyRules,
@@ -200,7 +208,7 @@ def cell_shares(
     for way in ways:
         low, high = way.numbers.get(item.id, _WHOLE)
         first, last = (below(item, distribution, end) for end in (low, high))
-        for cell, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+        for cell, (a, b) in enumerate(itertools.pairwise(edges)):
             inside = min(below(item, distribution, b), last) - max(below(item, distribution, a), first)
             total[cell] += way.weight * max(inside, 0.0) / max(last - first, 1e-12)
     return {str(cell): share for cell, share in total.items()}
@@ -230,7 +238,7 @@ def with_marginals(
                 panel = body.items[item.id]
                 of = items[panel.of]
                 by = (
-                    {s: _of_panel(panel, item, of, over_ways(of, s), linked, s) for s in SEVERITIES}
+                    {s: _of_panel(panel, item, of, over_ways(of, s), linked=linked, severity=s) for s in SEVERITIES}
                     if of.id in changed
                     else {}
                 )
@@ -252,7 +260,7 @@ def with_marginals(
 
 
 def _share(symptom: str, share: float, ways: tuple[Variant, ...]) -> float:
-    return math.fsum(way.weight * (way.symptoms[symptom] if symptom in way.symptoms else share) for way in ways)
+    return math.fsum(way.weight * (way.symptoms.get(symptom, share)) for way in ways)
 
 
 def _same_or_by_severity(by: AtSeverities) -> AtSeverities:
@@ -262,7 +270,7 @@ def _same_or_by_severity(by: AtSeverities) -> AtSeverities:
 
 
 def _of_panel(
-    reading: PanelReading, item: Item, of: Item, distribution: Distribution, linked: DiseaseBody, severity: Severity
+    reading: PanelReading, item: Item, of: Item, distribution: Distribution, *, linked: DiseaseBody, severity: Severity
 ) -> Distribution:
     """Returns the distribution of an item that reads another's quantity."""
     if item.numeric:

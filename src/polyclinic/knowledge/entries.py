@@ -71,8 +71,8 @@ class Symptom(Entry, frozen=True, kw_only=True):
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
         ages: first and last year of age in which it can be; None at any age.
-        prevalence: how usual it is by age and sex, where that differs: rows of first year, last year, sex or "both", and
-            the share; `base` is that of an adult for whom diseases are written.
+        prevalence: how usual it is by age and sex, where that differs: rows of first year, last year, sex or "both",
+            and the share; `base` is that of an adult for whom diseases are written.
     """
 
     section: Section = "symptoms"

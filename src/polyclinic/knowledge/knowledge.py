@@ -139,7 +139,6 @@ def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
             usual = share_of_reading(reading, items[reading.of], items[reading.of].usual, (Variant(),))
             symptoms[id] = msgspec.structs.replace(symptoms[id], base=usual)
     bodies: dict[str, DiseaseBody] = {}
-    quantities: dict[str, Item] = {}
     diseases: dict[str, Disease] = {}
     for disease in knowledge.diseases.values():
         try:

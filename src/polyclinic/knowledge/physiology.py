@@ -1,6 +1,6 @@
 """The knowledge as bodies: every quantity, what reads it, and every way to have a disease.
 
-A `Hypothesis` is a disease at a severity in one of the ways to meet its criteria. Given it, the quantities are
+A `WayToBeIll` is a disease at a severity in one of the ways to meet its criteria. Given it, the quantities are
 independent of one another, symptoms and items that read a quantity depend on that one alone, and all other symptoms on
 their parents alone. Patients are drawn by it (`polyclinic.generation.bodies`) and read by it
 (`polyclinic.knowledge.reading`).
@@ -28,7 +28,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.variants import Interval, Variant
 
 
-class Hypothesis(NamedTuple):
+class WayToBeIll(NamedTuple):
     """A way to have a disease; the weights of the ways of a disease at a severity sum to 1."""
 
     disease: Disease
@@ -63,8 +63,8 @@ class Physiology:
         read = [*(r.of for r in self.symptoms.values()), *(r.of for r in self.panels.values())]
         read += [of for d in self.derived.values() for of in d.of]
         self.items |= {id: everywhere[id] for id in read if id not in self.items}
-        self.hypotheses: tuple[Hypothesis, ...] = tuple(
-            Hypothesis(disease, severity, way)
+        self.hypotheses: tuple[WayToBeIll, ...] = tuple(
+            WayToBeIll(disease, severity, way)
             for disease in knowledge.diseases.values()
             for severity in SEVERITIES
             for way in knowledge.bodies[disease.id].ways[severity]

@@ -20,7 +20,7 @@ from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import cell_shares
 from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.physiology import Hypothesis, Physiology, physiology_of
+from polyclinic.knowledge.physiology import Physiology, WayToBeIll, physiology_of
 from polyclinic.knowledge.results import ItemReading
 from polyclinic.knowledge.variants import Variant
 
@@ -99,7 +99,7 @@ class BodyTables:
             found = self._cells[quantity, cuts] = np.array([*rows, _in_order(usual, item, cuts)])
         return found
 
-    def _of_cells(self, h: Hypothesis, item: Item, cuts: tuple[float, ...]) -> list[float]:
+    def _of_cells(self, h: WayToBeIll, item: Item, cuts: tuple[float, ...]) -> list[float]:
         distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
         shares = cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),))
         return _in_order(shares, item, cuts)

@@ -8,6 +8,7 @@ who meet them.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -123,7 +124,7 @@ def _cells(name: str, whole: Criterion, items: Mapping[str, Item]) -> list[_Cell
     if item.numeric:
         ends = sorted({end for leaf in leaves for end in interval_of(leaf, item) if math.isfinite(end)})
         edges = [-math.inf, *ends, math.inf]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(itertools.pairwise(edges))
     alike: dict[tuple[bool, ...], set[str]] = {}
     for state in item.values:
         alike.setdefault(tuple(state in leaf.one_of for leaf in leaves), set()).add(state)
