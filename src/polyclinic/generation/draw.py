@@ -218,14 +218,25 @@ def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
 def _complaints(
     leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
 ) -> list[Symptom]:
-    """Returns what somebody comes for: the leading symptom of the disease that is there, then some of the others."""
+    """Returns what somebody comes for: the leading symptom of the disease that is there, then some of the others.
+
+    Of a circumstance, what it is a circumstance of.
+    """
 
     def leads(symptom: Symptom) -> float:
-        roots = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
-        return max(disease.share(knowledge.symptoms[id], severity) - knowledge.symptoms[id].base for id in roots)
+        line = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
+        return max(disease.share(knowledge.symptoms[id], severity) - knowledge.symptoms[id].base for id in line)
 
-    first = max(leaves, key=leads)
-    others = [symptom for symptom in leaves if symptom is not first]
+    come_for: dict[str, Symptom] = {}
+    for leaf in leaves:
+        line = [knowledge.symptoms[id] for id in (leaf.id, *ancestors(knowledge.symptoms, leaf.id))]
+        named = next((symptom for symptom in line if symptom.complaint), None)
+        if named is not None:
+            come_for[named.id] = named
+    for id in [parent for symptom in come_for for parent in ancestors(knowledge.symptoms, symptom)]:
+        come_for.pop(id, None)
+    first = max(come_for.values() or leaves, key=leads)
+    others = [symptom for symptom in come_for.values() if symptom is not first]
     return [first, *rng.sample(others, min(_COMPLAINTS - 1, len(others)))]
 
 

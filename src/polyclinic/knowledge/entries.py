@@ -68,6 +68,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
     Attributes:
         parent: it can only be present where this one is; its probabilities are given the parent.
         phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
+        complaint: whether somebody comes to the doctor for it; a circumstance ("it began suddenly") is told when asked.
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
         ages: first and last year of age in which it can be; None at any age.
@@ -79,6 +80,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
     parent: str | None = None
     phrases: Texts
     question: Name
+    complaint: bool = True
     base: Share
     sex: Sex | None = None
     ages: tuple[int, int] | None = None
