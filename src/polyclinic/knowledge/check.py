@@ -22,7 +22,7 @@ from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 UNITS = frozenset(
     """
-    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/mL [pH] fL g/L g/dL kPa kU/L kg/m2 m[IU]/L mL mL/min mg/L
+    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/L [IU]/mL [pH] fL g/L g/dL kPa kU/L kg/m2 m[IU]/L mL mL/min mg/L
     mg/L{FEU} mg/dL mm mm/h mm[Hg] mmol/L mmol/mol ng/L ng/mL nmol/L pg pg/mL pmol/L s ug/L ug/mL umol/L {score}
     cm cm[H2O]
     """.split()
