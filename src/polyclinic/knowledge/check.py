@@ -22,9 +22,9 @@ from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 UNITS = frozenset(
     """
-    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/L [IU]/mL [pH] fL g/L g/dL kPa kU/L kg/m2 m[IU]/L mL mL/min mg/L
-    mg/L{FEU} mg/dL mm mm/h mm[Hg] mmol/L mmol/mol ng/L ng/mL nmol/L pg pg/mL pmol/L s ug/L ug/mL umol/L {score}
-    cm cm[H2O]
+    % /[HPF] /min 10*12/L 10*6/L 10*9/L Cel L L/min L/s U/L U/mL [IU]/L [IU]/mL [pH] cm cm[H2O] fL g/L g/dL kPa
+    kU/L kg/m2 mL mL/min m[IU]/L mg/L mg/L{FEU} mg/dL mm mm/h mm[Hg] mmol/L mmol/mol ng/L ng/mL nmol/L pg pg/mL
+    pmol/L s ug/L ug/mL umol/L {score}
     """.split()
 )
 """UCUM units that an item may have; a new one is looked up in UCUM and added here."""

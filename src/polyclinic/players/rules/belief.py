@@ -102,18 +102,17 @@ class Belief:
         """Whether all these examinations were ordered, or their results came."""
         return self._ordered.issuperset(examinations)
 
-    def expect(self, *, symptoms: Sequence[Symptom] = (), examination: str | None = None) -> None:
+    def expect(self, *, symptoms: Sequence[Symptom] = (), examinations: Sequence[str] = ()) -> None:
         """Notes what the next answer is an answer to; neither: a general question."""
         self.asked += 1
         self._asked_symptoms = symptoms
-        self._listening_generally = not symptoms and examination is None
+        self._listening_generally = not symptoms and not examinations
         for symptom in symptoms:
             # Whatever the patient makes of it, the same question again would bring the same answer.
             self._settled[self._row[symptom.id]] = True
-        self._awaited = ""
-        if examination is not None:
-            self._ordered.add(examination)
-            self._awaited = self._reader.knowledge.examinations[examination].name.get(self._language)
+        self._ordered.update(examinations)
+        known = self._reader.knowledge.examinations
+        self._awaited = known[examinations[0]].name.get(self._language) if examinations else ""
 
     def update(self) -> None:
         """Reads what was said and found since the last time."""

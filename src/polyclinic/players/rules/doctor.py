@@ -36,6 +36,9 @@ UNREAD_SHOWN = 6  # Results in unknown words that are named in the report.
 QUESTIONS_A_TURN = 2  # Symptoms asked for in one breath; more is an interrogation, and patients answer it badly.
 HISTORY_FIRST = 3  # A doctor talks before ordering: so many questions come first, as long as they are worth asking.
 _NOTHING_LEFT = 1e-6  # Below this probability of all known diseases together there is nothing to separate.
+_LAST_ORDERS = (
+    2  # turns left at which it looks at what its diagnosis needs, so as to read the result before it concludes
+)
 _OPEN_QUESTIONS = 3  # After so many general questions it asks again for what separates its candidates.
 _LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked into before it is taken for something else.
 
@@ -71,13 +74,25 @@ class RulesDoctor:
         by_disease = self._reader.members @ posterior
         # While the known diseases share the belief among them, something else is soon likelier than each alone.
         outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
-        if not outside and by_disease[:-1].max() >= CONFIDENT:
-            return self._grading(role, belief, posterior) or self._conclusion(role, belief)
+        likeliest = None if outside or by_disease[:-1].max() < COMMITS else int(by_disease[:-1].argmax())
+        if likeliest is not None and (by_disease[likeliest] >= CONFIDENT or role.turns_left() == _LAST_ORDERS):
+            looks = self._defining(role, belief, likeliest) or self._grading(role, belief, posterior)
+            return looks or self._conclusion(role, belief)
         if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE and self._asked_generally < _OPEN_QUESTIONS:
             turn = self._general(role, belief)
         else:
-            turn = self._most_informative(role, belief, posterior) or (self._general(role, belief) if outside else None)
+            turn = self._most_informative(role, belief, posterior)
+            if turn is None and outside:
+                turn = self._general(role, belief)
+            if turn is None and likeliest is not None:
+                turn = self._defining(role, belief, likeliest)
         return turn or self._conclusion(role, belief)
+
+    def _defining(self, role: Doctor, belief: Belief, disease: int) -> DoctorTurn | None:
+        """Returns the order of what a disease's diagnosis needs and was not looked at; None where nothing is open."""
+        open_now = belief.open_examinations()
+        needed = [e for e in self._reader.diseases[disease].indicated.needed if e in open_now]
+        return self._order(role, belief, *needed) if needed else None
 
     def _grading(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
         """Returns the order of a physical examination that grades it, where the severity, and so the plan, is open."""
@@ -94,11 +109,14 @@ class RulesDoctor:
             return None
         return self._order(role, belief, physical)
 
-    def _order(self, role: Doctor, belief: Belief, examination: str) -> DoctorTurn:
+    def _order(self, role: Doctor, belief: Belief, *examinations: str) -> DoctorTurn:
         language = role.presentation.language
-        belief.expect(examination=examination)
-        name = self._reader.knowledge.examinations[examination].name.get(language)
-        return DoctorTurn(doctor_sayings(language).order.format(examination=name))
+        belief.expect(examinations=examinations)
+        names = [self._reader.knowledge.examinations[e].name.get(language) for e in examinations]
+        say = doctor_sayings(language)
+        if len(names) == 1:
+            return DoctorTurn(say.order.format(examination=names[0]))
+        return DoctorTurn(say.orders.format(examinations=MARKS[language].item.join(names)))
 
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""
@@ -206,6 +224,14 @@ class RulesDoctor:
         line = doctor_sayings(language).unread
         return (line.format(unread=len(belief.unread), all=len(belief.findings), names=named),)
 
+    def _suspected(self, belief: Belief, disease: int, language: Language) -> tuple[str, ...]:
+        """Returns that a diagnosis is only suspected, where something that it needs was not looked at."""
+        needed = [e for e in self._reader.diseases[disease].indicated.needed if not belief.has_ordered((e,))]
+        names = [self._reader.knowledge.examinations[e].name.get(language) for e in needed]
+        return (
+            (doctor_sayings(language).suspected.format(examinations=MARKS[language].item.join(names)),) if names else ()
+        )
+
     def _report(self, role: Doctor, belief: Belief) -> Report:
         language = role.presentation.language
         say = doctor_sayings(language)
@@ -227,6 +253,7 @@ class RulesDoctor:
                 probable,
                 *belief.reasons(best, say),
                 *((say.doubt.format(percent=say.percent(outside)),) if outside >= LEAST_PROBABILITY else ()),
+                *self._suspected(belief, best, language),
                 say.severity.format(severity=say.severities[severity]),
                 *self._unread(belief, language),
             )

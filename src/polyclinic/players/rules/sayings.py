@@ -12,6 +12,7 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules doctor's sentences."""
 
     order: str
+    orders: str
     conclusion: str
     no_conclusion: str
     general: tuple[str, ...]
@@ -20,6 +21,7 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absent: str
     duration: str
     doubt: str
+    suspected: str
     outside: str
     undecided: str
     candidate: str

@@ -1,0 +1,119 @@
+"""A body has one value of each quantity, and everything that is shown or felt follows from it."""
+
+import random
+from collections import Counter
+from statistics import mean
+
+import pytest
+
+from polyclinic.generation.bodies import body_drawing
+from polyclinic.generation.ceiling import measure
+from polyclinic.generation.draw import generate
+from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.physiology import physiology_of
+from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.variants import meets
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+@pytest.fixture(scope="module")
+def drawn(knowledge):
+    """Some ten bodies of every disease and severity, of all ages."""
+    rng = random.Random(20)
+    bodies = []
+    for disease in knowledge.diseases.values():
+        for severity in SEVERITIES:
+            for _ in range(10):
+                age, sex = rng.randint(1, 90), rng.choice(["female", "male"])
+                body = body_drawing(knowledge).draw(disease, severity, age, sex, rng)
+                bodies.append((disease, severity, age, sex, body))
+    return bodies
+
+
+def test_panels_show_what_was_measured_elsewhere(drawn, knowledge):
+    compared = 0
+    for _, _, _, _, body in drawn:
+        assert abs(body.shown["haemoglobin_now"] - body.shown["hemoglobin"]) <= 8
+        assert body.shown["diastolic"] < body.shown["systolic"]
+        compared += body.shown["rhythm"] == "irregular"
+        if body.shown["rhythm"] == "irregular" and body.shown["ecg"] != "absent_p":
+            compared += 0.01
+    assert compared
+
+
+def test_everybody_meets_the_definition(drawn, knowledge):
+    physiology, tried = physiology_of(knowledge), 0
+    for disease, severity, age, sex, body in drawn:
+        values = {id: body.shown[id] for id in physiology.items}
+        for id, item in physiology.items.items():
+            if item.numeric:
+                values[id] = physiology.carrying(item, age, sex).back(values[id])
+        present = {s.id for s in body.present}
+        values |= {id: id in present for id in knowledge.symptoms}
+        for criterion in disease.criteria.at(severity) if disease.criteria else ():
+            tried += 1
+            possible = all(knowledge.symptoms[x.symptom].possible(age, sex) for x in criterion.leaves() if x.symptom)
+            assert not possible or meets(criterion, physiology.items, values), (disease.id, severity, age, sex)
+    assert tried > 100
+
+
+def test_symptoms_follow_from_their_quantity(drawn):
+    feverish = Counter()
+    for _, _, _, _, body in drawn:
+        hot = body.shown["temperature"] >= 38
+        feverish[hot, any(s.id == "fever" for s in body.present)] += 1
+    assert feverish[True, True] > 10 * feverish[True, False]
+    assert feverish[False, False] > 5 * feverish[False, True]
+
+
+def test_men_and_women_children_and_adults_have_their_own_normal(knowledge):
+    rng, disease = random.Random(3), knowledge.diseases["psoriasis"]
+    drawing = body_drawing(knowledge)
+
+    def average(item, age, sex):
+        return mean(drawing.draw(disease, "mild", age, sex, rng).shown[item] for _ in range(150))
+
+    assert average("hemoglobin", 40, "male") > average("hemoglobin", 40, "female") + 10
+    assert average("heart_rate", 1, "male") > average("heart_rate", 40, "male") + 25
+    assert average("respiratory_rate", 1, "male") > average("respiratory_rate", 40, "male") + 8
+
+
+def test_reference_ranges_are_those_of_age_and_sex(knowledge):
+    ranges = {}
+    for case in generate(knowledge, n=120, seed=4):
+        for finding in case.record.findings:
+            if finding.item == "heart rate":
+                ranges.setdefault(finding.reference, []).append(case.presentation.age)
+    assert max(ranges["60-100"]) > 60 > 13 < min(ranges["60-100"])
+    assert any(max(ages) <= 5 for ages in ranges.values())
+
+
+def test_a_quantity_counts_once_however_often_it_is_reported(knowledge):
+    from polyclinic.knowledge.bayes import Reader
+
+    tables = Reader(knowledge).tables
+    reading = PatientReading(tables, 40, "female")
+    reading.item("hemoglobin", 82.0)
+    once = reading.log()
+    reading.item("haemoglobin_now", 83.0)
+    assert reading.log() == pytest.approx(once)
+    other = PatientReading(tables, 40, "female")
+    other.symptom("fever", True)
+    told = other.log()
+    other.item("temperature", 39.2)
+    assert other.is_settled("fever") and other.log() != pytest.approx(told)
+    measured = PatientReading(tables, 40, "female")
+    measured.item("temperature", 39.2)
+    assert other.log() == pytest.approx(measured.log())
+    other.forget("temperature")
+    assert other.log() == pytest.approx(told)
+
+
+def test_the_reader_of_everything_knows_how_sure_it_may_be(knowledge):
+    ceiling = measure(list(generate(knowledge.select("respiratory"), n=240, seed=8)), knowledge.select("respiratory"))
+    assert abs(ceiling.stated - ceiling.percent) < 5
