@@ -73,9 +73,13 @@ class Derived(Data, frozen=True, kw_only=True):
 
 
 class BodyRules(Data, frozen=True, kw_only=True):
-    """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high."""
+    """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
+
+    `told` is the share of those with a symptom of this illness who tell of it.
+    """
 
     sources: tuple[Source, ...]
+    told: Share
     hidden: tuple[Item, ...]
     symptoms: dict[str, SymptomReading]
     items: dict[str, PanelReading]

@@ -30,7 +30,7 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         quantities: distributions before the criteria, by quantity and severity; the rest are usual.
-        shares: of the symptoms that follow from no quantity, given their parents, by severity.
+        shares: of the symptoms that it names, given their parents, as they are told, by severity.
         ways: the variants of its criteria by severity, their weights summing to 1.
     """
 
@@ -42,6 +42,19 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Returns the distribution of a quantity."""
         by_severity = self.quantities.get(item.id)
         return item.usual if by_severity is None else by_severity[severity]
+
+    def share(self, disease: Disease, symptom: Symptom, severity: Severity) -> float:
+        """Returns the share of a symptom that follows from no quantity, given its parent."""
+        shares = self.shares.get(symptom.id)
+        return disease.unnamed(symptom) if shares is None else shares[SEVERITIES.index(severity)]
+
+
+def _told(disease: Disease, symptoms: Mapping[str, Symptom], told: float) -> dict[str, tuple[Share, Share, Share]]:
+    """Returns how often patients tell of the symptoms that a disease names, by severity."""
+    return {
+        id: (told * a, told * b, told * c) if symptoms[id].section == "symptoms" else (a, b, c)
+        for id, (a, b, c) in disease.symptoms.items()
+    }
 
 
 def link_body(
@@ -76,7 +89,7 @@ def link_body(
             severity: _pulse_share(quantities["systolic"][severity], named["diastolic"], severity)
             for severity in SEVERITIES
         }
-    linked = DiseaseBody(quantities=quantities, shares=disease.symptoms, ways={})
+    linked = DiseaseBody(quantities=quantities, shares=_told(disease, symptoms, body.told), ways={})
     return msgspec.structs.replace(
         linked,
         ways={
@@ -118,7 +131,7 @@ def _ways(
             criteria,
             items,
             lambda item: linked.distribution(item, severity),
-            lambda symptom: disease.share(symptoms[symptom], severity),
+            lambda symptom: linked.share(disease, symptoms[symptom], severity),
         )
     except ValueError as problem:
         raise BadInput(f"{severity}: {problem}", field="$.criteria") from None
