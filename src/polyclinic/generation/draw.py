@@ -19,6 +19,7 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.generation.background import draw_background
 from polyclinic.generation.bodies import body_drawing
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
@@ -101,14 +102,19 @@ def draw_for(
 ) -> Case:
     """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness."""
     case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
-    drawn = case.record.history
+    history = _behind(person.history, case.record.history, language)
+    record = msgspec.structs.replace(case.record, history=history)
+    return msgspec.structs.replace(case, record=record, source=source)
+
+
+def _behind(before: History, drawn: History, language: Language) -> History:
+    """Returns a history with what was so before in front of each section."""
     merged = {
         section: MARKS[language].blank.join(filter(None, (text, getattr(drawn, section))))
-        for section, text in person.history.sections()
+        for section, text in before.sections()
         if section != "symptoms"
     }
-    record = msgspec.structs.replace(case.record, history=msgspec.structs.replace(drawn, **merged))
-    return msgspec.structs.replace(case, record=record, source=source)
+    return msgspec.structs.replace(drawn, **merged)
 
 
 def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, int]:
@@ -151,7 +157,13 @@ def _draw(
             sex=sex,
             about=who.about if isinstance(who, Person) else _about(who, band, sex, rng, language),
         ),
-        history=_history(leaves, present, told, language),
+        history=_behind(
+            draw_background(age, sex, {s.id for s in present}, rng, language),
+            _history(leaves, present, told, language),
+            language,
+        )
+        if not isinstance(who, Person)
+        else _history(leaves, present, told, language),
         findings=tuple(findings),
     )
     truth = Truth(
