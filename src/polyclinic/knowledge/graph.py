@@ -132,7 +132,7 @@ def _edges(knowledge: Knowledge) -> Iterator[Edge]:
         for examination in disease.examinations:
             shown = knowledge.examinations[examination]
             yield Edge(node, "is shown by", Node("examination", shown.id, shown.name))
-        drugs = dict.fromkeys(drug for severity in SEVERITIES for drug in disease.plan(severity).drugs)
+        drugs = dict.fromkeys(drug for severity in SEVERITIES for drug in disease.plan(severity).drug_ids())
         for drug in drugs:
             yield Edge(node, "is treated with", Node("drug", drug, knowledge.drugs[drug].name))
 

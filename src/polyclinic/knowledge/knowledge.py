@@ -22,7 +22,9 @@ from polyclinic.errors import BadInput
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
-from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Symptom
+from polyclinic.knowledge.entries import Department, Disease, Drug, Examination, Identified, Item, Plan, Symptom
+from polyclinic.knowledge.plan_links import unlinked_plans
+from polyclinic.knowledge.plan_words import PlanVocabulary, in_words
 from polyclinic.knowledge.variants import Variant
 from polyclinic.yaml_files import read_yaml
 
@@ -124,7 +126,7 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
     for disease in diseases.values():
         for problem, field in _unlinked(disease, knowledge):
             raise BadInput(problem, path=folder / "diseases" / f"{disease.id}.yaml", field=field)
-    return _with_bodies(knowledge, folder)
+    return _with_bodies(_with_plans(knowledge), folder)
 
 
 def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
@@ -149,6 +151,23 @@ def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
     return msgspec.structs.replace(knowledge, symptoms=symptoms, diseases=diseases, bodies=bodies, quantities=items)
 
 
+def plan_vocabulary(knowledge: Knowledge) -> PlanVocabulary:
+    """Returns what plans name by its id."""
+    placed = {item.id: item for e in knowledge.examinations.values() for item in e.items}
+    return PlanVocabulary(knowledge.drugs, knowledge.examinations, placed, knowledge.symptoms)
+
+
+def _with_plans(knowledge: Knowledge) -> Knowledge:
+    """Returns the knowledge whose plans stand in words."""
+    vocabulary = plan_vocabulary(knowledge)
+    diseases = {}
+    for id, disease in knowledge.diseases.items():
+        said: dict[str, Plan] = {severity: in_words(disease.plan(severity), vocabulary) for severity in SEVERITIES}
+        treatment = msgspec.structs.replace(disease.treatment, **said)
+        diseases[id] = msgspec.structs.replace(disease, treatment=treatment)
+    return msgspec.structs.replace(knowledge, diseases=diseases)
+
+
 def _by_id(path: Path, kind: type[list[K]]) -> dict[str, K]:
     table: dict[str, K] = {}
     for thing in read_yaml(path, kind):
@@ -160,19 +179,18 @@ def _by_id(path: Path, kind: type[list[K]]) -> dict[str, K]:
 
 def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     """Yields what a disease refers to wrongly, each with its field."""
-    drugs = [drug for severity in SEVERITIES for drug in disease.plan(severity).drugs]
     for what, ids, table in (
         ("symptom", disease.symptoms, knowledge.symptoms),
         ("examination", (*disease.examinations, *disease.indicated.not_indicated), knowledge.examinations),
         ("examination", disease.findings, knowledge.examinations),
         ("disease", disease.differential, knowledge.diseases),
-        ("drug", drugs, knowledge.drugs),
         ("department", (disease.department,), knowledge.departments),
     ):
         for key in ids:
             if key not in table:
                 yield f"no {what} {key!r}; known: {', '.join(sorted(table))}", ""
     yield from _criteria(disease, knowledge)
+    yield from unlinked_plans(disease, plan_vocabulary(knowledge))
     for examination, items in disease.findings.items():
         known = {item.id: item for item in knowledge.examinations[examination].items}
         for key, by_severity in items.items():

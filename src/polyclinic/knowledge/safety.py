@@ -44,6 +44,23 @@ class InPregnancy(Data, frozen=True, kw_only=True):
     reason: Name
 
 
+class KidneyLimit(Data, frozen=True, kw_only=True):
+    """Drugs that nobody is given whose kidneys filter less, in mL/min/1.73 m2."""
+
+    below: float
+    drugs: tuple[str, ...]
+    reason: Name
+
+
+class InIllness(Data, frozen=True, kw_only=True):
+    """Drugs that nobody is given who tells of an illness, earlier or lasting, in one of the words."""
+
+    name: Name
+    words: Texts
+    drugs: tuple[str, ...]
+    reason: Name
+
+
 class Interaction(Data, frozen=True, kw_only=True):
     """Drugs that nobody is given who takes one of those that the words name."""
 
@@ -59,15 +76,21 @@ class Duplicate(Data, frozen=True, kw_only=True):
     drugs: tuple[str, ...]
 
 
-class Cautions(Data, frozen=True, kw_only=True):
-    """All that a pharmacist looks for; drugs by ATC codes or the beginnings of these."""
+class Cautions(Data, frozen=True, kw_only=True, eq=False):
+    """All that a pharmacist looks for; drugs by ATC codes or the beginnings of these.
+
+    `heights` are median heights of children by age: years, cm.
+    """
 
     sources: tuple[Source, ...]
     allergies: tuple[Allergy, ...]
     ages: tuple[AgeLimit, ...]
     pregnancy: tuple[InPregnancy, ...]
+    kidney: tuple[KidneyLimit, ...]
+    conditions: tuple[InIllness, ...]
     interactions: tuple[Interaction, ...]
     duplicates: tuple[Duplicate, ...]
+    heights: tuple[tuple[float, float], ...]
 
 
 @functools.cache

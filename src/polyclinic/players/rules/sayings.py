@@ -66,6 +66,8 @@ class _PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     allergy: str
     age: str
     pregnancy: str
+    kidney: str
+    condition: str
     interaction: str
     duplicate: str
 

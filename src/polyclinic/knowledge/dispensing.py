@@ -1,0 +1,237 @@
+"""What speaks against handing out a drug to somebody, by the cautions of the knowledge, and what is given instead.
+
+Words are read as they are told: a word in a clause that denies it is not meant ("no allergy to penicillin"), and what
+nobody told is not known.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation, Sex
+from polyclinic.cases.record import History
+from polyclinic.knowledge.data import Name
+from polyclinic.knowledge.entries import Drug
+from polyclinic.knowledge.plans import Prescription
+from polyclinic.knowledge.safety import (
+    AgeLimit,
+    Allergy,
+    Cautions,
+    Duplicate,
+    InIllness,
+    InPregnancy,
+    Interaction,
+    KidneyLimit,
+)
+from polyclinic.language.clauses import clauses, told
+
+_PREGNANT = re.compile(r"\bpregnan(?:t|cy)\b|\bgestation\b|怀孕|孕妇|妊娠|孕\d+周", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|no|never|previous|earlier|past|negative|denies)\b|没有|未|否认|无|既往|曾|宫外|异位", re.IGNORECASE
+)
+_PREGNANT_FROM = 25.0
+"""IU/L of beta-hCG; between 5 and this a test is repeated."""
+
+_UMOL_IN_MG = 88.42
+"""umol/L of creatinine in 1 mg/dL."""
+
+_GROWN = 18.0
+_SCHWARTZ = 0.413
+
+Kind = Literal["allergy", "age", "pregnancy", "kidney", "condition", "interaction", "duplicate"]
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known at the counter of who gets the drugs.
+
+    Attributes:
+        allergies, medications, past: what it tells of allergies and intolerances, of what it takes, of earlier illness.
+        pregnant: whether she is, as far as is told or tested.
+        egfr: glomerular filtration in mL/min/1.73 m2; None where no creatinine is known.
+    """
+
+    allergies: str = ""
+    medications: str = ""
+    past: str = ""
+    pregnant: bool = False
+    egfr: float | None = None
+
+
+class Objection(NamedTuple):
+    """What speaks against a drug: the kind of it, what it is about, the reason, and the limit that is not kept."""
+
+    kind: Kind
+    what: Name
+    reason: Name
+    limit: float = 0.0
+
+
+_NONE = Name(en="", zh="")
+
+
+def told_at_the_counter(presentation: Presentation, history: History) -> Known:
+    """Returns what a patient tells the pharmacist, from what it can tell at all."""
+    texts = (presentation.complaint, presentation.about, history.present, history.past, history.personal, history.other)
+    language = presentation.language
+    pregnant = any(
+        _PREGNANT.search(text)
+        and any(_PREGNANT.search(clause) and not _NOT.search(clause) for clause in clauses(text, language))
+        for text in texts
+    )
+    return Known(
+        allergies=history.allergies,
+        medications=history.medications,
+        past=history.past,
+        pregnant=pregnant,
+    )
+
+
+def with_results(known: Known, presentation: Presentation, cautions: Cautions, results: Mapping[str, float]) -> Known:
+    """Returns what is known after tests: `creatinine` in umol/L and `beta_hcg` in IU/L, as they were measured."""
+    creatinine, hcg = results.get("creatinine"), results.get("beta_hcg")
+    return msgspec.structs.replace(
+        known,
+        pregnant=known.pregnant or (hcg is not None and hcg >= _PREGNANT_FROM),
+        egfr=None if creatinine is None else egfr(creatinine, presentation.age, presentation.sex, cautions),
+    )
+
+
+def egfr(creatinine: float, age: float | None, sex: Sex | None, cautions: Cautions) -> float | None:
+    """Returns the filtration that a creatinine (umol/L) means, in mL/min/1.73 m2; None where age or sex is not known.
+
+    CKD-EPI 2021 without race for adults; the bedside formula of Schwartz (2009) below 18 years, with the median height
+    of the age. Sources stand in `cautions.yaml`.
+    """
+    if age is None or (sex is None and age >= _GROWN) or creatinine <= 0:
+        return None
+    mg = creatinine / _UMOL_IN_MG
+    if age < _GROWN:
+        return _SCHWARTZ * _height(age, cautions.heights) / mg
+    kappa, alpha, female = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
+    return float(142 * min(mg / kappa, 1) ** alpha * max(mg / kappa, 1) ** -1.2 * 0.9938**age * female)
+
+
+def _height(age: float, heights: Sequence[tuple[float, float]]) -> float:
+    """Returns the median height in cm at an age, straight between the ages that are given."""
+    for (first, low), (last, high) in zip(heights, heights[1:], strict=False):
+        if age <= last:
+            return low + (high - low) * (max(age, first) - first) / (last - first)
+    return heights[-1][1]
+
+
+def objection(
+    drug: Drug, known: Known, presentation: Presentation, before: Sequence[Drug], cautions: Cautions
+) -> Objection | None:
+    """Returns what speaks against a drug beside those handed out before it, the gravest first; None where nothing."""
+    at = _about(cautions, drug.atc)
+    age, language = presentation.age, presentation.language
+    if known.allergies:
+        if any(told(name, known.allergies) for name in (drug.name.en, drug.name.zh)):
+            return Objection("allergy", drug.name, _NONE)
+        for allergy in at.allergies:
+            if one_told(allergy.words.get(language), known.allergies):
+                return Objection("allergy", allergy.name, _NONE)
+    for limit in at.ages:
+        # An age of 0 says nothing of the months, which a limit within the first year is about.
+        if age is not None and age < limit.below and not (age == 0 and limit.below < 1):
+            return Objection("age", _NONE, limit.reason, limit.below)
+    if known.pregnant and at.pregnancy:
+        return Objection("pregnancy", _NONE, at.pregnancy[0].reason)
+    for least in at.kidney:
+        if known.egfr is not None and known.egfr < least.below:
+            return Objection("kidney", _NONE, least.reason, least.below)
+    for illness in at.conditions:
+        if known.past and one_told(illness.words.get(language), known.past):
+            return Objection("condition", illness.name, illness.reason)
+    if at.interactions:
+        taken = ". ".join([known.medications, *(other.name.get(language) for other in before)])
+        for one in at.interactions:
+            word = one_told(one.words.get(language), taken)
+            if word:
+                return Objection("interaction", Name(en=word, zh=word), one.reason)
+    for other in before:
+        if other.atc == drug.atc:
+            return Objection("duplicate", other.name, drug.name)
+        for group in at.duplicates:
+            if within(other.atc, group.drugs):
+                return Objection("duplicate", other.name, group.name)
+    return None
+
+
+class _About(NamedTuple):
+    """The cautions that speak of one drug."""
+
+    allergies: tuple[Allergy, ...]
+    ages: tuple[AgeLimit, ...]
+    pregnancy: tuple[InPregnancy, ...]
+    kidney: tuple[KidneyLimit, ...]
+    conditions: tuple[InIllness, ...]
+    interactions: tuple[Interaction, ...]
+    duplicates: tuple[Duplicate, ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def _about(cautions: Cautions, atc: str) -> _About:
+    """Returns the cautions that speak of a drug."""
+    return _About(
+        allergies=tuple(a for a in cautions.allergies if within(atc, a.drugs)),
+        ages=tuple(a for a in cautions.ages if within(atc, a.drugs)),
+        pregnancy=tuple(p for p in cautions.pregnancy if within(atc, p.drugs)),
+        kidney=tuple(k for k in cautions.kidney if within(atc, k.drugs)),
+        conditions=tuple(c for c in cautions.conditions if within(atc, c.drugs)),
+        interactions=tuple(i for i in cautions.interactions if within(atc, i.drugs)),
+        duplicates=tuple(d for d in cautions.duplicates if within(atc, d.drugs)),
+    )
+
+
+def within(atc: str, codes: Iterable[str]) -> bool:
+    """Whether an ATC code is one of some codes, or begins as one of them does."""
+    return any(atc.startswith(code) for code in codes)
+
+
+def one_told(words: Iterable[str], text: str) -> str:
+    """Returns the first word that a text tells and does not deny; "" where there is none."""
+    return next((word for word in words if told(word, text)), "")
+
+
+class Handed(NamedTuple):
+    """What became of one measure's drug at the counter.
+
+    Attributes:
+        given: what was handed out; None where nothing may be given.
+        withheld: the drugs before it, by id, each with why.
+    """
+
+    given: Prescription | None
+    withheld: tuple[tuple[str, Objection], ...] = ()
+
+
+def hand_out(
+    measures: Iterable[Sequence[Prescription]],
+    drugs: Mapping[str, Drug],
+    known: Known,
+    presentation: Presentation,
+    cautions: Cautions,
+) -> list[Handed]:
+    """Returns what is handed out of each measure's drugs: the first that nothing speaks against."""
+    out: list[Drug] = []
+    came: list[Handed] = []
+    for options in measures:
+        withheld: dict[str, Objection] = {}
+        given = None
+        for option in options:
+            if option.drug in withheld:
+                continue
+            against = objection(drugs[option.drug], known, presentation, out, cautions)
+            if against is None:
+                given = option
+                out.append(drugs[option.drug])
+                break
+            withheld[option.drug] = against
+        came.append(Handed(given, tuple(withheld.items())))
+    return came

@@ -1,0 +1,192 @@
+"""Treatment plans in words: a measure as a line, with the drugs of which one is given, what for, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.criteria import Criterion
+from polyclinic.knowledge.entries import Drug, Examination, Item, Plan, Symptom
+from polyclinic.knowledge.examination_words import WORDS
+from polyclinic.knowledge.plans import DueWhen, Measure, Prescription, Route
+from polyclinic.language.language import MARKS, Language
+from polyclinic.language.word_lists import Pattern
+
+_HOURS = 24
+
+
+class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of plans in a language."""
+
+    routes: dict[Route, str]
+    said: Pattern
+    drug: str
+    drug_alone: str
+    only: str
+    or_: str = msgspec.field(name="or")
+    of: str
+    beside: str
+    due: str
+    after: str
+    within: str
+    join: str
+    age_at_least: str
+    age_below: str
+    ages: str
+    sexes: dict[Sex, str]
+    pregnant: str
+    not_pregnant: str
+    days: str
+    hours: str
+    finding: str
+    at_least: str
+    below: str
+    between: str
+    high: str
+    low: str
+    states: str
+    symptom: str
+    and_: str = msgspec.field(name="and")
+    either: str
+    count: str
+    bracket: str
+    unit: str
+    units: dict[str, str]
+    not_begun: str
+    lacking: str
+    instead: str
+
+
+plan_words: Callable[[Language], PlanWords] = WORDS.section("plans", PlanWords)
+
+
+class PlanVocabulary(NamedTuple):
+    """What plans name by its id."""
+
+    drugs: Mapping[str, Drug]
+    examinations: Mapping[str, Examination]
+    items: Mapping[str, Item]
+    symptoms: Mapping[str, Symptom]
+
+
+def in_words(plan: Plan, vocabulary: PlanVocabulary) -> Plan:
+    """Returns a plan whose measures stand as lines in both languages too."""
+    if not plan.measures:
+        return plan
+    lines: dict[Language, tuple[str, ...]] = {}
+    for language in ("en", "zh"):
+        sayer = MeasureWords(vocabulary, language)
+        lines[language] = tuple(sayer.measure(measure) for measure in plan.measures)
+    return msgspec.structs.replace(plan, **lines)
+
+
+class MeasureWords:
+    """Says measures in a language."""
+
+    def __init__(self, vocabulary: PlanVocabulary, language: Language) -> None:
+        self._of, self._language, self._say = vocabulary, language, plan_words(language)
+
+    def measure(self, measure: Measure) -> str:
+        """Returns a measure as a plan has it: with all its alternatives, and when it is due."""
+        line = self._what(measure, self._say.or_.join(self._option(p) for p in measure.give))
+        beside = [measure.why.get(self._language)] if measure.why is not None else []
+        if measure.after:
+            beside.append(self._say.after.format(examinations=self.examinations(measure.after)))
+        if measure.within is not None:
+            beside.append(self._say.within.format(minutes=measure.within))
+        line = self._beside(line, beside)
+        return line if measure.when is None else self._say.due.format(when=self.when(measure.when), line=line)
+
+    def done(self, measure: Measure, given: Prescription | None) -> str:
+        """Returns a measure as it is carried out: with the one drug that is given, and no conditions."""
+        line = self._what(measure, "" if given is None else self.prescription(given))
+        return self._beside(line, [measure.why.get(self._language)] if measure.why is not None else [])
+
+    def not_begun(self, measure: Measure, given: Prescription | None, missing: tuple[str, ...]) -> str:
+        """Returns that a measure waits for examinations."""
+        line = self._what(measure, "" if given is None else self._drug(given))
+        return self._say.not_begun.format(line=line, examinations=self.examinations(missing))
+
+    def prescription(self, prescription: Prescription) -> str:
+        """Returns a drug with its route and dose."""
+        name, dose = self._drug(prescription), prescription.dose.get(self._language)
+        if self._say.said.search(name):
+            return self._say.drug_alone.format(drug=name, dose=dose)
+        return self._say.drug.format(drug=name, route=self._say.routes[prescription.route], dose=dose)
+
+    def examinations(self, ids: tuple[str, ...]) -> str:
+        """Returns the names of examinations."""
+        return MARKS[self._language].item.join(self._of.examinations[id].name.get(self._language) for id in ids)
+
+    def when(self, when: DueWhen) -> str:
+        """Returns when something is due."""
+        return self._say.join.join(self._when(when))
+
+    def criterion(self, criterion: Criterion, *, inside: bool = False) -> str:
+        """Returns a condition; in brackets where it has parts and stands inside another."""
+        say, parts = self._say, criterion.parts()
+        if not parts:
+            return self._leaf(criterion)
+        if criterion.count is not None:
+            listed = MARKS[self._language].item.join(self.criterion(part) for part in parts)
+            text = say.count.format(count=criterion.count, parts=listed)
+        else:
+            joined = say.and_ if criterion.all else say.either
+            text = joined.join(self.criterion(part, inside=len(parts) > 1) for part in parts)
+        return say.bracket.format(part=text) if inside and len(parts) > 1 else text
+
+    def _drug(self, prescription: Prescription) -> str:
+        return self._of.drugs[prescription.drug].name.get(self._language)
+
+    def _option(self, prescription: Prescription) -> str:
+        line = self.prescription(prescription)
+        if prescription.when is None:
+            return line
+        return self._say.only.format(prescription=line, when=self.when(prescription.when))
+
+    def _what(self, measure: Measure, drugs: str) -> str:
+        text = measure.procedure or measure.advice or measure.monitoring
+        return drugs if text is None else text.get(self._language)
+
+    def _beside(self, line: str, beside: list[str]) -> str:
+        return self._say.of.format(line=line, beside=self._say.beside.join(beside)) if beside else line
+
+    def _when(self, when: DueWhen) -> Iterator[str]:
+        say = self._say
+        if when.age_at_least is not None and when.age_below is not None:
+            yield say.ages.format(first=when.age_at_least, age=when.age_below)
+        elif when.age_at_least is not None:
+            yield say.age_at_least.format(age=when.age_at_least)
+        elif when.age_below is not None:
+            yield say.age_below.format(age=when.age_below)
+        if when.sex is not None:
+            yield say.sexes[when.sex]
+        if when.pregnant is not None:
+            yield say.pregnant if when.pregnant else say.not_pregnant
+        if when.days_at_most is not None:
+            days = when.days_at_most
+            yield say.days.format(days=days) if days >= 1 else say.hours.format(hours=round(days * _HOURS, 1))
+        if when.finding is not None:
+            yield say.finding.format(finding=self.criterion(when.finding))
+
+    def _leaf(self, leaf: Criterion) -> str:
+        say, language = self._say, self._language
+        if leaf.symptom:
+            return say.symptom.format(name=self._of.symptoms[leaf.symptom].name.get(language))
+        item = self._of.items[leaf.quantity]
+        name = item.name.get(language)
+        if leaf.one_of:
+            states = say.either.join(item.values[state].get(language) for state in leaf.one_of)
+            return say.states.format(name=name, states=states)
+        if leaf.abnormal:
+            return (say.high if leaf.abnormal == "high" else say.low).format(name=name)
+        written = say.units.get(item.unit, item.unit)
+        unit = say.unit.format(unit=written) if written else ""
+        if leaf.at_least is not None and leaf.below is not None:
+            return say.between.format(name=name, low=leaf.at_least, high=leaf.below, unit=unit)
+        if leaf.at_least is not None:
+            return say.at_least.format(name=name, low=leaf.at_least, unit=unit)
+        return say.below.format(name=name, high=leaf.below, unit=unit)
