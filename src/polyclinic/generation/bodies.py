@@ -35,10 +35,12 @@ class DrawnBody(NamedTuple):
     Attributes:
         shown: what each item would show, by id: a number, rounded, or the id of a text.
         present: the symptoms that are there, each after its parent.
+        values: the quantities, numbers as an adult's.
     """
 
     shown: Mapping[str, float | str]
     present: Sequence[Symptom]
+    values: Mapping[str, float | str]
 
 
 class _Ill(NamedTuple):
@@ -70,7 +72,7 @@ class BodyDrawing:
             values, shown = self._quantities(ill, rng)
             present = self._symptoms(possible, ill, values, rng)
             if any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
-                return DrawnBody(shown, present)
+                return DrawnBody(shown, present, values)
 
     def _quantities(self, ill: _Ill, rng: random.Random) -> tuple[dict[str, float | str], dict[str, float | str]]:
         """Returns the quantities, numbers as an adult's, and what every item shows."""

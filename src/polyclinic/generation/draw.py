@@ -21,6 +21,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import draw_background
 from polyclinic.generation.bodies import body_drawing
+from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
@@ -102,9 +103,7 @@ def draw_for(
 ) -> Case:
     """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness."""
     case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
-    history = _behind(person.history, case.record.history, language)
-    record = msgspec.structs.replace(case.record, history=history)
-    return msgspec.structs.replace(case, record=record, source=source)
+    return msgspec.structs.replace(case, source=source)
 
 
 def _behind(before: History, drawn: History, language: Language) -> History:
@@ -158,18 +157,18 @@ def _draw(
             about=who.about if isinstance(who, Person) else _about(who, band, sex, rng, language),
         ),
         history=_behind(
-            draw_background(age, sex, {s.id for s in present}, rng, language),
+            who.history
+            if isinstance(who, Person)
+            else draw_background(age, sex, {s.id for s in present}, rng, language),
             _history(leaves, present, told, language),
             language,
-        )
-        if not isinstance(who, Person)
-        else _history(leaves, present, told, language),
+        ),
         findings=tuple(findings),
     )
     truth = Truth(
         diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.code(severity)),),
         rationale=_rationale(knowledge, disease, present, severity, language),
-        treatment=disease.plan(severity).get(language),
+        treatment=treatment_of(disease.plan(severity), record, body, days, knowledge),
         severity=severity,
     )
     return Case(

@@ -7,8 +7,9 @@ nobody told is not known.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -29,6 +30,7 @@ from polyclinic.knowledge.safety import (
     KidneyLimit,
 )
 from polyclinic.language.clauses import clauses, told
+from polyclinic.language.language import Language
 
 _PREGNANT = re.compile(r"\bpregnan(?:t|cy)\b|\bgestation\b|怀孕|孕妇|妊娠|孕\d+周", re.IGNORECASE)
 _NOT = re.compile(
@@ -118,7 +120,7 @@ def egfr(creatinine: float, age: float | None, sex: Sex | None, cautions: Cautio
 
 def _height(age: float, heights: Sequence[tuple[float, float]]) -> float:
     """Returns the median height in cm at an age, straight between the ages that are given."""
-    for (first, low), (last, high) in zip(heights, heights[1:], strict=False):
+    for (first, low), (last, high) in itertools.pairwise(heights):
         if age <= last:
             return low + (high - low) * (max(age, first) - first) / (last - first)
     return heights[-1][1]
@@ -129,38 +131,54 @@ def objection(
 ) -> Objection | None:
     """Returns what speaks against a drug beside those handed out before it, the gravest first; None where nothing."""
     at = _about(cautions, drug.atc)
-    age, language = presentation.age, presentation.language
+    found = (
+        _of_person(drug, at, known, presentation),
+        _of_history(at, known, presentation.language),
+        _of_drugs(drug, at, known, before, presentation.language),
+    )
+    return next((against for objections in found for against in objections), None)
+
+
+def _of_person(drug: Drug, at: _About, known: Known, presentation: Presentation) -> Iterator[Objection]:
+    """Yields what allergies, age, pregnancy and the kidneys have against a drug."""
+    age = presentation.age
     if known.allergies:
         if any(told(name, known.allergies) for name in (drug.name.en, drug.name.zh)):
-            return Objection("allergy", drug.name, _NONE)
+            yield Objection("allergy", drug.name, _NONE)
         for allergy in at.allergies:
-            if one_told(allergy.words.get(language), known.allergies):
-                return Objection("allergy", allergy.name, _NONE)
+            if one_told(allergy.words.get(presentation.language), known.allergies):
+                yield Objection("allergy", allergy.name, _NONE)
     for limit in at.ages:
         # An age of 0 says nothing of the months, which a limit within the first year is about.
         if age is not None and age < limit.below and not (age == 0 and limit.below < 1):
-            return Objection("age", _NONE, limit.reason, limit.below)
-    if known.pregnant and at.pregnancy:
-        return Objection("pregnancy", _NONE, at.pregnancy[0].reason)
+            yield Objection("age", _NONE, limit.reason, limit.below)
+    if known.pregnant:
+        yield from (Objection("pregnancy", _NONE, one.reason) for one in at.pregnancy)
     for least in at.kidney:
         if known.egfr is not None and known.egfr < least.below:
-            return Objection("kidney", _NONE, least.reason, least.below)
-    for illness in at.conditions:
-        if known.past and one_told(illness.words.get(language), known.past):
-            return Objection("condition", illness.name, illness.reason)
-    if at.interactions:
-        taken = ". ".join([known.medications, *(other.name.get(language) for other in before)])
-        for one in at.interactions:
-            word = one_told(one.words.get(language), taken)
-            if word:
-                return Objection("interaction", Name(en=word, zh=word), one.reason)
+            yield Objection("kidney", _NONE, least.reason, least.below)
+
+
+def _of_history(at: _About, known: Known, language: Language) -> Iterator[Objection]:
+    """Yields what illnesses that somebody tells of have against a drug."""
+    for illness in at.conditions if known.past else ():
+        if one_told(illness.words.get(language), known.past):
+            yield Objection("condition", illness.name, illness.reason)
+
+
+def _of_drugs(drug: Drug, at: _About, known: Known, before: Sequence[Drug], language: Language) -> Iterator[Objection]:
+    """Yields what other drugs have against a drug: those taken already, and those handed out before it."""
+    taken = ". ".join([known.medications, *(other.name.get(language) for other in before)]) if at.interactions else ""
+    for one in at.interactions:
+        word = one_told(one.words.get(language), taken)
+        if word:
+            yield Objection("interaction", Name(en=word, zh=word), one.reason)
     for other in before:
         if other.atc == drug.atc:
-            return Objection("duplicate", other.name, drug.name)
+            yield Objection("duplicate", other.name, drug.name)
         for group in at.duplicates:
             if within(other.atc, group.drugs):
-                return Objection("duplicate", other.name, group.name)
-    return None
+                yield Objection("duplicate", other.name, group.name)
 
 
 class _About(NamedTuple):

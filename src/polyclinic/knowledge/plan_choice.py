@@ -6,12 +6,11 @@ has to be done is not begun without it. The same patient gets the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.entries import Item, Plan
 from polyclinic.knowledge.plans import DueWhen, Measure, Prescription
 from polyclinic.knowledge.variants import meets
@@ -101,18 +100,6 @@ def chosen(plan: Plan, patient: PlanPatient, items: Mapping[str, Item]) -> Chose
         else:
             due.append(DueMeasure(measure, fitting))
     return ChosenPlan(tuple(due), tuple(left))
-
-
-def asked_of(plan: Plan) -> frozenset[str]:
-    """Returns the quantities and symptoms that the conditions of a plan are about."""
-    return frozenset(leaf.quantity or leaf.symptom for leaf in _leaves(plan))
-
-
-def _leaves(plan: Plan) -> Iterator[Criterion]:
-    for measure in plan.measures:
-        for when in (measure.when, *(p.when for p in measure.give)):
-            if when is not None and when.finding is not None:
-                yield from when.finding.leaves()
 
 
 def _holds(when: DueWhen | None, patient: PlanPatient, items: Mapping[str, Item]) -> bool | None:

@@ -68,6 +68,7 @@ class Measure(Data, frozen=True, kw_only=True):
         forms = [bool(self.give), *(x is not None for x in (self.procedure, self.advice, self.monitoring))]
         if sum(forms) != 1:
             return "a measure is one of: give, procedure, advice, monitoring"
-        if any(p.when is None for p in self.give[:-1]) and len({p.drug for p in self.give}) < len(self.give):
-            return "the same drug stands twice among its alternatives, without a condition"
+        for number, prescription in enumerate(self.give):
+            if any(before.drug == prescription.drug and before.when is None for before in self.give[:number]):
+                return f"{prescription.drug} stands again behind {prescription.drug} without a condition"
         return ""

@@ -15,7 +15,8 @@ from polyclinic.language.clauses import told
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPORT, WrongAnswer, dispense
-from polyclinic.players.roles.pharmacist import Known, Pharmacist, told_at_the_counter
+from polyclinic.knowledge.dispensing import Known, told_at_the_counter
+from polyclinic.players.roles.pharmacist import Pharmacist
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import ScriptedMind
 

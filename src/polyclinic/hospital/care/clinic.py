@@ -5,7 +5,8 @@
 3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
 4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
    diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
-5. The pharmacist hands out the drugs, or withholds some.
+   Of the plan is done what is due for this patient, by what the visit found (`treatment.py`).
+5. The pharmacist hands out one drug of each measure, or withholds it and hands out the next (`counter.py`).
 6. What was done is held against what is so; nobody who plays gets that.
 
 An episode is a function of its request, of who plays and of the seed; the order of episodes is nothing to it. A failure
@@ -15,7 +16,7 @@ of a player ends the episode under its name, and nothing stands in for the answe
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -23,18 +24,23 @@ import msgspec
 
 from polyclinic import doors
 from polyclinic.cases.case import Case
+from polyclinic.cases.record import Finding
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
+from polyclinic.hospital.care.counter import AtCounter, at_counter
 from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.dispensing import told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.plan_words import plan_words
 from polyclinic.language.clauses import told
 from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict, verdict
@@ -43,11 +49,10 @@ from polyclinic.models.session import WHOLE, Share
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import open_minds
 from polyclinic.players.own_mind import is_shared
-from polyclinic.players.player import choose_plan, dispense, send_to
+from polyclinic.players.player import choose_plan, send_to
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.roles.pharmacist import Pharmacist, told_at_the_counter
 from polyclinic.visits.visit import Attended, attend
 
 _ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
@@ -114,6 +119,7 @@ class _EpisodeUnderWay:
         self._case: Case = request.case
         self._language: Language = request.case.presentation.language
         self._done: dict[str, None] = {}
+        self._findings: list[Finding] = []
         self._keys = [request.key]
         self.episode = Episode(key=request.key)
 
@@ -136,14 +142,16 @@ class _EpisodeUnderWay:
         attended, report = await self._consult(department)
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
+        facts = self._facts(attended.patient, report)
+        self.put(plan=plan, treatment=report.treatment, **self._held_against_truth(report, plan))
         if disease is not None and plan is not None:
-            treatment = disease.plan(plan).get(self._language)
-            drugs = [self._knowledge.drugs[drug] for drug in disease.plan(plan).drugs]
+            planned = PlannedTreatment(disease.plan(plan), facts, self._knowledge, self._case.presentation)
+            self.put(treatment=planned.lines(), not_begun=planned.not_begun())
+            at = await self._dispense(attended.patient, facts, planned.measures)
+            self.put(treatment=planned.lines(at.given))
         else:
-            treatment = report.treatment
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
-        self.put(plan=plan, treatment=treatment, **self._held_against_truth(report, plan))
-        await self._dispense(attended.patient, drugs)
+            await self._dispense(attended.patient, facts, [[drug] for drug in drugs])
 
     async def _triage(self) -> str:
         names = self._setup.departments
@@ -192,8 +200,9 @@ class _EpisodeUnderWay:
             max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
         )
-        examined = (event for event in attended.visit.trace if isinstance(event, Examined))
-        self._done.update(dict.fromkeys(finding.examination for event in examined for finding in event.findings))
+        found = [f for event in attended.visit.trace if isinstance(event, Examined) for f in event.findings]
+        self._findings += found
+        self._done.update(dict.fromkeys(finding.examination for finding in found))
         return attended
 
     def _seen(self, attended: Attended, department: str, refer_to: str) -> ConsultationHeld:
@@ -217,18 +226,23 @@ class _EpisodeUnderWay:
             choice = await doctor.act(choose_plan(disease, self._language))
         return next((severity for severity in SEVERITIES if severity == choice.answer), None)
 
-    async def _dispense(self, patient: Patient, drugs: list[Drug]) -> None:
-        if not drugs:
-            return
-        known = told_at_the_counter(patient.presentation, patient.history)
-        pharmacist = Pharmacist(self._minds.pharmacist(self._request.key), patient.presentation, drugs, known)
+    def _facts(self, patient: Patient, report: Report) -> VisitFacts:
+        told = told_at_the_counter(patient.presentation, patient.history)
+        return visit_facts(patient.presentation, told, report.symptoms, self._findings, self._minds.reader())
+
+    async def _dispense(self, patient: Patient, facts: VisitFacts, measures: Sequence[Sequence[Drug]]) -> AtCounter:
+        mind = self._minds.pharmacist(self._request.key)
         with _stopping(Role.PHARMACIST):
-            dispensing = await pharmacist.act(dispense(drug.id for drug in drugs))
-        withheld = {one.drug: one.reason for one in dispensing.withheld}
+            at = await at_counter(mind, patient.presentation, facts.known, measures)
+        lacking = plan_words(self._language).lacking
+        given = [drugs[n].id for drugs, n in zip(measures, at.given, strict=True) if n is not None]
         self.put(
-            dispensed=tuple(drug.id for drug in drugs if drug.id not in withheld),
-            withheld=tuple(f"{drug}: {reason}" for drug, reason in withheld.items()),
+            dispensed=tuple(given),
+            withheld=tuple(f"{drug}: {reason}" for drug, reason in at.withheld.items()),
+            instead=tuple(f"{drug}: {other}" for drug, other in at.instead.items()),
+            lacking=tuple(f"{drug}: {lacking}" for drug in at.lacking()),
         )
+        return at
 
     def _held_against_truth(self, report: Report, plan: Severity | None) -> dict[str, bool]:
         truth = self._case.truth

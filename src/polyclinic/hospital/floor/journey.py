@@ -250,7 +250,11 @@ class House:
         )
         self._note(visit, diagnosed)
         prescribed = Prescribed(
-            staff=doctor.id, plan=episode.plan, treatment=episode.treatment, right=episode.right_treatment
+            staff=doctor.id,
+            plan=episode.plan,
+            treatment=episode.treatment,
+            right=episode.right_treatment,
+            not_begun=episode.not_begun,
         )
         self._note(visit, prescribed)
         return VisitEnd.SEEN
@@ -262,7 +266,14 @@ class House:
         if isinstance(pharmacist, Gone):
             return _ended(pharmacist)
         yield self._clock.wait(visit.dispensing)
-        self._note(visit, Dispensed(staff=pharmacist.id, drugs=episode.dispensed, withheld=episode.withheld))
+        dispensed = Dispensed(
+            staff=pharmacist.id,
+            drugs=episode.dispensed,
+            withheld=episode.withheld,
+            instead=episode.instead,
+            lacking=episode.lacking,
+        )
+        self._note(visit, dispensed)
         self.floor.release(pharmacist)
         return VisitEnd.SEEN
 

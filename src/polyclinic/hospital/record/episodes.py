@@ -48,9 +48,12 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     acuity: Acuity = Acuity.ROUTINE  # as the nurse judged it
     seen: tuple[ConsultationHeld, ...] = ()  # the consultations, one, or two and more where the patient was referred
     plan: Severity | None = None  # the severity whose plan the doctor chose; None where it chose none
-    treatment: tuple[str, ...] = ()  # what was prescribed, short items
+    treatment: tuple[str, ...] = ()  # what was done for this patient, short items; substitutes, not what was withheld
+    not_begun: tuple[str, ...] = ()  # measures that wait for an examination, short items that say for which
     dispensed: tuple[str, ...] = ()  # drugs handed out: ids of the knowledge's
     withheld: tuple[str, ...] = ()  # drugs withheld by the pharmacist, ids, each with its reason behind a colon
+    instead: tuple[str, ...] = ()  # of those, each that another drug stands in for, with that behind a colon
+    lacking: tuple[str, ...] = ()  # of those, the rest, each with why nothing stands in behind a colon
     right_examination: bool = False  # an examination that is right for the disease was done
     right_diagnosis: bool = False  # the diagnosis is the disease's
     right_treatment: bool = False  # the plan is that of the disease at its severity

@@ -130,20 +130,29 @@ class Diagnosed(_What, frozen=True, kw_only=True, tag="diagnosed"):
 
 
 class Prescribed(_What, frozen=True, kw_only=True, tag="prescribed"):
-    """A doctor has chosen the plan; None where there is none. Right: of the right disease at the right severity."""
+    """A doctor has chosen the plan; None where there is none. Right: of the right disease at the right severity.
+
+    `not_begun`: measures that wait for an examination.
+    """
 
     staff: str
     plan: Severity | None
     treatment: tuple[str, ...]
     right: bool
+    not_begun: tuple[str, ...] = ()
 
 
 class Dispensed(_What, frozen=True, kw_only=True, tag="dispensed"):
-    """The pharmacist has handed out drugs, and withheld others with the reason behind a colon."""
+    """The pharmacist has handed out drugs, and withheld others with the reason behind a colon.
+
+    `instead` says behind a colon which drug stands in for one that was withheld, `lacking` why none does.
+    """
 
     staff: str
     drugs: tuple[str, ...]
     withheld: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 class WentHome(_What, frozen=True, kw_only=True, tag="went home"):

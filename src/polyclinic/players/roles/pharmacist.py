@@ -10,6 +10,7 @@ from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.entries import Drug
 from polyclinic.players.player import Mind, PlayedRole
 
+
 @dataclass(eq=False)
 class Pharmacist(PlayedRole):
     """The pharmacist of one visit; the drugs are in the order in which they were prescribed."""

@@ -43,7 +43,8 @@ class RulesPharmacist:
 
 def _reason(against: Objection, drug: Drug, language: Language) -> str:
     """Returns what speaks against a drug, in words."""
-    return getattr(pharmacist_sayings(language), against.kind).format(
+    say: str = getattr(pharmacist_sayings(language), against.kind)
+    return say.format(
         what=against.what.get(language),
         reason=against.reason.get(language),
         limit=against.limit,

@@ -1,0 +1,48 @@
+"""The right treatment of a drawn patient: the plan of the illness as it is chosen for that very patient."""
+
+from __future__ import annotations
+
+from polyclinic.cases.record import Record
+from polyclinic.generation.bodies import DrawnBody
+from polyclinic.knowledge.dispensing import hand_out, told_at_the_counter, with_results
+from polyclinic.knowledge.entries import Plan
+from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
+from polyclinic.knowledge.plan_choice import PlanPatient, chosen
+from polyclinic.knowledge.plan_words import MeasureWords
+from polyclinic.knowledge.safety import read_cautions
+
+
+def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowledge: Knowledge) -> tuple[str, ...]:
+    """Returns what is done for a patient of whom everything is known, in words: one drug of each measure that is due.
+
+    A measure of whose drugs this patient may have none is left out.
+
+    Args:
+        plan: that of the disease at its severity.
+        record: the patient's, with all of its history.
+        body: the patient's.
+        days: how long it has been ill.
+        knowledge: what both were drawn from.
+    """
+    presentation = record.presentation
+    language, cautions = presentation.language, read_cautions()
+    if not plan.measures:
+        return plan.get(language)
+    wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
+    results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
+    known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
+    patient = PlanPatient(
+        age=presentation.age,
+        sex=presentation.sex,
+        pregnant=known.pregnant,
+        days=days,
+        findings={**dict.fromkeys(knowledge.symptoms, False), **body.values, **{s.id: True for s in body.present}},
+    )
+    due = chosen(plan, patient, knowledge.quantities).due
+    handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
+    say = MeasureWords(plan_vocabulary(knowledge), language)
+    return tuple(
+        say.done(one.measure, come.given)
+        for one, come in zip(due, handed, strict=True)
+        if come.given is not None or not one.options
+    )
