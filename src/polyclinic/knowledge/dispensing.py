@@ -217,7 +217,7 @@ def one_told(words: Iterable[str], text: str) -> str:
     return next((word for word in words if told(word, text)), "")
 
 
-class Handed(NamedTuple):
+class HandedOut(NamedTuple):
     """What became of one measure's drug at the counter.
 
     Attributes:
@@ -235,10 +235,10 @@ def hand_out(
     known: Known,
     presentation: Presentation,
     cautions: Cautions,
-) -> list[Handed]:
+) -> list[HandedOut]:
     """Returns what is handed out of each measure's drugs: the first that nothing speaks against."""
     out: list[Drug] = []
-    came: list[Handed] = []
+    came: list[HandedOut] = []
     for options in measures:
         withheld: dict[str, Objection] = {}
         given = None
@@ -251,5 +251,5 @@ def hand_out(
                 out.append(drugs[option.drug])
                 break
             withheld[option.drug] = against
-        came.append(Handed(given, tuple(withheld.items())))
+        came.append(HandedOut(given, tuple(withheld.items())))
     return came

@@ -8,6 +8,7 @@ from polyclinic.cases.record import History
 from polyclinic.errors import ScriptError, UnreadableReply
 from polyclinic.hospital.care.clinic import prescribed
 from polyclinic.knowledge.data import Name
+from polyclinic.knowledge.dispensing import Known, told_at_the_counter
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_cautions
@@ -15,7 +16,6 @@ from polyclinic.language.clauses import told
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import REPORT, WrongAnswer, dispense
-from polyclinic.knowledge.dispensing import Known, told_at_the_counter
 from polyclinic.players.roles.pharmacist import Pharmacist
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 from polyclinic.players.scripted import ScriptedMind

@@ -37,7 +37,7 @@ class AtCounter(NamedTuple):
         return tuple(drug for drug in self.withheld if drug not in self.instead)
 
 
-class _Measure(msgspec.Struct):
+class _TriedDrugs(msgspec.Struct):
     """One measure at the counter: its drugs, which of them is tried, and those that were refused."""
 
     drugs: Sequence[Drug]
@@ -56,7 +56,7 @@ async def at_counter(
     Raises:
         PlayFailure: no usable answer came.
     """
-    under_way = [_Measure(drugs) for drugs in measures]
+    under_way = [_TriedDrugs(drugs) for drugs in measures]
     withheld: dict[str, str] = {}
     while prescription := _prescription(under_way, withheld):
         pharmacist = Pharmacist(mind, presentation, prescription, known)
@@ -69,7 +69,7 @@ async def at_counter(
     return AtCounter(given, withheld, instead)
 
 
-def _prescription(measures: Sequence[_Measure], withheld: dict[str, str]) -> list[Drug]:
+def _prescription(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> list[Drug]:
     """Returns the drugs that are tried, each once; what another measure gives already is not tried again."""
     drugs: dict[str, Drug] = {}
     for measure in measures:
@@ -82,7 +82,7 @@ def _prescription(measures: Sequence[_Measure], withheld: dict[str, str]) -> lis
     return list(drugs.values())
 
 
-def _go_on(measures: Sequence[_Measure], withheld: dict[str, str]) -> bool:
+def _go_on(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> bool:
     """Passes over what is withheld; returns whether something stands in for it that was not asked about."""
     before = [measure.drug() for measure in measures]
     after = {drug.id for drug in _prescription(measures, withheld)}
