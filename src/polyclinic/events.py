@@ -220,6 +220,7 @@ class Revealed(_Event, frozen=True, kw_only=True):
     rationale: tuple[str, ...] = ()
     treatment: tuple[str, ...] = ()
     severity: str | None = None
+    acuity: int | None = None
     question: Question | None = None
     answers: tuple[str, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         rationale: why, as the source gives it.
         treatment: the course of treatment or the right plan.
         severity: where the source grades it.
+        acuity: how soon the patient must be seen, from 1 (at once) to 5, where it is known.
         answers: keys of the right options of the case's question; empty where it has none.
     """
 
@@ -26,4 +27,5 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     rationale: tuple[str, ...] = ()
     treatment: tuple[str, ...] = ()
     severity: Severity | None = None
+    acuity: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
     answers: tuple[str, ...] = ()

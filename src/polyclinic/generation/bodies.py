@@ -42,6 +42,10 @@ class DrawnBody(NamedTuple):
     present: Sequence[Symptom]
     values: Mapping[str, float | str]
 
+    def numbers(self) -> dict[str, float]:
+        """Returns the quantities that are numbers, as an adult's."""
+        return {id: value for id, value in self.values.items() if not isinstance(value, str)}
+
 
 class _Ill(NamedTuple):
     """Somebody, and the way in which it is ill."""

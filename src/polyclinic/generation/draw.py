@@ -22,6 +22,7 @@ from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import draw_background
 from polyclinic.generation.bodies import body_drawing
 from polyclinic.generation.treatments import treatment_of
+from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
@@ -170,6 +171,7 @@ def _draw(
         rationale=_rationale(knowledge, disease, present, severity, language),
         treatment=treatment_of(disease.plan(severity), record, body, days, knowledge),
         severity=severity,
+        acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations),
     )
     return Case(
         id=case_id,

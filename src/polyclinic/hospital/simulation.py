@@ -22,7 +22,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.journey import Encounter, House, VisitEnd
+from polyclinic.hospital.floor.journey import OF_SEVERITY, RIGHT_ACUITY, Encounter, House, VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
@@ -291,12 +291,12 @@ class _Life:
 
     def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Encounter:
         who = self.town.name(onset.resident)
-        severity = onset.severity if case is None or case.truth.severity is None else case.truth.severity
+        level = None if case is None else case.truth.acuity
         return Encounter(
             who,
             number=number,
             department=self.town.department(onset),
-            severity=severity,
+            right_acuity=OF_SEVERITY[onset.severity] if level is None else RIGHT_ACUITY[level],
             rng=derive(self.seed, who, "visit", onset.day, number, time),
             hospital=self.hospital,
         )

@@ -48,7 +48,18 @@ from polyclinic.hospital.record.happenings import (
 )
 from polyclinic.hospital.record.log import Log
 
-RIGHT_ACUITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
+RIGHT_ACUITY = {
+    1: Acuity.EMERGENCY,
+    2: Acuity.EMERGENCY,
+    3: Acuity.URGENT,
+    4: Acuity.ROUTINE,
+    5: Acuity.ROUTINE,
+}
+"""How urgent somebody of each level of the five-level index is (see `polyclinic.knowledge.acuity`)."""
+
+OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
+"""The same by severity, of a case whose maker does not say the level."""
+
 """How soon somebody must be seen, by how ill it is."""
 
 
@@ -65,9 +76,10 @@ class Encounter:
     """One coming to the hospital; `number` counts from 1 within the illness, which belongs to `department`."""
 
     def __init__(
-        self, who: str, *, number: int, department: str, severity: str, rng: random.Random, hospital: Hospital
+        self, who: str, *, number: int, department: str, right_acuity: Acuity, rng: random.Random, hospital: Hospital
     ) -> None:
-        self.who, self.number, self.department, self.severity, self.rng = who, number, department, severity, rng
+        self.who, self.number, self.department, self.rng = who, number, department, rng
+        self.right_acuity = right_acuity
         # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
         durations = hospital.durations
         self.triage = durations.triage.draw(rng)
@@ -192,7 +204,6 @@ class House:
         if not episode.department:
             return self._fail(visit, episode), episode
         visit.acuity = episode.acuity
-        right = RIGHT_ACUITY[visit.severity]
         self._note(
             visit,
             Triaged(
@@ -200,7 +211,7 @@ class House:
                 department=episode.department,
                 acuity=episode.acuity,
                 right_department=visit.department,
-                right_acuity=right,
+                right_acuity=visit.right_acuity,
             ),
         )
         yield from self._walk(visit, self._registration)

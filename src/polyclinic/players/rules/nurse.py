@@ -1,9 +1,9 @@
 """The rules nurse: weighs over all diseases of the knowledge what is known at the door.
 
-The department is the one whose diseases are together the likeliest, of those that the hospital has. The likeliest
-severity says how soon; a red flag of the knowledge (`red_flags.yaml`) in the complaint makes it sooner. Of a complaint
-in unknown words it knows age and sex alone: the department is the one that sees most people like this one, and the
-patient waits for its turn.
+The department is the one whose diseases are together the likeliest, of those that the hospital has. What it may be says
+how soon (`polyclinic.knowledge.acuity`); a red flag of the knowledge (`red_flags.yaml`) in the complaint makes it
+sooner. Of a complaint in unknown words it knows age and sex alone: the department is the one that sees most people like
+this one, and the patient waits for its turn.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
+from polyclinic.knowledge.acuity import Level, usual_level
 from polyclinic.knowledge.bayes import Reader, normalise
-from polyclinic.knowledge.data import SEVERITIES, Severity
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
@@ -25,7 +26,10 @@ from polyclinic.players.player import Ask, Purpose, Triage, Urgency
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.rules.sayings import nurse_sayings
 
-_ASKED_BY: dict[Severity, Urgency] = {"mild": "routine", "moderate": "urgent", "severe": "emergency"}
+_ASKED_BY: dict[Level, Urgency] = {1: "emergency", 2: "emergency", 3: "urgent", 4: "routine", 5: "routine"}
+
+_MAY_BE_EMERGENCY = 0.4
+"""From this probability on somebody is seen at once: who waits in danger loses more than who is seen too soon."""
 
 
 class RulesNurse:
@@ -37,6 +41,8 @@ class RulesNurse:
         self._reader = reader
         self._flags = read_red_flags() if red_flags is None else red_flags
         self._log_complaints = complaints_expected(reader)
+        levels = [usual_level(d, severity, reader.knowledge) for d in reader.diseases for severity in SEVERITIES]
+        self._levels = np.array([_ASKED_BY[level] for level in levels])
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
         """Returns where the patient is sent."""
@@ -74,9 +80,11 @@ class RulesNurse:
         return next(((s, urgency) for urgency, flags in flagged for s in present if s in flags), None)
 
     def _acuity(self, posterior: Vector) -> Urgency:
-        """Returns what the likeliest severity asks for."""
-        severities = posterior[:-1].reshape(-1, len(SEVERITIES)).sum(axis=0)
-        return _ASKED_BY[SEVERITIES[int(severities.argmax())]]
+        """Returns how soon what it may be asks for."""
+        shares = {urgency: float(posterior[:-1][self._levels == urgency].sum()) for urgency in get_args(Urgency)}
+        if shares["emergency"] >= _MAY_BE_EMERGENCY * sum(shares.values()):
+            return "emergency"
+        return max(get_args(Urgency), key=lambda urgency: shares[urgency])
 
 
 def complaints_expected(reader: Reader) -> Vector:

@@ -1,0 +1,91 @@
+"""How soon somebody must be seen: the logic of the Emergency Severity Index.
+
+Emergency Severity Index Handbook, fifth edition, Emergency Nurses Association, 2023: level 1 where life must be saved
+now, 2 where waiting is dangerous, else by how many kinds of resources the visit will take (5 none, 4 one, 3 more), and
+2 where the vital signs of somebody of level 3 lie in the danger zone. The body decides, and what a disease's file says
+of time; not how severe its grade is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from polyclinic.knowledge.data import Severity
+from polyclinic.knowledge.entries import Disease, Examination
+from polyclinic.knowledge.knowledge import Knowledge
+
+Level = Literal[1, 2, 3, 4, 5]
+
+_SAVE_NOW = (("oxygen_saturation", "below", 85.0), ("systolic", "below", 75.0), ("gcs", "below", 9.0))
+_SAVE_NOW_RATE = (("respiratory_rate", "above", 35.0), ("respiratory_rate", "below", 8.0))
+_WAITING_IS_DANGEROUS = (("oxygen_saturation", "below", 90.0), ("systolic", "below", 90.0), ("gcs", "below", 14.0))
+_DANGER_ZONE = (
+    ("oxygen_saturation", "below", 92.0),
+    ("heart_rate", "above", 110.0),
+    ("respiratory_rate", "above", 24.0),
+)
+_VITAL_SIGNS = ("oxygen_saturation", "heart_rate", "respiratory_rate", "systolic", "gcs")
+_LABORATORY = ("laboratory", "microbiology", "pathology")
+
+
+def acuity_level(
+    disease: Disease,
+    severity: Severity,
+    vital_signs: Mapping[str, float],
+    examinations: Mapping[str, Examination],
+) -> Level:
+    """Returns the level, 1 (at once) to 5, of somebody with a disease at a severity.
+
+    Args:
+        disease: what it is.
+        severity: how far it has gone.
+        vital_signs: quantities by id, as an adult's numbers.
+        examinations: all there are, by id.
+    """
+    if _any(_SAVE_NOW + _SAVE_NOW_RATE, vital_signs):
+        return 1
+    if severity in disease.time_critical or _any(_WAITING_IS_DANGEROUS, vital_signs):
+        return 2
+    resources = _resources(disease, severity, examinations)
+    if resources >= 2:
+        return 2 if _any(_DANGER_ZONE, vital_signs) else 3
+    return 4 if resources else 5
+
+
+def usual_level(disease: Disease, severity: Severity, knowledge: Knowledge) -> Level:
+    """Returns the level of most who have a disease at a severity: that of their average vital signs."""
+    linked = knowledge.bodies[disease.id]
+    vital_signs: dict[str, float] = {}
+    for id in _VITAL_SIGNS:
+        item = knowledge.quantities.get(id)
+        centre = None if item is None else linked.distribution(item, severity)
+        if isinstance(centre, tuple):
+            vital_signs[id] = centre[0]
+    return acuity_level(disease, severity, vital_signs, knowledge.examinations)
+
+
+def _any(limits: tuple[tuple[str, str, float], ...], vital_signs: Mapping[str, float]) -> bool:
+    return any(
+        vital_signs[id] < limit if side == "below" else vital_signs[id] > limit
+        for id, side, limit in limits
+        if id in vital_signs
+    )
+
+
+def _resources(disease: Disease, severity: Severity, examinations: Mapping[str, Examination]) -> int:
+    """Returns how many kinds of resources it takes: laboratory, imaging, function tests, drugs by needle, a ward."""
+    kinds = {
+        "laboratory" if examinations[id].kind in _LABORATORY else examinations[id].kind
+        for id in disease.indicated.needed
+        if examinations[id].kind != "physical"
+    }
+    plan = disease.plan(severity)
+    by_needle = {
+        "by needle"
+        for measure in plan.measures
+        for prescription in measure.give[:1]
+        if prescription.route in ("intravenous", "intramuscular")
+    }
+    procedures = {"procedure"} if any(measure.procedure is not None for measure in plan.measures) else set()
+    return len(kinds) + len(by_needle) + len(procedures) + (plan.disposition != "home")
