@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,13 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 Data = dict[str, Any]
 
 
+@functools.cache
+def _whole() -> bytes:
+    return msgspec.json.encode(read_knowledge())
+
+
 def planted(plant: Callable[[Data], object]) -> list[Flaw]:
-    data = msgspec.json.decode(msgspec.json.encode(read_knowledge()))
+    data = msgspec.json.decode(_whole())
     plant(data)
     return check_knowledge(msgspec.convert(data, Knowledge))
 
