@@ -80,6 +80,7 @@ class NameVocabulary:
 
     Attributes:
         tree: the words as a tree of units.
+        only: by unit, the atoms of the words that have it; none where they have several meanings.
         whole: words that count only where they are the whole name.
         forms: combining forms of compounds ("nephr") and what they mean; `suffixes` are the same of their ends.
         kinds: the kind of every atom.
@@ -93,6 +94,7 @@ class NameVocabulary:
 
     def __init__(self) -> None:
         self.tree: Tree = {}
+        self.only: dict[str, tuple[str, ...]] = {}
         self.whole: dict[tuple[str, ...], NameWord] = {}
         self.forms: dict[str, NameWord] = {}
         self.suffixes: dict[str, NameWord] = {}
@@ -160,21 +162,20 @@ class NameVocabulary:
 
     def _name_infections(self) -> None:
         """Enters what an infection by each organism is called; what brings it is in its name, whoever says it."""
-        for organism, row in self._causes.items():
+        for row in self._causes.values():
             called = _texts(row.illness)
             if not called:
                 continue
-            own = [f"{name} infection" for name in _texts(row.en)]
-            own += [f"{name}{end}" for name in _texts(row.zh) if not name.endswith("性") for end in ("感染", "病")]
             atom = self._disease_called(called) or called[0]
             self.kinds.setdefault(atom, "disease")
-            names = (*called, *own)
-            self._add(names, NameWord("disease", (atom,)))
-            what = [f"{organism} infection"]
+            self._add(called, NameWord("disease", (atom,)))
+            spoken = _texts(row.en)[0]
+            what = [f"{spoken} infection"]
             for parent in _texts(row.what):
                 # A kind of leishmania brings a kind of leishmaniasis.
                 over = _texts(self._causes[parent].illness) if parent in self._causes else ()
                 what += over[:1]
+            names = (*called, *(f"{spoken} {end}" for end in ("infection", "disease")))
             self.said.append(AtomTexts(atom, tuple(what), (), names, complications=False))
 
     def _disease_called(self, names: tuple[str, ...]) -> str | None:
@@ -228,6 +229,8 @@ class NameVocabulary:
         node = self.tree
         for unit in row:
             node = node.setdefault(unit, {})
+            if self.only.setdefault(unit, word.atoms) != word.atoms:
+                self.only[unit] = ()
         if WORD not in node or word.kind == "disease":
             node[WORD] = word
 
