@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from polyclinic.knowledge.disease_names.alternatives import one_line
 from polyclinic.knowledge.disease_names.meaning import BESIDE, METASTASIS, NameMeaning, read
 from polyclinic.knowledge.disease_names.relations import TURNED, ReadName, Relation
-from polyclinic.knowledge.disease_names.segments import compound
 from polyclinic.knowledge.disease_names.several import DiseaseListReader
 from polyclinic.knowledge.disease_names.spelling import units
 from polyclinic.knowledge.disease_names.vocabulary import (
@@ -92,8 +91,6 @@ class NameReader:
         row = units(name)
         if name[0] in "=^" or (len(row) == 1 and len(row[0]) < _SPOKEN):
             return
-        if any(words.only.get(unit) == (atom,) and not compound(unit, words) for unit in row):
-            return  # It has a name in it that means nothing elsewhere; whole, it is found as it stands.
         node = words.node(row)
         kept = node.get("")
         parts = self._apart(name)

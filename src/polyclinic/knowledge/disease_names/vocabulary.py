@@ -80,7 +80,6 @@ class NameVocabulary:
 
     Attributes:
         tree: the words as a tree of units.
-        only: by unit, the atoms of the words that have it; none where they have several meanings.
         whole: words that count only where they are the whole name.
         forms: combining forms of compounds ("nephr") and what they mean; `suffixes` are the same of their ends.
         kinds: the kind of every atom.
@@ -94,7 +93,6 @@ class NameVocabulary:
 
     def __init__(self) -> None:
         self.tree: Tree = {}
-        self.only: dict[str, tuple[str, ...]] = {}
         self.whole: dict[tuple[str, ...], NameWord] = {}
         self.forms: dict[str, NameWord] = {}
         self.suffixes: dict[str, NameWord] = {}
@@ -229,8 +227,6 @@ class NameVocabulary:
         node = self.tree
         for unit in row:
             node = node.setdefault(unit, {})
-            if self.only.setdefault(unit, word.atoms) != word.atoms:
-                self.only[unit] = ()
         if WORD not in node or word.kind == "disease":
             node[WORD] = word
 
