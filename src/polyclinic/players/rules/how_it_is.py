@@ -37,7 +37,9 @@ def how_it_is(
     frames = [frame for part in asked for frame in part.frames]
     names = {one.name for one in how}
     subjects = [frame for frame in frames if essential(frame) and not (names & _CAUSES and _is_occasion(frame, story))]
-    about = [fact for part in asked if subjects for fact in held(part, story, most=8) if not fact.denied]
+    subjects = _of_place(subjects, story)
+    about = [f for part in asked if any(one in subjects for one in part.frames) for f in held(part, story, most=8)]
+    about = [fact for fact in about if not (fact.denied or _is_denied(fact, subjects, story))]
     if subjects and not about:
         return None
     elsewhere = [] if subjects else _presumed(text, story, frames, is_open=is_open)
@@ -50,6 +52,7 @@ def how_it_is(
 
     def said(facts: Iterable[Fact]) -> list[Fact]:
         fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
+        fitting = [f for f in fitting if f in about or not f.of_vaccine]
         fitting = [f for f in fitting if any(one.is_told(f) for one in how) and _is_so(f, circumstance)]
         fitting = [f for f in fitting if f in about or not _is_of_another(f, subjects or elsewhere, story)]
 
@@ -133,6 +136,21 @@ def _is_so(fact: Fact, circumstance: frozenset[str]) -> bool:
 def _is_very(fact: Fact, subjects: list[Frame], story: Story) -> bool:
     known = vocabulary(story.language)
     return any(fit(one, frame, known).likeness == SAME for one in subjects for frame in fact.frames)
+
+
+def _of_place(subjects: list[Frame], story: Story) -> list[Frame]:
+    """Returns what is asked for without what only says again what is in a part of the body ("..., does it hurt?")."""
+    kinds = vocabulary(story.language).kind
+    placed = [frame for frame in subjects if set(frame.named) - ANYWHERE]
+    bare = [f for f in subjects if f not in placed and all(kinds[i] == "generic" for i in essential(f))]
+    return [frame for frame in subjects if not placed or frame not in bare]
+
+
+def _is_denied(fact: Fact, subjects: list[Frame], story: Story) -> bool:
+    """Whether a fact denies all that it says of what is asked for ("no lump was felt")."""
+    known = vocabulary(story.language)
+    fitting = [frame for one in subjects for frame in fact.frames if fit(one, frame, known) != NONE]
+    return bool(fitting) and all(frame.denied for frame in fitting)
 
 
 def _is_of_another(fact: Fact, asked: list[Frame], story: Story) -> bool:

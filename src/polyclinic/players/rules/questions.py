@@ -61,6 +61,9 @@ _forms = WORDS.section("questions", _Forms)
 _ITEMS = frozenset({"whole", "illnesses"})
 """The kinds of things that stand in a list, each by a name of its own."""
 
+_TOPIC_AT_MOST = 9
+"""Characters of what a Chinese question may set before it as what it is about; more is a comment."""
+
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")
 _ASKS = re.compile(r"[?？]")
@@ -91,8 +94,19 @@ def core(text: str, language: Language) -> str:
     for sentence in _QUESTION.split(text):
         clauses = _CLAUSE.split(forms.comment.sub("", sentence))
         begin = next((i for i, clause in enumerate(clauses) if forms.cue.search(clause)), 0)
+        if begin and _is_of_part(clauses[begin - 1], "".join(clauses[begin:]), language):
+            # "The belly, when does it hurt most?"
+            begin -= 1
         found.append("".join(clauses[begin:]))
     return "".join(found)
+
+
+def _is_of_part(before: str, asked: str, language: Language) -> bool:
+    """Whether what stands before a question names the part of the body that it is about."""
+    if len(before) > _TOPIC_AT_MOST or not any(frame.named for frame in read(before, language)):
+        return False
+    kinds, frames = vocabulary(language).kind, read(asked, language)
+    return not any(f.named or any(kinds[i] != "generic" for i in essential(f)) for f in frames)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -120,6 +120,11 @@ class Fact:
         return self.of_examination or self.is_examined
 
     @functools.cached_property
+    def of_vaccine(self) -> bool:
+        """Whether it tells of a vaccination."""
+        return any("vaccine" in frame.wide for frame in self.frames)
+
+    @functools.cached_property
     def is_examined(self) -> bool:
         """Whether it reads like what others saw, heard or concluded."""
         return _cuts(self.language).examined.search(self.text) is not None
