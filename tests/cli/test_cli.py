@@ -99,9 +99,10 @@ def test_every_case_of_a_file(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_same_seed_same_trace_byte_for_byte(process, tmp_path):
+def test_same_seed_same_trace_byte_for_byte(run, process, tmp_path):
+    run("cases", "generate", "--n", 8, "--seed", 5, "--out", tmp_path / "cases.jsonl")
     for name in ("one", "two"):
-        process("consult", "--case", "shipped", "--seed", 5, "--json", "--out", tmp_path / name)
+        process("consult", "--case", tmp_path / "cases.jsonl", "--seed", 5, "--json", "--out", tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 

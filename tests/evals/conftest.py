@@ -14,9 +14,3 @@ def _swept():
     gc.freeze()
     yield
     gc.collect()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _thawed():
-    yield
-    gc.unfreeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,20 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 Data = dict[str, Any]
 
 
-def planted(plant: Callable[[Data], object]) -> list[Flaw]:
-    data = msgspec.json.decode(msgspec.json.encode(read_knowledge()))
+# What is of all departments; everything else is found as well among the diseases of one, and ten times as fast.
+OF_ALL = {
+    *("symptom of no disease", "examination of no disease", "symptom of women in a disease of men"),
+    "department without a Chinese name",
+}
+
+
+@functools.cache
+def _encoded(diseases: str) -> bytes:
+    return msgspec.json.encode(read_knowledge().select(diseases))
+
+
+def planted(plant: Callable[[Data], object], diseases: str = "respiratory") -> list[Flaw]:
+    data = msgspec.json.decode(_encoded(diseases))
     plant(data)
     return check_knowledge(msgspec.convert(data, Knowledge))
 
@@ -192,6 +205,11 @@ EXAMINATIONS: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "drug without a name": (lambda d: d["drugs"]["oxygen"]["name"].update(zh=""), "drugs.oxygen.name", "'zh'"),
 }
 
+
+def indicated(data: Data, needed: list[str]) -> None:
+    flu(data)["indicated"].update(needed=needed, helpful=[])
+
+
 DISEASES: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "ICD-10": (lambda d: flu(d).update(icd10="J101"), "influenza-a.icd10", "does not look like"),
     "sources": (lambda d: flu(d).update(sources=flu(d)["sources"][:1]), "influenza-a.sources", "needs 2"),
@@ -200,14 +218,14 @@ DISEASES: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "age band": (lambda d: flu(d)["epidemiology"]["age"].update({"90-99": 0.0}), "epidemiology.age", "'90-99'"),
     "season sum": (lambda d: flu(d)["epidemiology"]["season"].update(winter=0.1), "epidemiology.season", "sum to 1"),
     "duration": (lambda d: flu(d).update(duration=[2, 0.5]), "influenza-a.duration", "geometric spread"),
-    "no examination": (lambda d: flu(d).update(examinations=[]), "influenza-a.examinations", "at least one"),
+    "no examination": (lambda d: indicated(d, []), "influenza-a.examinations", "at least one"),
     "examination that is not preset": (
-        lambda d: flu(d).update(examinations=["physical-examination"]),
+        lambda d: indicated(d, ["physical-examination"]),
         "influenza-a.examinations",
         "not one of the preset",
     ),
     "right examination without findings": (
-        lambda d: flu(d).update(examinations=["sputum-eosinophil-count"]),
+        lambda d: indicated(d, ["sputum-eosinophil-count"]),
         "influenza-a.examinations",
         "has no findings of this disease",
     ),
@@ -282,7 +300,7 @@ KINDS = {**SYMPTOMS, **EXAMINATIONS, **DISEASES}
 @each_row("kind", KINDS)
 def test_a_planted_problem_is_found(kind: str) -> None:
     plant, where, problem = KINDS[kind]
-    found = planted(plant)
+    found = planted(plant, "all" if kind in OF_ALL else "respiratory")
     assert any(where in p.where and problem in p.problem for p in found), found
 
 

@@ -155,6 +155,7 @@ async def test_an_error_in_the_method_breaks_the_question_with_its_line(tmp_path
 )
 async def test_what_can_be_no_answer_breaks_the_question(tmp_path, returned, named, recwarn):
     name = method(tmp_path, f"async def method(question, model):\n    return {returned}\n")
+    gc.freeze()  # only what this makes is looked through
     outcome = await broken(name)
     assert outcome.problem.startswith(f"returned {named}")
     assert "0x" not in outcome.problem
@@ -165,6 +166,7 @@ async def test_what_can_be_no_answer_breaks_the_question(tmp_path, returned, nam
 async def test_a_forgotten_await_is_an_error_and_no_warning(tmp_path, recwarn):
     text = "async def method(question, model):\n    reply = model.ask('?')\n    return reply.text\n"
     told = "AttributeError: 'coroutine' object has no attribute 'text' (mine.py:3)"
+    gc.freeze()
     assert (await broken(method(tmp_path, text))).problem == told
     gc.collect()
     assert not [one for one in recwarn if "never awaited" in str(one.message)]

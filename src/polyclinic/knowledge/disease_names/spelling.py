@@ -36,8 +36,8 @@ _UNIT = re.compile(
     rf"[a-z]+:[a-z0-9]+|[a-z0-9]+(?:\.[0-9]+)?\^?|[{CHINESE}]|[,;:、，；：。()（）\[\]【】?？+/]", re.IGNORECASE
 )
 _CHARACTERS = re.compile("(?![^一二三四五甲乙丙丁戊]*[一二三四五甲乙丙丁戊])[\u4e00-\u9fff]+")  # without numbers
-# "r/o", "w/o", "c/w", "s/p": a stroke that divides nothing.
-_STROKE = re.compile(r"(?<![a-z])([rwcs])/([owp])(?![a-z])")
+# "r/o", "w/o", "c/w", "s/p", "NK/T": a stroke that divides nothing.
+_STROKE = re.compile(r"(?<![a-z])(?:([rwcs])/([owp])|(nk)/(t))(?![a-z])")
 _POSSESSIVE = re.compile(r"(?<=[a-z])['’`]s?\b")
 _JOINED = re.compile(
     r"(?<=[a-z]o)-(?=[a-z]{4})|\b(pre|hyper|hypo|anti|inter|intra|sub|peri|semi|micro|macro|poly|multi|para|auto)-(?=[a-z])"
@@ -110,7 +110,7 @@ def fold(text: str) -> str:
     if _ACCENTED.search(text):
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
     text = _NAMELY.sub(" of ", text)
-    text = _STROKE.sub(r"\1 \2", text)
+    text = _STROKE.sub(r"\1\3 \2\4", text)
     text = _POSSESSIVE.sub("", text.replace("‐", "-").replace("–", "-").replace("—", "-").replace("_", " "))
     text = _JOINED.sub(lambda found: found[1] or "", text).replace("-", " ")
     text = _NON.sub("non ", text).replace("ae", "e").replace("oe", "e")
@@ -131,7 +131,7 @@ def _number(text: str) -> str:
     return {"i": "1", "v": "5", "ia": "1a", "ib": "1b", "ic": "1c"}.get(text, text)
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=1 << 16)
 def units(text: str) -> tuple[str, ...]:
     """Returns the units of a name, in order."""
     if _CHARACTERS.fullmatch(text):

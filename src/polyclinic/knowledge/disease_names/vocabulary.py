@@ -160,21 +160,20 @@ class NameVocabulary:
 
     def _name_infections(self) -> None:
         """Enters what an infection by each organism is called; what brings it is in its name, whoever says it."""
-        for organism, row in self._causes.items():
+        for row in self._causes.values():
             called = _texts(row.illness)
             if not called:
                 continue
-            own = [f"{name} infection" for name in _texts(row.en)]
-            own += [f"{name}{end}" for name in _texts(row.zh) if not name.endswith("性") for end in ("感染", "病")]
             atom = self._disease_called(called) or called[0]
             self.kinds.setdefault(atom, "disease")
-            names = (*called, *own)
-            self._add(names, NameWord("disease", (atom,)))
-            what = [f"{organism} infection"]
+            self._add(called, NameWord("disease", (atom,)))
+            spoken = _texts(row.en)[0]
+            what = [f"{spoken} infection"]
             for parent in _texts(row.what):
                 # A kind of leishmania brings a kind of leishmaniasis.
                 over = _texts(self._causes[parent].illness) if parent in self._causes else ()
                 what += over[:1]
+            names = (*called, *(f"{spoken} {end}" for end in ("infection", "disease")))
             self.said.append(AtomTexts(atom, tuple(what), (), names, complications=False))
 
     def _disease_called(self, names: tuple[str, ...]) -> str | None:

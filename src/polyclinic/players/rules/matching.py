@@ -14,7 +14,9 @@ SAME, WIDER, BESIDE = 3, 2, 1
 
 _FELT = frozenset({"generic", "whole", "illnesses", "operations"})
 _ONE_KIND = frozenset({"whole"})
-_ANYWHERE = frozenset({"body", "skin", "side"})
+ANYWHERE = frozenset({"body", "skin", "side"})
+_IN_MUSCLES = frozenset({"limb", "muscle"})
+"""Where it hurts if it hurts all over."""
 _SIDES = frozenset({"left", "right"})
 
 
@@ -46,6 +48,9 @@ def essential(asked: Frame) -> tuple[str, ...]:
 
 def _likeness(asked: Frame, told: Frame, known: Vocabulary) -> int:
     wanted = essential(asked)
+    if "vaccine" in told.wide and "vaccine" not in asked.wide:
+        # Who is protected from something has not had it.
+        return 0
     if not wanted:
         at_it = bool(asked.named) and any(known.kind[i] in _FELT for i in told.things)
         return WIDER if at_it and _same_place(asked, told, known) else 0
@@ -80,23 +85,27 @@ def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
         and any(i in above and known.kind[i] in _FELT for i in told.things)
     ):
         return WIDER
-    functions = {i for i in above if known.kind[i] == "functions"}
+    functions = {i for i in above if known.kind[i] == "functions" and i != "pregnancy"}
     if functions & set(told.functions) and ("normal" in told.plain or "same" in told.manners):
         return BESIDE
-    kinds = {i for i in above if known.kind[i] in _ONE_KIND}
+    # One infection says nothing of another.
+    kinds = {i for i in above if known.kind[i] in _ONE_KIND and i != "infection"}
     if any(kinds & known.above[i] for i in told.things if i not in above):
         return BESIDE
     if known.kind[thing] == "illnesses" and known.felt[thing] and not known.above[thing] - {thing, "chronic"}:
         # "Any lung trouble?" is answered by what is felt there.
-        return BESIDE if any(known.felt[i] for i in (*told.things, *told.functions)) else 0
+        felt = {part for i in (*told.things, *told.functions) for part in known.felt[i]}
+        return BESIDE if any(known.above[part] & asked.places for part in felt) else 0
     return 0
 
 
 def _same_place(asked: Frame, told: Frame, known: Vocabulary) -> bool:
-    wanted = [part for part in asked.named if part not in _ANYWHERE]
+    wanted = [part for part in asked.named if part not in ANYWHERE]
     if not wanted:
         return True
     within = any(part in told.places for part in wanted)
+    if "body" in told.named and asked.places & _IN_MUSCLES:
+        return True
     return within or any(part in asked.places for part in told.named)
 
 

@@ -201,7 +201,8 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
     if len(things) > 1:
         # "sore throat" is no lump that is sore: what is meant beside more special words of the same text goes.
         things = [i for i in things if not any(i != other and i in known.above[other] for other in things)]
-    if any(kind[i] != "people" for i in things):
+    done = any(kind[i] == "functions" for m in segment.mentions if not m.later for i in m.ids)
+    if done or any(kind[i] != "people" for i in things):
         # Who has it is no second thing that is spoken of.
         things = [i for i in things if kind[i] != "people"]
     head = [i for i in things if i not in later] or things
@@ -220,7 +221,7 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
         ),
         named=tuple(parts),
         places=frozenset(p for part in parts for p in known.above[part]),
-        manners=tuple(dict.fromkeys(i for i in named if kind[i] in _QUALITIES)),
+        manners=tuple(dict.fromkeys(i for i in named if kind[i] in _QUALITIES and i not in spent)),
         plain=frozenset(i for i in named if kind[i] == "plain" and i not in spent),
         either=frozenset(i for m in segment.mentions if len(m.ids) > 1 for i in m.ids if i in things),
         given=frozenset(i for m in segment.mentions if m.given for i in m.ids),

@@ -61,6 +61,7 @@ from polyclinic.players.rules.words import Voice
 AT_MOST = 3  # clauses in one answer
 RESULTS_AT_MOST = 8  # sentences in one answer about results
 SENTENCE = 160  # characters up to which a sentence with a result is told as a whole
+LED_UP = 12  # characters from which on what leads up to a question is more than a comment
 SPEAKS_FROM = 6  # years of age from which on a patient speaks for itself; before, a parent does
 
 
@@ -129,6 +130,8 @@ class _PlayedPatient:
         if is_opening(said, language):
             return self.open()
         heard = hear(said, language)
+        if heard.kind == "inquiry":
+            heard = self._led_up_to(heard, said, language)
         match heard.kind:
             case "demand":
                 key = "demand" if self.role.setting == "online" else "demand in ward"
@@ -149,6 +152,16 @@ class _PlayedPatient:
                     if definite or asked.state is not State.INEFFECTIVE_INQUIRY:
                         return asked
                 return PatientTurn(say=self._say("which question"), state=State.AMBIGUOUS_INQUIRY)
+
+    def _led_up_to(self, heard: Heard, said: str, language: Language) -> Heard:
+        """Returns a question with what leads up to it, where it names nothing and goes back to that."""
+        before = said[: max(said.find(heard.focus), 0)]
+        if len(before) < LED_UP or self._lexicons[language].knows_questions(heard.focus):
+            return heard
+        if not refers_back(heard.focus, language) or names_thing(heard.focus, language):
+            return heard
+        # "You had an operation on that ear, I gather. Which one was it?"
+        return msgspec.structs.replace(heard, focus=said, definite=True) if names_thing(before, language) else heard
 
     # Advice: an order of an examination goes to the examiner; online, what is held of it is told.
 
@@ -260,7 +273,8 @@ class _PlayedPatient:
             denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])
             return PatientTurn(say=denial, state=State.INEFFECTIVE_INQUIRY)
         if found.lack:
-            return PatientTurn(say=self._say(found.lack), state=State.INEFFECTIVE_INQUIRY)
+            lacks = MARKS[self._language].blank.join(self._say(key) for key in (found.lack, *found.lacking))
+            return PatientTurn(say=lacks, state=State.INEFFECTIVE_INQUIRY)
         if language != self._language:
             # Much that is asked in another language is not understood: it is not known, and never denied.
             return PatientTurn(say=self._say("unknown"), state=State.INEFFECTIVE_INQUIRY)

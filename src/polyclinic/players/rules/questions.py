@@ -12,7 +12,7 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
 from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.meaning import Frame, read
+from polyclinic.players.rules.meaning import Frame, read, unread
 from polyclinic.players.rules.vocabulary import vocabulary
 from polyclinic.players.rules.words import WORDS
 
@@ -41,6 +41,11 @@ class _Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     open: Pattern
     polar: Pattern
     refers: Pattern
+    light: Pattern
+    occasion: Pattern
+    any_of: Pattern
+    heading: Pattern
+    between: Pattern
     lead: Pattern
     divider: Pattern
     name_lead: Pattern
@@ -55,6 +60,9 @@ _forms = WORDS.section("questions", _Forms)
 
 _ITEMS = frozenset({"whole", "illnesses"})
 """The kinds of things that stand in a list, each by a name of its own."""
+
+_TOPIC_AT_MOST = 9
+"""Characters of what a Chinese question may set before it as what it is about; more is a comment."""
 
 _QUESTION = re.compile(r"(?<=[。？?！])")
 _SENTENCE = re.compile(r"(?<=[?？。！])|(?<=\.)\s")
@@ -86,8 +94,19 @@ def core(text: str, language: Language) -> str:
     for sentence in _QUESTION.split(text):
         clauses = _CLAUSE.split(forms.comment.sub("", sentence))
         begin = next((i for i, clause in enumerate(clauses) if forms.cue.search(clause)), 0)
+        if begin and _is_of_part(clauses[begin - 1], "".join(clauses[begin:]), language):
+            # "The belly, when does it hurt most?"
+            begin -= 1
         found.append("".join(clauses[begin:]))
     return "".join(found)
+
+
+def _is_of_part(before: str, asked: str, language: Language) -> bool:
+    """Whether what stands before a question names the part of the body that it is about."""
+    if len(before) > _TOPIC_AT_MOST or not any(frame.named for frame in read(before, language)):
+        return False
+    kinds, frames = vocabulary(language).kind, read(asked, language)
+    return not any(f.named or any(kinds[i] != "generic" for i in essential(f)) for f in frames)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -100,7 +119,37 @@ def without_context(text: str, language: Language) -> str:
 def is_open(text: str, language: Language) -> bool:
     """Whether a question takes something for granted and asks which, when, how or how much; "no" answers none."""
     forms = _forms(language)
-    return forms.open.search(text) is not None and forms.polar.search(text) is None
+    if forms.open.search(text) is None:
+        return False
+    # "What colour is it, and is it thick?" asks both.
+    said = _CLAUSE.split(text) if language == "zh" else [text]
+    return any(forms.open.search(clause) and not forms.polar.search(clause) for clause in said)
+
+
+@functools.lru_cache(maxsize=4096)
+def other_words(text: str, language: Language) -> frozenset[str]:
+    """Returns the content words of a question that mean nothing that is known, and are none that every question has."""
+    rest = _forms(language).light.sub(" ", unread(text, language))
+    return frozenset(terms(rest, language))
+
+
+@functools.lru_cache(maxsize=4096)
+def headings(text: str, language: Language) -> tuple[str, ...]:
+    """Returns the headings of a history that a question lists ("past illnesses, allergies, family history?")."""
+    forms = _forms(language)
+    found = [piece.strip(_MARKS) for piece in forms.between.split(text)]
+    found = [piece for piece in found if piece]
+    return tuple(found) if len(found) > 1 and all(forms.heading.search(piece) for piece in found) else ()
+
+
+def occasions(text: str, language: Language) -> tuple[Frame, ...]:
+    """Returns what a question takes for granted as the time of what it asks for ("when you fainted")."""
+    return tuple(f for words in _forms(language).occasion.findall(text) for f in read(words, language) if essential(f))
+
+
+def takes_any(text: str, language: Language) -> bool:
+    """Whether a question is for anything of a kind, of which what it names is an example."""
+    return _forms(language).any_of.search(text) is not None
 
 
 def refers_back(text: str, language: Language) -> bool:

@@ -8,7 +8,6 @@ symptom is denied; of anything else, and of how something is, the patient does n
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 
 import msgspec
 
@@ -17,9 +16,11 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
-from polyclinic.players.rules.matching import BESIDE, SAME, best_fit, essential
-from polyclinic.players.rules.meaning import read, unread
-from polyclinic.players.rules.questions import Part, is_open, parts, refers_back, spoken, without_context
+from polyclinic.players.rules.held import held, is_beside
+from polyclinic.players.rules.how_it_is import how_it_is
+from polyclinic.players.rules.matching import ANYWHERE, essential
+from polyclinic.players.rules.meaning import Frame, read, unread
+from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import Topic, beside_topics, same_topics, topics_of
 from polyclinic.players.rules.vocabulary import vocabulary
@@ -27,10 +28,12 @@ from polyclinic.players.rules.vocabulary import vocabulary
 _ALL_BUT_SAID = 0.75
 """The share of a question's words by weight that a fact must hold to answer it whatever they mean."""
 
+_THE_SAME = 0.9
+"""The same where the question names a thing: of the pain in the ear that in the knee tells nothing."""
+
 _ABOUT_IT = 0.34
 """The same for a question that takes something for granted: what is nearest to it is told."""
 
-_TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
 _OF_ITSELF = frozenset({"amount", "size"})
 """What only the thing itself can tell, and the rest of the story never."""
 _NO_RESULTS = frozenset({"operations", "medications", "allergies"})
@@ -70,11 +73,13 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
         return back
     if lexicon.language != language or lexicon.knows_questions(text):
         return _by_meaning(text, story, lexicon)
-    wanted = frozenset(terms(without_context(text, language), language))
-    if told := story.in_own_words(frozenset(terms(text, language))):
+    if listed := headings(text, language):
+        return _together([recall(one, story, lexicon) for one in listed])
+    asks_for_more = is_open(text, language)
+    how = attributes_of(without_context(text, language), language, ()) if asks_for_more else ()
+    if told := [f for f in story.in_own_words(frozenset(terms(text, language))) if _tells(f, how)]:
         return Recalled(told=tuple(told))
     found = _by_meaning(text, story, lexicon)
-    asks_for_more = is_open(text, language)
     if found.absent and (asks_for_more or _is_unsure(text, lexicon)):
         # Who asks which or how, or in words that are not all understood, is not told that there is nothing.
         found = msgspec.structs.replace(found, absent=(), lack="unknown")
@@ -83,8 +88,32 @@ def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recal
     if found.told or found.absent or found.who or found.lack not in ("", "unknown"):
         return found
     # What means nothing known may still stand there in the same words.
-    told = story.best(wanted, enough=_ABOUT_IT if asks_for_more else _ALL_BUT_SAID)[:1]
+    named = names_thing(text, language) or any(essential(f) and f.named for f in read(text, language))
+    enough = _THE_SAME if named and asks_for_more else _ABOUT_IT if asks_for_more else _ALL_BUT_SAID
+    wanted = frozenset(terms(without_context(text, language), language))
+    if how and named:
+        return found
+    told = [f for f in story.best(wanted, enough=enough)[:1] if _tells(f, how)]
     return Recalled(told=tuple(told)) if told else found
+
+
+def _together(found: list[Recalled]) -> Recalled:
+    """Returns what is recalled of several headings: each is answered."""
+    told = tuple(dict.fromkeys(fact for one in found for fact in one.told))
+    lacks = tuple(dict.fromkeys(key for one in found if not one.told for key in (one.lack,) if key))
+    lacks = tuple(key for key in lacks if key != "unknown") or lacks
+    if not told:
+        return Recalled(lack=lacks[0] if lacks else "unknown", lacking=lacks[1:])
+    return Recalled(told=told, items=len(told), lacking=lacks)
+
+
+def _any_tells(facts: tuple[Fact, ...], how: tuple[Attribute, ...]) -> bool:
+    return any(_tells(fact, how) for fact in facts)
+
+
+def _tells(fact: Fact, how: tuple[Attribute, ...]) -> bool:
+    """Whether a fact tells how something is, where that is asked for."""
+    return not how or any(one.open or one.is_told(fact) for one in how)
 
 
 def _is_unsure(text: str, lexicon: Lexicon) -> bool:
@@ -100,7 +129,7 @@ def _going_back(text: str, before: str, story: Story, lexicon: Lexicon) -> Recal
         return None
     asked = parts(without_context(before, language), lexicon)
     how = attributes_of(without_context(text, language), language, parts(text, lexicon))
-    about = [fact for part in asked for fact in _held(part, story) if not fact.denied]
+    about = [fact for part in asked for fact in held(part, story) if not fact.denied]
     if not how or not about:
         return None
     ends = {(fact.sentence, fact.number + 1) for fact in about}
@@ -135,12 +164,15 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     if topics:
         others = parts(beside_topics(text, story.language), lexicon)
         found = _of_topics(topics, asked, others, plainly, story)
-        if found is not None:
+        # Of what has no time none can be told, but of the thing itself it may stand elsewhere.
+        of_time = {one.name for one in how} == {"time"} and {topic.name for topic in topics} == {"medications"}
+        timeless = found is not None and of_time and not _any_tells(found.told, how)
+        if found is not None and not (timeless and found.told):
             return found
     if how:
-        found = _of_attributes(how, asked, story, asks_for_more=is_open(plainly, story.language))
-        if found is not None:
-            return found
+        told = how_it_is(how, asked, plainly, story, is_open=is_open(plainly, story.language))
+        if told is not None:
+            return Recalled(told=tuple(told), lack="" if told else "unknown")
     return _of_parts(asked, story)
 
 
@@ -197,8 +229,18 @@ def _of_topics(
     topics: tuple[Topic, ...], asked: tuple[Part, ...], others: tuple[Part, ...], text: str, story: Story
 ) -> Recalled | None:
     """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all."""
+    sake = [frame for topic in topics for frame in topic.purposes(text, story.language)]
+    if sake and not any(_is_there(frame, story) for frame in sake):
+        # What is taken for what is not there, is not taken.
+        return Recalled(lack=topics[0].unknown)
     held = [fact for topic in topics for fact in topic.answers(story, asked, text)]
-    beside = tuple(part for part in others if part.symptom or not any(topic.covers(part, story) for topic in topics))
+    of_sake = {thing for frame in sake for thing in essential(frame)}
+    others = tuple(p for p in others if not any(of_sake & set(essential(frame)) for frame in p.frames))
+    beside = tuple(
+        part
+        for part in others
+        if (part.symptom and story.with_symptom(part.symptom)) or not any(t.covers(part, story) for t in topics)
+    )
     only = [topic for topic in topics if topic.only]
     if not held and not only and asked:
         return None
@@ -216,42 +258,11 @@ def _of_topics(
     )
 
 
-def _of_attributes(
-    how: tuple[Attribute, ...], asked: tuple[Part, ...], story: Story, asks_for_more: bool
-) -> Recalled | None:
-    """Returns what is known of how something is; None where the thing itself is not there."""
-    frames = [frame for part in asked for frame in part.frames]
-    manners = {m for frame in frames for m in frame.manners}
-    subjects = [frame for frame in frames if essential(frame)]
-    about = [fact for part in asked for fact in _held(part, story, most=8) if not fact.denied]
-    if subjects and not about:
-        return None
-
-    def said(facts: Iterable[Fact]) -> list[Fact]:
-        fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
-        fitting = [f for f in fitting if any(one.is_told(f) for one in how)]
-
-        def order(f: Fact) -> tuple[int, bool, bool]:
-            spelt = any(one.told is not None and one.told.search(f.text) for one in how)
-            return -len(manners & f.manners), not any(one.is_quality(f) for one in how), not spelt
-
-        return sorted(fitting, key=order)
-
-    sentences = {fact.sentence: fact.number for fact in about}
-    near = [f for f in story.facts if f.sentence in sentences and f not in about]
-    near.sort(key=lambda f: abs(f.number - sentences[f.sentence]))
-    told = said(about) or said(near)
-    of_complaint = not subjects or any(fact.section == "complaint" or fact.terms & story.topic for fact in about)
-    if not told and of_complaint:
-        told = said(story.section("complaint"))
-        # Where it is, is told of the complaint alone; a part of the body elsewhere belongs to something else.
-        if not told and not all(one.place for one in how):
-            told = said(story.section("present", "symptoms", "review"))
-    if not told and (asks_for_more or any(one.open for one in how)):
-        told = about
-    if not told and any(part.listed for part in asked):
-        return None
-    return Recalled(told=tuple(told[:2]), lack="" if told else "unknown")
+def _is_there(frame: Frame, story: Story) -> bool:
+    """Whether something is told of a thing, or of the part of the body where it is felt."""
+    parts_of_body = set(frame.named) - ANYWHERE
+    near = any(parts_of_body & told.places for fact in story.facts for told in fact.frames if not fact.denied)
+    return near or any(not fact.denied for fact in story.meaning(frame))
 
 
 def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
@@ -262,11 +273,11 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
     lack = ""
     news = [part for part in asked if not _is_given(part)]
     for part in news or asked:
-        facts = _held(part, story)
+        facts = held(part, story)
         affirmed = [fact for fact in facts if not fact.denied]
         if affirmed:
             told += affirmed[:1]
-            if _is_deniable(part, story) and all(_is_beside(part, fact, story) for fact in affirmed):
+            if _is_deniable(part, story) and all(is_beside(part, fact, story) for fact in affirmed):
                 # Who is asked for vomiting, and feels sick, says that and that nothing was vomited.
                 absent += [part.name] if part.name else []
         elif facts:
@@ -287,40 +298,6 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
         items=len(news or asked),
         unknown=tuple(dict.fromkeys(unknown)) if told else (),
     )
-
-
-def _held(part: Part, story: Story, most: int = 2) -> list[Fact]:
-    facts = [] if part.symptom is None else story.with_symptom(part.symptom)
-    if facts:
-        return (_of_the_thing(part, facts, story) or facts)[:most]
-    asking = [frame for frame in part.frames if essential(frame)]
-    if asking or any(frame.named and frame.plain & _TROUBLE for frame in part.frames):
-        return [fact for frame in (asking or part.frames) for fact in story.meaning(frame, most=most)]
-    return [] if any(frame.named or frame.later for frame in part.frames) else story.best(part.terms)
-
-
-def _of_the_thing(part: Part, facts: list[Fact], story: Story) -> list[Fact]:
-    """Returns the facts of the very thing where those of its symptom speak of another: of vomiting, not of nausea."""
-    affirmed = [fact for fact in facts if not fact.denied]
-    if not affirmed or not all(_is_beside(part, fact, story) for fact in affirmed):
-        return []
-    known = vocabulary(story.language)
-    asking = [frame for frame in part.frames if essential(frame)]
-    others = [f for f in story.facts if all(best_fit(one, f.frames, known)[0].likeness == SAME for one in asking)]
-    return sorted(others, key=lambda f: f.denied)
-
-
-def _is_beside(part: Part, fact: Fact, story: Story) -> bool:
-    """Whether a fact tells of a symptom that may go with the one that is asked for, and not of that."""
-    asking = [frame for frame in part.frames if essential(frame)]
-    if not asking:
-        # A question in the knowledge's own words; the vocabulary may never be needed.
-        return False
-    known = vocabulary(story.language)
-    if any(known.kind[i] != "whole" for frame in asking for i in essential(frame)):
-        return False
-    another = any(known.kind[i] == "whole" for frame in fact.frames for i in frame.things)
-    return another and all(best_fit(frame, fact.frames, known)[0].likeness <= BESIDE for frame in asking)
 
 
 def _is_given(part: Part) -> bool:

@@ -117,7 +117,17 @@ class Fact:
     @functools.cached_property
     def is_finding(self) -> bool:
         """Whether it tells what others found, think or plan, and not what the patient felt."""
-        return self.of_examination or _cuts(self.language).examined.search(self.text) is not None
+        return self.of_examination or self.is_examined
+
+    @functools.cached_property
+    def of_vaccine(self) -> bool:
+        """Whether it tells of a vaccination."""
+        return any("vaccine" in frame.wide for frame in self.frames)
+
+    @functools.cached_property
+    def is_examined(self) -> bool:
+        """Whether it reads like what others saw, heard or concluded."""
+        return _cuts(self.language).examined.search(self.text) is not None
 
 
 class Story:

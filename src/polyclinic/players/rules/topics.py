@@ -8,14 +8,15 @@ import msgspec
 
 from polyclinic.language.language import Language
 from polyclinic.language.word_lists import Pattern
-from polyclinic.players.rules.matching import essential
-from polyclinic.players.rules.meaning import Frame
+from polyclinic.players.rules.matching import ANYWHERE, essential
+from polyclinic.players.rules.meaning import Frame, read
 from polyclinic.players.rules.questions import Part
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 _ANY_ILLNESS = "chronic"
+_FELT = frozenset({"generic", "whole"})
 
 
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,6 +30,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unlike: how something else reads that could be taken for it.
         about: concepts, or kinds of them, that tell it in any section.
         lesser: how reads what is told of it only where nothing else is.
+        purpose: what it is asked for the sake of ("for your heart"), which is asked for no answer of its own.
+        each: what is named of it is answered by that alone: of penicillin pollen says nothing.
+        found: what others found, said or wanted answers it as well.
         only: nothing else can answer it.
         whole: what is named beside it belongs to it ("heart disease in the family").
         unknown: the phrase for when there is nothing.
@@ -43,6 +47,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: frozenset[str] = frozenset()
     unlike: Pattern | None = None
     lesser: Pattern | None = None
+    purpose: Pattern | None = None
+    each: bool = False
+    found: bool = False
     only: bool = True
     whole: bool = False
     unknown: str = "unknown"
@@ -57,13 +64,29 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return told[:3]
         # Of several, those that speak of what is named beside the topic ("the pills for your heart").
         named = [frame for part in asked for frame in part.frames if self._besides(frame, story)]
+        known = vocabulary(story.language)
+        if self.each:
+            # Of "flu vaccine" the flu tells which; what somebody gets from something is not the thing.
+            named = [f for f in named if all(known.kind[i] not in _FELT for i in essential(f))]
+            named = [_of(frame, [i for i in frame.things if not self._of_it(i, known)]) for frame in named]
         fitting = [fact for frame in named for fact in story.meaning(frame, told)]
         if fitting:
             return fitting[:3]
-        if named and (self.whole or any(self._is_special(i, story) for f in named for i in essential(f))):
+        if named and (self.whole or self.each or any(self._is_special(i, story) for f in named for i in essential(f))):
             return []
         wanted = frozenset(t for part in asked for t in part.terms)
         return story.best(wanted, told, enough=0.5) or told[:3]
+
+    def purposes(self, text: str, language: Language) -> list[Frame]:
+        """Returns what it is asked for the sake of."""
+        found = [] if self.purpose is None else self.purpose.findall(text)
+        known = vocabulary(language)
+        frames = [frame for words in found for frame in read(words, language)]
+        return [
+            f
+            for f in frames
+            if any(not self._of_it(i, known) for i in essential(f)) or (not essential(f) and set(f.named) - ANYWHERE)
+        ]
 
     def covers(self, part: Part, story: Story) -> bool:
         """Whether a part of the question asks for nothing but this topic."""
@@ -74,6 +97,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether a frame names something beside the topic itself."""
         known = vocabulary(story.language)
         named = [i for i in essential(frame) if i != _ANY_ILLNESS]
+        if self.whole and not any(known.kind[i] != "people" for i in named) and set(frame.named) - ANYWHERE:
+            return True
         return any(not self._of_it(i, known) or self._is_special(i, story) for i in named)
 
     def _is_special(self, thing: str, story: Story) -> bool:
@@ -88,10 +113,17 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.told is not None or self.about:
             known = vocabulary(story.language)
             here = [f for f in told if self._tells(f, known)]
-            others = [f for f in story.facts if not f.is_finding and (self.name != "past" or f.section != "complaint")]
+            others = [
+                f for f in story.facts if not self._is_found(f) and (self.name != "past" or f.section != "complaint")
+            ]
             told = here or [f for f in others if self._tells(f, known)]
-        told = [f for f in told if not f.is_finding] or told
+        told = [f for f in told if not self._is_found(f)] or [f for f in told if not f.of_examination]
         return [f for f in told if self.lesser is None or not self.lesser.search(f.text)] or told
+
+    def _is_found(self, fact: Fact) -> bool:
+        """Whether a fact is a finding; of a drug for the blood pressure only a value is."""
+        of_drug = self.name == "medications" and fact.of_examination and not fact.is_measured
+        return fact.is_finding and not self.found and not (of_drug and not fact.is_examined)
 
     def _tells(self, fact: Fact, known: Vocabulary) -> bool:
         if self.unlike is not None and self.unlike.search(fact.text):
@@ -100,6 +132,10 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return True
         wide = {i for frame in fact.frames for i in frame.wide}
         return bool(wide & self.about) or any(known.kind[i] in self.about for f in fact.frames for i in f.things)
+
+
+def _of(frame: Frame, things: list[str]) -> Frame:
+    return msgspec.structs.replace(frame, things=tuple(things)) if things else frame
 
 
 _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
