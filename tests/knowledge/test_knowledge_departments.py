@@ -106,7 +106,7 @@ def test_nobody_has_what_cannot_be(knowledge, language):
                 seen.add(symptom)
         examined = {f.examination for f in case.record.findings}
         for examination in knowledge.examinations.values():
-            assert (examination.name.get(language) in examined) == examination.possible(person.sex)
+            assert (examination.name.get(language) in examined) == examination.possible(person.sex, person.age)
     assert {"vaginal_discharge", "alcohol_rich_meals"} <= seen
 
 

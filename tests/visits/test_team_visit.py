@@ -138,7 +138,7 @@ async def test_a_rules_doctor_is_overruled_by_the_facts(case, knowledge):
     facts = {"symptoms": ["no fever", "dry cough"], "examinations": []}
     script = {"merge": [facts], "dispute": [{"points": []}] * 2, "conclude": [EMPTY]}
     minds = Minds(director=script, knowledge=knowledge, seed=1)
-    visits = [await confer(c, [minds, minds]) for c in generate(knowledge, n=12, seed=4)]
+    visits = [await confer(c, [minds, minds]) for c in generate(knowledge.select("respiratory"), n=16, seed=4)]
     feverish = [v for v in visits if any("fever" in s for s in v.consultations[0].report.symptoms)]
     assert feverish
     for visit in feverish:
@@ -169,7 +169,7 @@ async def test_overruled_is_as_if_it_had_never_been_heard(knowledge, heard, fact
 @pytest.mark.parametrize(("language", "denied", "asked"), [("en", "no fever", "fever"), ("zh", "无发热", "发烧")])
 async def test_a_contradiction_is_settled_by_the_patient(knowledge, language, denied, asked):
     """All of it by rules: one doctor says that there is no fever, another has heard of one, the patient decides."""
-    cases = generate(knowledge, n=12, seed=4, language=language)
+    cases = generate(knowledge.select("respiratory"), n=16, seed=4, language=language)
     wrong = {**EMPTY, "symptoms": [denied]}
     for case in cases:
         minds = Minds(doctor=said_by(BYE, report=wrong, revised=[wrong] * 3), knowledge=knowledge, seed=1)

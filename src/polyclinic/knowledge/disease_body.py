@@ -148,7 +148,7 @@ def marginal(item: Item, distribution: Distribution, ways: tuple[Variant, ...]) 
         for way in ways:
             for state, share in restricted(distribution, way.states.get(item.id)).items():
                 total[state] += way.weight * share
-        return total
+        return {state: min(share, 1.0) for state, share in total.items()}
     centre, spread = distribution if not item.lognormal else (math.log(distribution[0]), math.log(distribution[1]))
     first = second = 0.0
     for way in ways:
@@ -299,4 +299,4 @@ def _of_panel(
         texts = reading.below[number][1] if reading.below else of_state(reading.states, str(cell))
         for text, of_cell in texts.items():
             total[text] += share * of_cell
-    return total
+    return {text: min(share, 1.0) for text, share in total.items()}
