@@ -20,6 +20,9 @@ _PRINTED = {
     "mm[Hg]": "mmHg",
     "mg/L{FEU}": "mg/L FEU",
     "[IU]/mL": "IU/mL",
+    "[IU]/L": "IU/L",
+    "10*6/L": "×10⁶/L",
+    "cm[H2O]": "cmH₂O",
     "{ratio}": "",
 }
 """UCUM units that people do not write as UCUM does."""
@@ -91,6 +94,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The value as it is read out."""
         return self.value if isinstance(self.value, str) else f"{self.value:g}"
 
+    @property
+    def printed_unit(self) -> str:
+        """The unit as people write it; "" where there is none."""
+        return printed_unit(self.unit)
+
     def text(self, language: Language = "en") -> str:
         """Returns the finding in one line: `complete blood count, hemoglobin: 9.1 g/dL (reference 13.5-17.5)`."""
         marks = MARKS[language]
@@ -105,10 +113,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return f"{self.item}{between}{self._value(language)}"
 
     def _value(self, language: Language) -> str:
-        printed = _PRINTED.get(self.unit, self.unit)
-        unit = printed and f" {printed}"
+        unit = self.printed_unit and f" {self.printed_unit}"
         reference = self.reference and _REFERENCE[language].format(self.reference)
         return f"{self.value_text}{unit}{reference}"
+
+
+def printed_unit(unit: str) -> str:
+    """Returns a UCUM unit as people write it; "" where they write none."""
+    return _PRINTED.get(unit, unit)
 
 
 def read_out(findings: Iterable[Finding], language: Language) -> list[str]:

@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cli import options
-from polyclinic.cli.consult import split_case
+from polyclinic.cli.one_case import case_named
 from polyclinic.cli.show import show_line
-from polyclinic.errors import BadInput, PlayFailure, UserError
+from polyclinic.errors import PlayFailure, UserError
 from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.players.minds import Minds
@@ -68,7 +67,7 @@ async def ask(
     typed = not question
     if typed and not sys.stdin.isatty():
         raise UserError('QUESTION is missing; give one or more, such as "Do you have a fever?"')
-    asked, knowledge = _find(case, layout), read_knowledge()
+    asked, knowledge = case_named(case, layout), read_knowledge()
     cast = Cast(patient=patient or "rules", examiner=examiner or "rules")
     conversation = _Conversation(
         asked, console(sys.stderr) if json else console(), quiet=json and not typed, typed=typed
@@ -187,15 +186,3 @@ class _Conversation:
 async def _each(questions: tuple[str, ...]) -> AsyncIterator[str]:
     for question in questions:
         yield question
-
-
-def _find(case: str, layout: str | None) -> Case:
-    """Returns the case of `FILE#ID`; an id may be left out where the file holds one case."""
-    path, case_id = split_case(case)
-    if case_id is not None:
-        return find_case(path, case_id, layout=layout)
-    cases = list(read_cases(path, layout=layout))
-    if len(cases) != 1:
-        such = f", such as {case}#{cases[0].id}" if cases else ""
-        raise BadInput(f"--case {case} holds {len(cases)} cases; name one, FILE#ID{such}")
-    return cases[0]

@@ -1,4 +1,4 @@
-"""`polyclinic cases`: list, check, generate, schema."""
+"""`polyclinic cases`: list, show, check, generate, schema."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.case_summary import show_summary, summarise
+from polyclinic.cli.chart import show_chart
+from polyclinic.cli.one_case import case_named
 from polyclinic.cli.options import CASE_FILE, Force, Json, Layout, NewFile, Seed, between, check_new
 from polyclinic.errors import UserError
 from polyclinic.files import write_text
@@ -84,6 +86,30 @@ def list_cases(
     screen = console()
     screen.print(listed)
     screen.print(f"\n{len(cases)} case{'s' if len(cases) != 1 else ''}")
+
+
+def show(
+    case: Annotated[
+        str,
+        Parameter(
+            metavar="FILE#ID", help="A case of a file, such as shipped#p1-00001; of a file of one case, the file."
+        ),
+    ],
+    /,
+    *,
+    layout: Layout = None,
+    truth: Annotated[bool, Parameter(help="Show what is so, too: diagnosis, severity, plan.")] = False,
+    json: Json = False,
+) -> None:
+    """Prints the record of a case as a chart: history, vital signs, results with flags, reports."""
+    found = case_named(case, layout)
+    if json:
+        document = msgspec.to_builtins(found)
+        for hidden in () if truth else ("truth", "department"):
+            document.pop(hidden, None)
+        print_json(document)
+    else:
+        show_chart(console(), found, read_knowledge(), truth=truth)
 
 
 def check(

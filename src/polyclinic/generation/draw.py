@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +21,7 @@ from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import draw_background
-from polyclinic.generation.bodies import body_drawing
+from polyclinic.generation.bodies import DrawnBody, body_drawing
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
@@ -76,12 +77,26 @@ def read_people(path: Path = DATA / "people.yaml") -> dict[Language, _People]:
     return read_yaml(path, dict[Language, _People])
 
 
+class DrawnPatient(NamedTuple):
+    """A case, and what it was drawn from."""
+
+    case: Case
+    disease: Disease
+    severity: Severity
+    body: DrawnBody
+
+
 def generate(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[Case]:
     """Draws n patients with the diseases that the knowledge holds (see `Knowledge.select`).
 
     Every block of (diseases x 3) holds each disease at each severity once, in a drawn order. The same seed gives the
     same patients; patient i is the same whatever `n`.
     """
+    return (drawn.case for drawn in draw_patients(knowledge, n=n, seed=seed, language=language))
+
+
+def draw_patients(knowledge: Knowledge, *, n: int, seed: int, language: Language = "en") -> Iterator[DrawnPatient]:
+    """Draws the patients of `generate`, each with what it was drawn from."""
     people = read_people()[language]
     strata = [(d, s) for d in knowledge.diseases.values() for s in SEVERITIES]
     block: list[tuple[Disease, Severity]] = []
@@ -103,7 +118,7 @@ def draw_for(
     source: str,
 ) -> Case:
     """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness."""
-    case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id)
+    case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id).case
     return msgspec.structs.replace(case, source=source)
 
 
@@ -133,7 +148,7 @@ def _draw(
     *,
     language: Language,
     case_id: str,
-) -> Case:
+) -> DrawnPatient:
     disease, severity = stratum
     sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
     days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
@@ -173,13 +188,14 @@ def _draw(
         severity=severity,
         acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations),
     )
-    return Case(
+    case = Case(
         id=case_id,
         record=record,
         truth=truth,
         source=f"polyclinic cases generate, seed {case_id[1:].partition('-')[0]}",
         department=disease.department,
     )
+    return DrawnPatient(case, disease, severity, body)
 
 
 def _finding(examination: Examination, item: Item, shown: float | str, reference: str, language: Language) -> Finding:

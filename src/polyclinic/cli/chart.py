@@ -1,0 +1,249 @@
+"""A record as a chart on a ward: who, what for, history, vital signs in a row, results with flags, reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.record import Finding
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import MARKS, Language, capitalised
+from polyclinic.language.word_lists import WordLists
+from polyclinic.terminal.screen import plain
+
+WORDS = WordLists(Path(__file__).with_name("words"))
+"""What the command line says in a case's own language."""
+
+_VITAL = {
+    "8310-5": "temperature",
+    "8867-4": "pulse",
+    "9279-1": "breathing",
+    "8480-6": "pressure",
+    "8462-4": "pressure",
+    "59408-5": "oxygen",
+    "2708-6": "oxygen",
+    "9269-2": "coma",
+}
+"""LOINC codes of the vital signs."""
+
+_BETWEEN = re.compile(r"\s*(-?[\d.]+)\s*(?:-|–|~|to|至)\s*(-?[\d.]+)\s*")
+_BELOW = re.compile(r"\s*[<≤＜]\s*=?\s*(-?[\d.]+)\s*")
+_ABOVE = re.compile(r"\s*[>≥＞]\s*=?\s*(-?[\d.]+)\s*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_ALWAYS = ("past", "medications", "allergies")
+_RULE = 2  # letters that what belongs to a heading stands in
+
+
+class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    years: str
+    sexes: dict[str, str]
+    complaint: str
+    history: dict[str, str]
+    nothing_told: str
+    vital_signs: str
+    vital_names: dict[str, str]
+    results: str
+    columns: tuple[str, str, str, str, str]
+    reports: str
+    flags: str
+    question: str
+    truth: str
+    diagnosis: str
+    severity: str
+    severities: dict[str, str]
+    department: str
+    rationale: str
+    treatment: str
+    answers: str
+
+
+_words = WORDS.section("chart", _ChartWords)
+
+
+def flag_of(finding: Finding) -> str:
+    """Returns "H" or "L" where a number lies above or below the reference range that stands beside it, or ""."""
+    if isinstance(finding.value, str):
+        if not _NUMBER.fullmatch(finding.value.strip()):
+            return ""
+        value = float(finding.value)
+    else:
+        value = finding.value
+    if match := _BETWEEN.fullmatch(finding.reference):
+        return "L" if value < float(match[1]) else "H" if value > float(match[2]) else ""
+    if match := _BELOW.fullmatch(finding.reference):
+        return "H" if value > float(match[1]) else ""
+    if match := _ABOVE.fullmatch(finding.reference):
+        return "L" if value < float(match[1]) else ""
+    return ""
+
+
+def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool) -> None:
+    """Prints a record as a chart; the truth, and what hints at it, only where it is wanted."""
+    language = case.presentation.language
+    words = _words(language)
+    screen.rule(Text(_head(case, words), style="bold"), align="left", style="dim")
+    _section(screen, words.complaint, Text(plain(case.presentation.complaint)))
+    for name, text in _history(case, language):
+        _section(screen, words.history[name], Text(plain(text)))
+    vital = [f for f in case.record.findings if f.code is not None and f.code.code in _VITAL]
+    if vital:
+        _section(screen, words.vital_signs, _vital_row(vital, words))
+    others = [f for f in case.record.findings if f not in vital]
+    panels = {f.examination for f in others if not isinstance(f.value, str)}
+    usual = _usual(knowledge, language)
+    results = [f for f in others if f.examination in panels]
+    reports = [f for f in others if f.examination not in panels]
+    if results:
+        screen.print(Text(f"\n{words.results}", style="bold"))
+        screen.print(Padding(_results(results, words, usual), (0, 0, 0, _RULE)))
+    if reports:
+        screen.print(Text(f"\n{words.reports}", style="bold"))
+        screen.print(Padding(Group(*_reports(reports, usual, language)), (0, 0, 0, _RULE)))
+    if case.record.findings:
+        screen.print(Text(f"\n{words.flags}", style="dim"))
+    if case.question is not None:
+        options = "\n".join(f"{key}. {option}" for key, option in case.question.options.items())
+        _section(screen, words.question, Text(plain(f"{case.question.stem}\n{options}")))
+    if truth:
+        _show_truth(screen, case, knowledge, words)
+
+
+def _head(case: Case, words: _ChartWords) -> str:
+    person = case.presentation
+    age = "" if person.age is None else words.years.format(age=person.age)
+    sex = "" if person.sex is None else words.sexes[person.sex]
+    return " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
+
+
+def _section(screen: Console, name: str, told: RenderableType) -> None:
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_column(style="bold", min_width=15, max_width=15)
+    row.add_column(overflow="fold")
+    row.add_row(name, told)
+    screen.print(row)
+
+
+def _history(case: Case, language: Language) -> Iterator[tuple[str, str]]:
+    """Yields the sections of the history that say something, and those that a chart has even where nothing is told."""
+    history = case.record.history
+    told = dict(history.sections()) | {"symptoms": MARKS[language].semicolon.join(history.symptoms)}
+    words = _words(language)
+    for name in words.history:
+        if told.get(name):
+            yield name, told[name]
+        elif name in _ALWAYS:
+            yield name, words.nothing_told
+
+
+def _vital_row(findings: Sequence[Finding], words: _ChartWords) -> Text:
+    by_name: dict[str, list[Finding]] = {}
+    for finding in findings:
+        assert finding.code is not None  # noqa: S101
+        by_name.setdefault(_VITAL[finding.code.code], []).append(finding)
+    row = Text()
+    for name, label in words.vital_names.items():
+        of_name = by_name.get(name, ())
+        if not of_name:
+            continue
+        value = "/".join(finding.value_text for finding in of_name)
+        flags = "".join(dict.fromkeys(flag for finding in of_name if (flag := flag_of(finding))))
+        unit = of_name[0].printed_unit
+        told = f"{label} {value}{'' if unit == '%' else ' ' if unit else ''}{unit}".replace(" ", "\u00a0")
+        row.append("   " if row else "")
+        row.append(told)
+        if flags:
+            row.append(f"\u00a0{flags}", style="bold red")
+    return row
+
+
+def _usual(knowledge: Knowledge, language: Language) -> dict[tuple[str, str], str]:
+    """Returns the normal text of each examination and item that has texts, by their names."""
+    return {
+        (e.name.get(language), item.name.get(language)): next(iter(item.values.values())).get(language)
+        for e in knowledge.examinations.values()
+        for item in e.items
+        if not item.numeric
+    }
+
+
+def _flag(finding: Finding, usual: dict[tuple[str, str], str]) -> str:
+    if isinstance(finding.value, str):
+        normal = usual.get((finding.examination, finding.item))
+        if normal is not None:
+            return "" if normal == finding.value else "A"
+    return flag_of(finding)
+
+
+def _results(findings: Iterable[Finding], words: _ChartWords, usual: dict[tuple[str, str], str]) -> Table:
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(overflow="fold", ratio=3)
+    shown.add_column(overflow="fold", ratio=2)
+    shown.add_column(no_wrap=True, style="bold red")
+    shown.add_column(overflow="fold")
+    shown.add_column(no_wrap=True, style="dim")
+    shown.add_row(*(Text(name, style="dim") for name in words.columns))
+    last = ""
+    for finding in findings:
+        if finding.examination != last:
+            last = finding.examination
+            shown.add_row(Text(capitalised(plain(last)), style="italic"))
+        name = finding.item or finding.examination
+        value = Text(plain(finding.value_text))
+        shown.add_row(
+            Text(f"  {plain(name)}"),
+            value,
+            _flag(finding, usual),
+            plain(finding.printed_unit),
+            plain(finding.reference),
+        )
+    return shown
+
+
+def _reports(
+    findings: Iterable[Finding], usual: dict[tuple[str, str], str], language: Language
+) -> Iterator[RenderableType]:
+    by_examination: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_examination.setdefault(finding.examination, []).append(finding)
+    marks = MARKS[language]
+    for examination, of_one in by_examination.items():
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_column(no_wrap=True, style="bold red", min_width=1)
+        row.add_column(overflow="fold")
+        text = Text()
+        text.append(f"{capitalised(plain(examination))}{marks.colon}", style="italic")
+        flags = ["A" if _flag(finding, usual) else "" for finding in of_one]
+        for number, (finding, flag) in enumerate(zip(of_one, flags, strict=True)):
+            text.append(marks.semicolon if number else "")
+            item = f"{finding.item}{marks.colon}" if finding.item and len(of_one) > 1 else ""
+            text.append(plain(f"{item}{finding.value_text}"), style="bold" if flag else "")
+            text.append(" (A)" if flag and len(of_one) > 1 else "", style="bold red")
+        row.add_row("A" if any(flags) else " ", text)
+        yield row
+
+
+def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _ChartWords) -> None:
+    language, truth = case.presentation.language, case.truth
+    screen.print()
+    screen.rule(Text(words.truth, style="bold"), align="left", style="dim")
+    named = [f"{d.name}{f' ({d.icd10})' if d.icd10 else ''}" for d in truth.diagnoses]
+    _section(screen, words.diagnosis, Text("\n".join(map(plain, named))))
+    if truth.severity:
+        _section(screen, words.severity, words.severities[truth.severity])
+    if case.department:
+        known = knowledge.departments.get(case.department)
+        department = case.department if known is None else known.name.get(language)
+        _section(screen, words.department, Text(plain(department)))
+    for name, items in ((words.rationale, truth.rationale), (words.treatment, truth.treatment)):
+        if items:
+            _section(screen, name, Text("\n".join(f"• {plain(item)}" for item in items)))
+    if truth.answers:
+        _section(screen, words.answers, Text(plain(", ".join(truth.answers))))

@@ -1,0 +1,34 @@
+"""One case of a file, as `FILE#ID` names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import find_case, read_cases
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.errors import BadInput
+
+
+def split_case(text: str) -> tuple[Path, str | None]:
+    """Splits `FILE#ID`; a file whose own name holds a # is taken as it is."""
+    file, mark, case_id = text.rpartition("#")
+    if not mark or Path(text).exists():
+        return shipped_path(text), None
+    if not file or not case_id:
+        raise BadInput(
+            f"the case {text!r} lacks {'an id behind' if file else 'a file before'} the '#'; give FILE#ID or FILE"
+        )
+    return shipped_path(file), case_id
+
+
+def case_named(text: str, layout: str | None) -> Case:
+    """Returns the case of `FILE#ID`; an id may be left out where the file holds one case."""
+    path, case_id = split_case(text)
+    if case_id is not None:
+        return find_case(path, case_id, layout=layout)
+    cases = list(read_cases(path, layout=layout))
+    if len(cases) != 1:
+        such = f", such as {text}#{cases[0].id}" if cases else ""
+        raise BadInput(f"{text} holds {len(cases)} cases; name one, FILE#ID{such}")
+    return cases[0]

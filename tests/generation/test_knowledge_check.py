@@ -1,0 +1,121 @@
+"""The checks find what is wrong with drawn patients, and pass those with whom nothing is."""
+
+import msgspec
+import pytest
+
+from polyclinic.generation.checked_patient import checked
+from polyclinic.generation.draw import draw_patients
+from polyclinic.generation.knowledge_check import HaemoglobinBySex, MedicinesOfTheOld, NormalValues, check_all
+from polyclinic.generation.patient_checks import PatientChecks
+from polyclinic.knowledge.knowledge import read_knowledge
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+@pytest.fixture(scope="module")
+def patients(knowledge):
+    return [checked(drawn, knowledge) for drawn in draw_patients(knowledge, n=240, seed=17)]
+
+
+def changed(patient, **shown):
+    return msgspec.structs.replace(patient, shown={**patient.shown, **{i: (v,) for i, v in shown.items()}})
+
+
+def failing(knowledge, *patients):
+    checks = PatientChecks(knowledge)
+    for patient in patients:
+        checks.look_at(patient)
+    return {name: tally for name, tally in checks.tallies().items() if tally.failed}
+
+
+def grown(patients):
+    return next(p for p in patients if p.age > 30 and p.sex == "male" and not p.is_touched(("hemoglobin", "systolic")))
+
+
+def test_every_planted_mistake_is_found_and_named(knowledge, patients):
+    man = grown(patients)
+    sound = msgspec.structs.replace(man, present=man.present & set(man.disease.symptoms))
+    planted = {
+        "one value of a quantity in a visit": changed(sound, haemoglobin_now=60.0, hemoglobin=140.0),
+        "systolic above diastolic": changed(sound, systolic=80.0, diastolic=80.0),
+        "questionnaires from their age on": msgspec.structs.replace(changed(sound, phq9=3.0), age=5),
+        "no impossible pair": msgspec.structs.replace(sound, present=sound.present | {"vaginal_discharge"}),
+        "fever told and measured": msgspec.structs.replace(
+            changed(sound, temperature=36.4), present=sound.present | {"fever", "high_fever"}
+        ),
+        "pulse and ECG": changed(sound, ecg="absent_p", rhythm="regular"),
+    }
+    for name, patient in planted.items():
+        found = failing(knowledge, *[patient] * 3)
+        assert name in found, name
+        assert patient.drawn.case.id in found[name].examples[0] and patient.disease.id in found[name].examples[0]
+    assert "vaginal_discharge" in failing(knowledge, planted["no impossible pair"])["no impossible pair"].examples[0]
+
+
+def test_somebody_outside_the_definition_is_found(knowledge):
+    drawn = draw_patients(knowledge.select("acute-appendicitis"), n=3, seed=1)
+    ill = [changed(checked(one, knowledge), abdominal_organs="normal") for one in drawn]
+    found = failing(knowledge, *ill)["definition of disease and severity met"]
+    assert found.failed == 3
+    assert "abdominal_organs normal" in found.examples[0]
+
+
+def test_a_complaint_without_the_leading_symptom_is_found(knowledge):
+    drawn = next(draw_patients(knowledge.select("migraine"), n=1, seed=2))
+    presentation = msgspec.structs.replace(drawn.case.presentation, complaint="A cough for 2 days")
+    record = msgspec.structs.replace(drawn.case.record, presentation=presentation)
+    drawn = drawn._replace(case=msgspec.structs.replace(drawn.case, record=record))
+    found = failing(knowledge, checked(drawn, knowledge))["leading symptom in the complaint"]
+    assert "no headache in 'A cough" in found.examples[0]
+
+
+def test_one_slip_of_memory_fails_no_check(knowledge, patients):
+    told = [p for p in patients if "high_fever" in p.present and p.number("temperature") > 38.5]
+    assert len(told) > 3
+    forgetful = changed(told[0], temperature=37.0)
+    assert "fever told and measured" not in failing(knowledge, *told * 20, forgetful)
+
+
+def test_normal_values_and_haemoglobin_are_judged_in_groups(knowledge, patients):
+    man = grown(patients)
+    for value, fails in ((man.number("hemoglobin"), 0), (90.0, 2)):
+        normal = NormalValues(knowledge)
+        for _ in range(40):
+            normal.look_at(changed(man, hemoglobin=value))
+        told = [line for line in normal.tally().examples if line.startswith("hemoglobin")]
+        assert len(told) == fails
+    apart = HaemoglobinBySex()
+    for sex in ("female", "male"):
+        for _ in range(40):
+            apart.look_at(msgspec.structs.replace(changed(man, hemoglobin=140.0), sex=sex))
+    assert apart.tally().failed == 1
+
+
+def test_old_people_without_medicines_fail(knowledge, patients):
+    old = [msgspec.structs.replace(p, age=80) for p in patients[:10]]
+    none = MedicinesOfTheOld(knowledge, "en")
+    for patient in old:
+        history = msgspec.structs.replace(patient.drawn.case.record.history, medications="")
+        record = msgspec.structs.replace(patient.drawn.case.record, history=history)
+        case = msgspec.structs.replace(patient.drawn.case, record=record)
+        none.look_at(msgspec.structs.replace(patient, drawn=patient.drawn._replace(case=case)))
+    assert none.tally().failed == 10
+
+
+def test_drawn_patients_meet_what_holds_of_each_of_them(knowledge):
+    found = check_all(knowledge.select("respiratory"), n=150, seed=40, whole=knowledge)
+    assert found.patients == 150
+    for name in (
+        "one value of a quantity in a visit",
+        "systolic above diastolic",
+        "definition of disease and severity met",
+        "questionnaires from their age on",
+        "pulse and ECG",
+        "women's and men's haemoglobin apart",
+    ):
+        assert not found.checks[name].failed, found.checks[name].examples
+    again = check_all(knowledge.select("respiratory"), n=150, seed=40, whole=knowledge)
+    assert msgspec.json.encode(found) == msgspec.json.encode(again)
