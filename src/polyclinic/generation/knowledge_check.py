@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.generation.background import read_background
 from polyclinic.generation.checked_patient import ADULT, CheckedPatient, checked
 from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.patient_checks import CheckTally, PatientChecks
@@ -279,6 +280,7 @@ class MedicinesOfTheOld:
         words = [drug.name.get(language) for drug in knowledge.drugs.values()]
         words += [word for one in cautions.allergies for word in one.words.get(language)]
         words += [word for one in cautions.interactions for word in one.words.get(language)]
+        words += [getattr(one, language) for condition in read_background().conditions for one in condition.medicines]
         self._words = tuple({word.casefold() for word in words})
         self._taken = CheckTally()
 

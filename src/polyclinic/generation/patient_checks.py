@@ -66,7 +66,7 @@ class CheckTally(msgspec.Struct, kw_only=True):
             self.examples.append(example if isinstance(example, str) else example())
 
 
-class _Agreement(NamedTuple):
+class _MustAgree(NamedTuple):
     """Two things that must agree: of how many percent of whom they may contradict one another, and why."""
 
     what: str
@@ -76,17 +76,17 @@ class _Agreement(NamedTuple):
     items: tuple[str, ...]
 
 
-_PAIRS: Mapping[str, tuple[_Agreement, ...]] = {
+_PAIRS: Mapping[str, tuple[_MustAgree, ...]] = {
     # Fever comes and goes, and is not always felt.
     "fever told and measured": (
-        _Agreement(
+        _MustAgree(
             "a high fever is told, and less than 37.5 measured",
             2,
             lambda p: "high_fever" in p.present,
             lambda p: (p.number("temperature") or 0) < 37.5,
             ("temperature",),
         ),
-        _Agreement(
+        _MustAgree(
             "39 or more is measured, and no fever told",
             3,
             lambda p: (p.number("temperature") or 0) >= 39,
@@ -96,14 +96,14 @@ _PAIRS: Mapping[str, tuple[_Agreement, ...]] = {
     ),
     # A slow fibrillation can feel regular, and extra beats irregular.
     "pulse and ECG": (
-        _Agreement(
+        _MustAgree(
             "atrial fibrillation in the ECG, and a pulse that is not irregular",
             5,
             lambda p: p.text("ecg") == "absent_p",
             lambda p: p.text("rhythm") != "irregular",
             ("ecg", "rhythm"),
         ),
-        _Agreement(
+        _MustAgree(
             "an irregular pulse without atrial fibrillation in the ECG",
             1,
             lambda p: p.text("ecg") not in ("", "absent_p"),
@@ -113,7 +113,7 @@ _PAIRS: Mapping[str, tuple[_Agreement, ...]] = {
     ),
     # Iron and liquorice blacken stools too, and a test can miss.
     "stools and occult blood": (
-        _Agreement(
+        _MustAgree(
             "bleeding that blackens the stools, and a negative test for blood",
             5,
             lambda p: p.drawn.body.shown.get("gut_bleeding", "") == "black" or _told_black(p),
