@@ -273,7 +273,7 @@ def with_marginals(
 
 
 def _share(symptom: str, share: float, ways: tuple[Variant, ...]) -> float:
-    return math.fsum(way.weight * (way.symptoms.get(symptom, share)) for way in ways)
+    return min(math.fsum(way.weight * way.symptoms.get(symptom, share) for way in ways), 1.0)
 
 
 def _same_or_by_severity(by: AtSeverities) -> AtSeverities:
