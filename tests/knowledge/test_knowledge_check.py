@@ -54,6 +54,14 @@ def flu(data: Data) -> Data:
     return data["diseases"]["influenza-a"]
 
 
+def mild(data: Data) -> Data:
+    return flu(data)["treatment"]["mild"]
+
+
+def give(drug: str) -> Data:
+    return {"give": [{"drug": drug, "route": "oral", "dose": {"en": "1 g", "zh": "1 g"}}]}
+
+
 def phrase(data: Data, key: str, language: str, text: str) -> None:
     symptom(data, key)["phrases"][language] = [*symptom(data, key)["phrases"][language], text]
 
@@ -73,7 +81,10 @@ def test_there_are_many_diseases_in_many_departments_and_sixteen_preset_examinat
 def test_every_drug_is_in_some_plan() -> None:
     knowledge = read_knowledge()
     used = {
-        drug for d in knowledge.diseases.values() for s in ("mild", "moderate", "severe") for drug in d.plan(s).drugs
+        drug
+        for d in knowledge.diseases.values()
+        for s in ("mild", "moderate", "severe")
+        for drug in d.plan(s).drug_ids()
     }
     assert set(knowledge.drugs) == used
 
@@ -252,19 +263,34 @@ DISEASES: dict[str, tuple[Callable[[Data], object], str, str]] = {
         "outside the limits",
     ),
     "plan with one item": (
-        lambda d: flu(d)["treatment"]["mild"].update(en=["rest"], zh=["休息"]),
+        lambda d: mild(d).update(measures=mild(d)["measures"][:1]),
         "influenza-a.treatment.mild",
         "needs 2",
     ),
-    "plan shorter in one language": (
-        lambda d: flu(d)["treatment"]["mild"].update(zh=["休息"]),
-        "influenza-a.treatment.mild",
-        "1 in 'zh'",
+    "empty measure": (
+        lambda d: mild(d)["measures"][0]["advice"].update(zh=" "),
+        "influenza-a.treatment.mild.measures[0]",
+        "empty in one language",
     ),
-    "empty plan item": (
-        lambda d: flu(d)["treatment"]["mild"].update(en=["rest", ""], zh=["休息", "饮水"]),
+    "two plans alike": (
+        lambda d: flu(d)["treatment"].update(moderate=mild(d)),
+        "influenza-a.treatment.moderate",
+        "the same plan as mild",
+    ),
+    "less care when worse": (
+        lambda d: mild(d).update(disposition="intensive care"),
+        "influenza-a.treatment.moderate",
+        "must not need less care",
+    ),
+    "operation without a procedure": (
+        lambda d: mild(d).update(disposition="operation"),
         "influenza-a.treatment.mild",
-        "'en'",
+        "no measure is a procedure",
+    ),
+    "two drugs of a kind": (
+        lambda d: mild(d).update(measures=[*mild(d)["measures"], give("naproxen"), give("ibuprofen")]),
+        "influenza-a.treatment.mild.measures",
+        "one anti-inflammatory drug is enough",
     ),
     "days upside down": (
         lambda d: flu(d)["course"]["untreated"].update(days=[20, 10]),

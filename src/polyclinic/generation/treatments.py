@@ -26,8 +26,6 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
     """
     presentation = record.presentation
     language, cautions = presentation.language, read_cautions()
-    if not plan.measures:
-        return plan.get(language)
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
     known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)

@@ -12,12 +12,14 @@ from typing import Literal
 
 import msgspec
 
-from polyclinic.knowledge.data import SEVERITIES, Name
+from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Entry, Item, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.plan_check import check_plans
+from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 UNITS = frozenset(
@@ -35,7 +37,7 @@ _LOINC = re.compile(r"(\d{1,7})-(\d)")
 _ICD10 = re.compile(r"[A-Z]\d{2}(?:\.\d{1,2})?")
 _ATC = re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}\d{2}")
 _MARKS = re.compile(r"[,.;:!?，。；：、！？]")
-_LEAST = 2  # sources of a disease, items of a plan, phrases of a symptom
+_LEAST = 2  # sources of a disease, phrases of a symptom
 _EPSILON = 1e-6
 
 
@@ -271,7 +273,7 @@ def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
             yield Flaw(f"{where}.examinations", f"{examination!r} is right, and has no findings of this disease")
     yield from _people(where, disease, knowledge)
     yield from _findings(f"{where}.findings", disease, knowledge)
-    yield from _treatment(f"{where}.treatment", disease)
+    yield from _treatment(f"{where}.treatment", disease, knowledge)
     yield from _courses(f"{where}.course", disease)
 
 
@@ -302,16 +304,9 @@ def _findings(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Fl
                 yield from _within_limits(f"{where}.{examination}.{item.id}.{severity}", item, distribution)
 
 
-def _treatment(where: str, disease: Disease) -> Iterator[Flaw]:
-    for severity in SEVERITIES:
-        plan = disease.plan(severity)
-        place = f"{where}.{severity}"
-        if len(plan.en) != len(plan.zh):
-            yield Flaw(place, f"{len(plan.en)} items in 'en' and {len(plan.zh)} in 'zh'")
-        elif len(plan.en) < _LEAST:
-            yield Flaw(place, f"{len(plan.en)} items; needs {_LEAST} or more")
-        for en, zh in zip(plan.en, plan.zh, strict=False):
-            yield from _both(place, Name(en=en, zh=zh))
+def _treatment(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
+    for place, problem in check_plans(disease, knowledge.drugs, knowledge.quantities, read_cautions()):
+        yield Flaw(f"{where}.{place}", problem)
 
 
 def _epidemiology(where: str, disease: Disease) -> Iterator[Flaw]:

@@ -196,18 +196,17 @@ class Drug(Identified, frozen=True, kw_only=True):
 class Plan(InBoth[tuple[str, ...]], frozen=True, kw_only=True):
     """A treatment plan: what is done, and where; its lines are its measures in words.
 
-    A file has either `measures`, or lines in both languages and the `drugs` in them, all of which are given.
+    A file has no lines (`en`, `zh`): they are made when it is read.
     """
 
     en: tuple[str, ...] = ()
     zh: tuple[str, ...] = ()
-    drugs: tuple[str, ...] = ()
-    disposition: Disposition = "home"
-    measures: tuple[Measure, ...] = ()
+    disposition: Disposition
+    measures: tuple[Measure, ...]
 
     def drug_ids(self) -> tuple[str, ...]:
         """Returns every drug that it names, alternatives too, each once."""
-        return tuple(dict.fromkeys((*self.drugs, *(p.drug for measure in self.measures for p in measure.give))))
+        return tuple(dict.fromkeys(p.drug for measure in self.measures for p in measure.give))
 
 
 class BySeverity(Data, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from polyclinic.knowledge.safety import Cautions
 from polyclinic.knowledge.variants import interval_of
 
 _LEAST = 2
-_GRAVITY: dict[Disposition, int] = {"home": 0, "observation": 1, "ward": 2, "operation": 2, "intensive care": 3}
+_CARE: tuple[Disposition, ...] = ("home", "observation", "ward", "intensive care")
 
 Flawed = tuple[str, str]
 """Where in the treatment of a disease something is wrong, and what."""
@@ -30,17 +30,17 @@ def check_plans(
 
     Args:
         disease: whose plans.
-        drugs, items: what they name, by id.
+        drugs: the drugs that they name, by id.
+        items: the quantities that they name, by id.
         cautions: what says which drugs are of one kind.
     """
     plans = [disease.plan(severity) for severity in SEVERITIES]
     for severity, plan in zip(SEVERITIES, plans, strict=True):
-        if plan.measures:
-            yield from ((f"{severity}{place}", problem) for place, problem in _plan(plan, drugs, items, cautions))
+        yield from ((f"{severity}{place}", problem) for place, problem in _plan(plan, drugs, items, cautions))
     for (first, one), (second, other) in itertools.combinations(zip(SEVERITIES, plans, strict=True), 2):
-        if (one.measures, one.en) == (other.measures, other.en):
+        if one.measures == other.measures:
             yield second, f"is the same plan as {first}"
-        elif one.measures and other.measures and _GRAVITY[one.disposition] > _GRAVITY[other.disposition]:
+        if _is_less(other.disposition, one.disposition):
             yield second, f"{other.disposition}, where {first} has {one.disposition}; it must not need less care"
 
 
@@ -59,6 +59,13 @@ def _plan(plan: Plan, drugs: Mapping[str, Drug], items: Mapping[str, Item], caut
                 problem = f"{second.drug} may be given beside {first.drug} of measures[{n}], one {kind} is enough"
                 yield f".measures[{m}]", problem
                 break
+
+
+def _is_less(one: Disposition, other: Disposition) -> bool:
+    """Whether one is less care than the other; an operation is as much as a ward, or as intensive care."""
+    if one == "operation":
+        return False
+    return _CARE.index(one) < _CARE.index("ward" if other == "operation" else other)
 
 
 def _texts(measure: Measure) -> Iterator[str]:

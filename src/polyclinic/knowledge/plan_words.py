@@ -74,8 +74,6 @@ class PlanVocabulary(NamedTuple):
 
 def in_words(plan: Plan, vocabulary: PlanVocabulary) -> Plan:
     """Returns a plan whose measures stand as lines in both languages too."""
-    if not plan.measures:
-        return plan
     lines: dict[Language, tuple[str, ...]] = {}
     for language in ("en", "zh"):
         sayer = MeasureWords(vocabulary, language)

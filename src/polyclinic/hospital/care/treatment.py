@@ -108,16 +108,12 @@ class PlannedTreatment:
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._giving = [due for due in self._chosen.due if due.options]
-        self._plan, self._language = plan, presentation.language
-        old = [[knowledge.drugs[drug]] for drug in plan.drugs]
-        self.measures: list[list[Drug]] = old or [
+        self.measures: list[list[Drug]] = [
             [knowledge.drugs[option.drug] for option in due.options] for due in self._giving
         ]
 
     def lines(self, given: Sequence[int | None] | None = None) -> tuple[str, ...]:
         """Returns what is done, in words; `given` as in `AtCounter`, None where everybody gets the first choice."""
-        if not self._plan.measures:
-            return self._plan.get(self._language)
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
         return tuple(line for due in self._chosen.due if (line := self._line(due, numbers.get(id(due)))))
 
