@@ -1,0 +1,143 @@
+"""Treatments of drawn patients in the hospital: nothing against a caution, nothing before its examination."""
+
+import asyncio
+import random
+
+import msgspec
+import pytest
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding
+from polyclinic.generation.draw import generate
+from polyclinic.hospital.care.counter import at_counter
+from polyclinic.hospital.care.treatment import PlannedTreatment, visit_facts
+from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.dispensing import Known, objection, told_at_the_counter
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.plan_choice import PlanPatient, WhyNot, chosen
+from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.variants import meets
+from polyclinic.players.rules.pharmacist import RulesPharmacist
+
+KNOWLEDGE = read_knowledge()
+TOLD = (
+    {},
+    {"allergies": "Allergic to penicillin and sulfonamides."},
+    {"allergies": "NSAIDs are not tolerated.", "past": "Asthma and a stomach ulcer."},
+    {"medications": "Warfarin and simvastatin every day.", "past": "Heart failure."},
+    {"medications": "Sertraline. Bisoprolol.", "personal": "She is pregnant."},
+)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return Reader(KNOWLEDGE)
+
+
+def finding(examination, item, value, language="en"):
+    of = KNOWLEDGE.examinations[examination]
+    one = next(i for i in of.items if i.id == item)
+    text = one.values[value].get(language) if isinstance(value, str) else value
+    return Finding(
+        examination=of.name.get(language), item=one.name.get(language), value=text, unit="" if one.values else one.unit
+    )
+
+
+def facts_of(reader, findings=(), *, complaint="Weakness for 2 hours.", symptoms=(), **person):
+    presentation = Presentation(complaint=complaint, **{"age": 60, "sex": "male", **person})
+    return presentation, visit_facts(presentation, Known(), symptoms, findings, reader)
+
+
+def test_a_visit_knows_what_was_found_said_and_told(reader):
+    found = [
+        finding("cardiovascular-examination", "systolic", 84.0),
+        finding("head-ct", "brain_ct", "normal"),
+        finding("anaemia-tests", "haemoglobin_now", 80.0),
+        finding("biochemistry", "creatinine", 400.0),
+    ]
+    _, facts = facts_of(reader, found, complaint="A cough for 3 days.", symptoms=["fever"])
+    assert facts.patient.findings["systolic"] == pytest.approx(84)
+    assert facts.patient.findings["brain_ct"] == "normal"
+    hemoglobin = reader.tables.physiology.items["hemoglobin"]
+    shown = reader.tables.physiology.carrying(hemoglobin, 60, "male").there(facts.patient.findings["hemoglobin"])
+    assert shown == pytest.approx(80)
+    assert facts.patient.findings["fever"] is True
+    assert facts.patient.findings["cough"] is True
+    assert facts.patient.days == pytest.approx(3)
+    assert {"head-ct", "biochemistry"} <= set(facts.patient.examined)
+    assert facts.known.egfr == pytest.approx(14, abs=2)
+    assert not facts.known.pregnant
+
+
+def test_a_pregnancy_test_makes_known_that_she_is_pregnant(reader):
+    _, facts = facts_of(reader, [finding("pregnancy-test", "beta_hcg", 4000.0)], age=30, sex="female")
+    assert facts.patient.pregnant
+    assert facts.known.pregnant
+
+
+def test_nothing_is_dissolved_in_a_stroke_before_the_head_was_seen(reader):
+    stroke = KNOWLEDGE.diseases["ischaemic-stroke"]
+    waiting = 0
+    for severity in ("mild", "moderate", "severe"):
+        plan = stroke.plan(severity)
+        for found in ((), (finding("head-ct", "brain_ct", "normal"),)):
+            presentation, facts = facts_of(reader, found)
+            planned = PlannedTreatment(plan, facts, KNOWLEDGE, presentation)
+            given = {drugs[0].id for drugs in planned.measures}
+            assert found or "alteplase" not in given
+            waiting += len(planned.not_begun())
+            assert not found or not any("head CT" in line for line in planned.not_begun())
+    assert waiting
+
+
+@pytest.mark.parametrize(("seed", "n"), [(4711, 600), (815, 600)])
+def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
+    cautions, rng, withheld, waiting = read_cautions(), random.Random(seed), 0, 0
+    names = {e.name.en: e.id for e in KNOWLEDGE.examinations.values()}
+    for case in generate(KNOWLEDGE, n=n, seed=seed):
+        presentation, history = case.record.presentation, case.record.history
+        done = {name for name in names if rng.random() < 0.3}
+        found = [f for f in case.record.findings if f.examination in done]
+        told = told_at_the_counter(presentation, msgspec.structs.replace(history, **rng.choice(TOLD)))
+        facts = visit_facts(presentation, told, history.symptoms, found, reader)
+        disease = KNOWLEDGE.disease_named(case.truth.diagnoses[0].name)
+        plan = disease.plan(case.truth.severity)
+        planned = PlannedTreatment(plan, facts, KNOWLEDGE, presentation)
+        at = asyncio.run(at_counter(RulesPharmacist(), presentation, facts.known, planned.measures))
+        given = [drugs[i] for drugs, i in zip(planned.measures, at.given, strict=True) if i is not None]
+        for place, drug in enumerate(given):
+            assert objection(drug, facts.known, presentation, given[:place], cautions) is None, (case.id, drug.id)
+        assert len({drug.id for drug in given}) == len(given)
+        assert set(at.withheld) == {*at.instead, *at.lacking()}
+        withheld += len(at.withheld)
+        came = chosen(plan, facts.patient, KNOWLEDGE.quantities)
+        for due in came.due:
+            assert set(due.measure.after) <= set(facts.patient.examined)
+            when = due.measure.when
+            if when is not None and when.finding is not None:
+                assert meets(when.finding, KNOWLEDGE.quantities, facts.patient.findings) is True
+        waiting += sum(left.why is WhyNot.NOT_EXAMINED for left in came.left)
+        assert len(came.due) + len(came.left) == len(plan.measures)
+        lines = planned.lines(at.given)
+        assert len(lines) == len(came.due) - at.given.count(None)
+        assert all(lines)
+    assert withheld > 50
+    assert waiting > 50
+
+
+def test_the_right_treatment_of_a_drawn_patient_is_chosen_for_it():
+    differing = 0
+    for case in generate(KNOWLEDGE, n=400, seed=99):
+        plan = KNOWLEDGE.disease_named(case.truth.diagnoses[0].name).plan(case.truth.severity)
+        treatment, person = case.truth.treatment, case.record.presentation
+        assert 1 <= len(treatment) <= len(plan.measures), case.id
+        text = "\n".join(treatment)
+        assert person.age < 12 or "under the age" not in text
+        differing += treatment != plan.en
+    assert differing > 100
+
+
+def test_a_treatment_is_the_same_whenever_it_is_asked_for(reader):
+    patient = PlanPatient(age=40, sex="male", findings={"oxygen_saturation": 88.0})
+    plan = KNOWLEDGE.diseases["covid-19"].plan("severe")
+    assert chosen(plan, patient, KNOWLEDGE.quantities) == chosen(plan, patient, KNOWLEDGE.quantities)

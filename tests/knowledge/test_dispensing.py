@@ -1,0 +1,130 @@
+"""What speaks against a drug: filtration of the kidneys, earlier illness, pregnancy, other drugs; and what is given."""
+
+import pytest
+from tests.knowledge.plans import KNOWLEDGE, plan_of
+from tests.tables import each_row
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History
+from polyclinic.knowledge.data import Name
+from polyclinic.knowledge.dispensing import (
+    Known,
+    egfr,
+    hand_out,
+    objection,
+    told_at_the_counter,
+    with_results,
+)
+from polyclinic.knowledge.entries import Drug
+from polyclinic.knowledge.safety import read_cautions
+
+CAUTIONS = read_cautions()
+ATC = {"trimethoprim": "J01EA01", "codeine": "R05DA04", "sildenafil": "G04BE03", "valproate": "N03AG01"}
+
+
+def drug(name):
+    if name in ATC:
+        return Drug(id=name, name=Name(en=name, zh=name), atc=ATC[name])
+    return KNOWLEDGE.drugs[name]
+
+
+def against(name, *, age=40.0, sex="female", before=(), language="en", **known):
+    presentation = Presentation(complaint="cough", age=age, sex=sex, language=language)
+    found = objection(drug(name), Known(**known), presentation, [drug(b) for b in before], CAUTIONS)
+    return None if found is None else found.kind
+
+
+@pytest.mark.parametrize(
+    ("creatinine", "age", "sex", "filtered"),
+    [
+        # 1.0 mg/dL; CKD-EPI 2021 by the calculator of the National Kidney Foundation.
+        (88.42, 50, "female", 69),
+        (88.42, 50, "male", 92),
+        (176.84, 70, "male", 35),
+        (53, 25, "female", 128),
+        # Schwartz: 0.413 x height / mg/dL.
+        (88.42, 10, "male", 57),
+        (44.21, 5, None, 90),
+    ],
+)
+def test_filtration_of_the_kidneys(creatinine, age, sex, filtered):
+    assert egfr(creatinine, age, sex, CAUTIONS) == pytest.approx(filtered, abs=1)
+
+
+def test_without_age_or_sex_the_filtration_is_not_known():
+    assert egfr(90, None, "male", CAUTIONS) is None
+    assert egfr(90, 40, None, CAUTIONS) is None
+
+
+@each_row(
+    ("name", "known", "kind"),
+    [
+        ("metformin", {"egfr": 29.0}, "kidney"),
+        ("metformin", {"egfr": 30.0}, None),
+        ("nitrofurantoin", {"egfr": 44.0}, "kidney"),
+        ("ibuprofen", {"egfr": 25.0}, "kidney"),
+        ("apixaban", {"egfr": 14.0}, "kidney"),
+        ("apixaban", {"egfr": 40.0}, None),
+        ("enoxaparin", {"egfr": 10.0}, "kidney"),
+        ("bisoprolol", {"past": "Asthma since childhood."}, "condition"),
+        ("bisoprolol", {"past": "No asthma."}, None),
+        ("bisoprolol", {"past": "自幼哮喘。", "language": "zh"}, "condition"),
+        ("ibuprofen", {"past": "A stomach ulcer two years ago."}, "condition"),
+        ("ibuprofen", {"past": "有胃溃疡病史。", "language": "zh"}, "condition"),
+        ("ibuprofen", {"past": "Heart failure."}, "condition"),
+        ("paracetamol", {"past": "Heart failure and a stomach ulcer."}, None),
+        ("trimethoprim", {"allergies": "sulfonamides"}, None),
+        ("co-trimoxazole", {"allergies": "sulfonamides"}, "allergy"),
+        ("trimethoprim", {"allergies": "trimethoprim"}, "allergy"),
+        ("meropenem", {"allergies": "penicillin"}, None),
+        ("ramipril", {"pregnant": True}, "pregnancy"),
+        ("valproate", {"pregnant": True}, "pregnancy"),
+        ("atorvastatin", {"pregnant": True}, "pregnancy"),
+        ("doxycycline", {"pregnant": True}, "pregnancy"),
+        ("ibuprofen", {"pregnant": True}, "pregnancy"),
+        ("paracetamol", {"pregnant": True}, None),
+        ("aspirin", {"age": 15.0}, "age"),
+        ("codeine", {"age": 11.0}, "age"),
+        ("codeine", {"age": 12.0}, None),
+        ("ceftriaxone", {"age": 0.05}, "age"),
+        ("ceftriaxone", {"age": 0.2}, None),
+        ("ceftriaxone", {"age": 0.0}, None),
+        ("sildenafil", {"medications": "isosorbide mononitrate"}, "interaction"),
+        ("glyceryl-trinitrate", {"medications": "sildenafil"}, "interaction"),
+        ("enoxaparin", {"medications": "apixaban 5 mg"}, "interaction"),
+        ("diltiazem", {"before": ["bisoprolol"]}, "interaction"),
+        ("apixaban", {"before": ["enoxaparin"]}, "duplicate"),
+        ("paracetamol", {"before": ["paracetamol"]}, "duplicate"),
+        ("prednisolone", {"before": ["dexamethasone"]}, "duplicate"),
+    ],
+)
+def test_what_speaks_against_a_drug(name, known, kind):
+    assert against(name, **known) == kind
+
+
+def test_a_test_tells_of_pregnancy_and_kidneys():
+    presentation = Presentation(complaint="cough", age=60, sex="female")
+    told = told_at_the_counter(presentation, History(past="Asthma."))
+    assert (told.past, told.egfr, told.pregnant) == ("Asthma.", None, False)
+    found = with_results(told, presentation, CAUTIONS, {"creatinine": 300.0, "beta_hcg": 2000.0})
+    assert found.pregnant
+    assert found.egfr == pytest.approx(15, abs=0.5)
+    assert not with_results(told, presentation, CAUTIONS, {"beta_hcg": 10.0}).pregnant
+
+
+def test_the_next_alternative_is_handed_out_and_no_drug_twice():
+    plan = plan_of(
+        "- give: [{drug: amoxicillin, route: oral, D}, {drug: azithromycin, route: oral, D}]\n"
+        "- give: [{drug: ibuprofen, route: oral, D}, {drug: paracetamol, route: oral, D}]\n"
+        "- give: [{drug: diclofenac, route: oral, D}]\n"
+    )
+    presentation = Presentation(complaint="cough", age=40, sex="male")
+    options = [measure.give for measure in plan.measures]
+    known = Known(allergies="penicillin")
+    came = hand_out(options, KNOWLEDGE.drugs, known, presentation, CAUTIONS)
+    assert [one.given and one.given.drug for one in came] == ["azithromycin", "ibuprofen", None]
+    assert [[(drug, why.kind) for drug, why in one.withheld] for one in came] == [
+        [("amoxicillin", "allergy")],
+        [],
+        [("diclofenac", "duplicate")],
+    ]
