@@ -86,7 +86,10 @@ class BodyDrawing:
         for id, item in physiology.items.items():
             distribution = linked.distribution(item, ill.severity)
             if isinstance(distribution, dict):
-                values[id] = shown[id] = _text(restricted(distribution, ill.way.states.get(id)), rng)
+                states = ill.way.states.get(id)
+                if id not in linked.quantities and states is None:
+                    states = item.usual_texts(ill.age)
+                values[id] = shown[id] = _text(restricted(distribution, states), rng)
             else:
                 interval = ill.way.numbers.get(id, _UNBOUND)
                 number = _number(item, distribution, interval, rng)
@@ -95,7 +98,8 @@ class BodyDrawing:
                 values[id] = physiology.carrying(item, ill.age, ill.sex).back(told)
         for id, reading in physiology.panels.items():
             item = physiology.places[id][1]
-            shown[id] = _read(reading, item, values[reading.of], shown[reading.of], rng)
+            possible = None if reading.of in linked.quantities else item.usual_texts(ill.age)
+            shown[id] = _read(reading, item, values[reading.of], shown[reading.of], possible=possible, rng=rng)
         for id, derived in physiology.derived.items():
             of = [float(shown[quantity]) for quantity in derived.of]
             shown[id] = rounded(physiology.places[id][1], derived.value(of))
@@ -120,6 +124,11 @@ class BodyDrawing:
                 there = draw < symptom.at(share, ill.age, ill.sex)
             if there:
                 present[symptom.id] = symptom
+        for one, other in self._physiology.body.apart:
+            if one in present and other in present and not {one, other} <= way.symptoms.keys():
+                stands = way.symptoms.get(one, False) or (one in shares and other not in way.symptoms)
+                dropped = other if stands or other not in shares else one
+                present = {id: s for id, s in present.items() if dropped not in (id, s.parent)}
         return list(present.values())
 
 
@@ -136,14 +145,29 @@ def share_at(reading: SymptomReading, value: float | str) -> float:
     return reading.below[cell_of(cuts_of(reading.below), value)][1]
 
 
-def _read(reading: PanelReading, item: Item, value: float | str, shown: float | str, rng: random.Random) -> float | str:
+def _read(
+    reading: PanelReading,
+    item: Item,
+    value: float | str,
+    shown: float | str,
+    *,
+    possible: frozenset[str] | None,
+    rng: random.Random,
+) -> float | str:
     """Returns what an item shows that reads another's quantity."""
     if isinstance(value, str):
-        return _text(of_state(reading.states, value), rng)
+        return _text(_possible(of_state(reading.states, value), possible), rng)
     if not item.numeric:
-        return _text(reading.below[cell_of(cuts_of(reading.below), value)][1], rng)
+        return _text(_possible(reading.below[cell_of(cuts_of(reading.below), value)][1], possible), rng)
     exact = along(reading.curve, value) if reading.curve else float(shown)
     return rounded(item, exact + rng.gauss(0, reading.error))
+
+
+def _possible(shares: Mapping[str, float], texts: frozenset[str] | None) -> Mapping[str, float]:
+    """Returns the shares of the texts that can be, or of all where none of those can."""
+    if texts is None or not any(shares.get(text, 0) for text in texts):
+        return shares
+    return restricted(shares, texts)
 
 
 def _choose(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> Variant:

@@ -247,10 +247,14 @@ def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
 def _complaints(
     leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
 ) -> list[Symptom]:
-    """Returns what somebody comes for: the leading symptom of the disease that is there, then some of the others.
+    """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others.
 
     Of a circumstance, what it is a circumstance of.
     """
+
+    def usual(symptom: Symptom) -> float:
+        line = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
+        return max(disease.share(knowledge.symptoms[id], severity) for id in line)
 
     def leads(symptom: Symptom) -> float:
         line = (symptom.id, *ancestors(knowledge.symptoms, symptom.id))
@@ -264,9 +268,11 @@ def _complaints(
             come_for[named.id] = named
     for id in [parent for symptom in come_for for parent in ancestors(knowledge.symptoms, symptom)]:
         come_for.pop(id, None)
-    first = max(come_for.values() or leaves, key=leads)
-    others = [symptom for symptom in come_for.values() if symptom is not first]
-    return [first, *rng.sample(others, min(_COMPLAINTS - 1, len(others)))]
+    main = [max(come_for.values() or leaves, key=leads)]
+    most = max(come_for.values() or leaves, key=usual)
+    main += [most] if most is not main[0] else []
+    others = [symptom for symptom in come_for.values() if symptom not in main]
+    return [*main, *rng.sample(others, min(_COMPLAINTS - len(main), len(others)))]
 
 
 def _about(people: _People, band: str, sex: Sex, rng: random.Random, language: Language) -> str:

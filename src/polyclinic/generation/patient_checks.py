@@ -26,19 +26,6 @@ _ALIKE = 0.1  # shares of symptoms that lead alike
 _LEAST_AGES = {"phq9": 12, "gad7": 12, "pdss": 12}
 """From which age a questionnaire is made for: PHQ-9 and GAD-7 were tried from 12 years on."""
 
-_APART = (
-    ("weight_loss", "weight_gain"),
-    ("heat_intolerance", "cold_intolerance"),
-    ("hunger", "poor_appetite"),
-    ("passing_much_urine", "little_urine"),
-    ("blocked_bowels", "diarrhoea"),
-    ("sudden_onset", "gradual_onset"),
-    ("missed_period", "heavy_periods"),
-    ("dry_skin", "sweating"),
-)
-"""Symptoms that exclude one another."""
-
-
 Example = str | Callable[[], str]
 """A line that says what is wrong, or what makes it."""
 
@@ -221,7 +208,9 @@ class PatientChecks:
         known = self._knowledge
         wrong = [s for s in patient.present if not known.symptoms[s].possible(patient.age, patient.sex)]
         wrong += [e for e in patient.done if not known.examinations[e].possible(patient.sex, patient.age)]
-        wrong += [f"{a} and {b}" for a, b in _APART if a in patient.present and b in patient.present]
+        wrong += [
+            f"{a} and {b}" for a, b in self._physiology.body.apart if a in patient.present and b in patient.present
+        ]
         parents = ((s, p) for s in patient.present for p in ancestors(known.symptoms, s))
         wrong += [f"{s} without {p}" for s, p in parents if p not in patient.present]
         yield bool(wrong), lambda: patient.line(*sorted(wrong))

@@ -75,7 +75,7 @@ class Derived(Data, frozen=True, kw_only=True):
 class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
 
-    `told` is the share of those with a symptom of this illness who tell of it.
+    Nobody has both symptoms of a pair in `apart`. `told` is the share of those with a symptom of this illness who tell of it.
     """
 
     sources: tuple[Source, ...]
@@ -84,6 +84,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     symptoms: dict[str, SymptomReading]
     items: dict[str, PanelReading]
     derived: dict[str, Derived]
+    apart: tuple[tuple[str, str], ...] = ()
     ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
 
 

@@ -214,6 +214,9 @@ def _number(where: str, item: Item) -> Iterator[Flaw]:
 def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
     if item.unit or item.low is not None or item.high is not None or item.lognormal or item.limits is not None:
         yield Flaw(where, "a text has neither unit, reference range, limits nor lognormal")
+    first = next(iter(item.values))
+    for unknown in sorted((item.from_age.keys() - item.values.keys()) | (item.from_age.keys() & {first})):
+        yield Flaw(f"{where}.from_age", f"{unknown!r} is not one of its values beside the normal one")
     for key, wording in item.values.items():
         yield from _both(f"{where}.values.{key}", wording)
         for language in LANGUAGES:
@@ -223,7 +226,6 @@ def _wordings(where: str, item: Item, knowledge: Knowledge) -> Iterator[Flaw]:
         for text in sorted({t for t in texts if texts.count(t) > 1}):
             yield Flaw(f"{where}.values", f"{text!r} stands for two values")
     assert isinstance(item.usual, dict)  # noqa: S101
-    first = next(iter(item.values))
     if item.usual.get(first, 0.0) < max(item.usual.values()):
         yield Flaw(f"{where}.usual", f"the first value, {first!r}, is the normal one and must be the most usual")
 

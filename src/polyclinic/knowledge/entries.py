@@ -119,7 +119,7 @@ class Item(Entry, frozen=True, kw_only=True):
     A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
     this trouble: `[mean, sd]`; `[median, geometric sd]` where `lognormal`), `limits` (no value is drawn outside) and
     `decimals`. A text item has `values` (id to wording) and `usual` (id to probability), the first value is the normal
-    one.
+    one; `from_age` says of some from which year of age on people without this trouble have them.
     """
 
     loinc: str | None = None
@@ -130,7 +130,14 @@ class Item(Entry, frozen=True, kw_only=True):
     decimals: int = 1
     limits: tuple[float, float] | None = None
     values: dict[str, Name] = msgspec.field(default_factory=dict)
+    from_age: dict[str, int] = msgspec.field(default_factory=dict)
     usual: Distribution
+
+    def usual_texts(self, age: float) -> frozenset[str] | None:
+        """Returns the texts that people of an age without this trouble can have; None where that is all of them."""
+        if all(age >= first for first in self.from_age.values()):
+            return None
+        return frozenset(value for value in self.values if age >= self.from_age.get(value, 0))
 
     @property
     def numeric(self) -> bool:
