@@ -75,7 +75,8 @@ class Derived(Data, frozen=True, kw_only=True):
 class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
 
-    Nobody has both symptoms of a pair in `apart`. `told` is the share of those with a symptom of this illness who tell of it.
+    `told` is the share of those with a symptom of this illness who tell of it. Nobody has both symptoms of a pair in
+    `apart`.
     """
 
     sources: tuple[Source, ...]
