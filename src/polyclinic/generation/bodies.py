@@ -96,6 +96,9 @@ class BodyDrawing:
                 shown[id] = told = physiology.show(item, number, interval, ill.age, ill.sex)
                 # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
                 values[id] = physiology.carrying(item, ill.age, ill.sex).back(told)
+        for id, rule in physiology.body.shown_as.items():
+            if shown.get(id) == rule.state and float(values[rule.of]) >= rule.at_least:
+                shown[id] = rule.as_
         for id, reading in physiology.panels.items():
             item = physiology.places[id][1]
             possible = None if reading.of in linked.quantities else item.usual_texts(ill.age)

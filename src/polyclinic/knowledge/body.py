@@ -72,6 +72,15 @@ class Derived(Data, frozen=True, kw_only=True):
         return values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
 
 
+class ShownAs(Data, frozen=True, kw_only=True):
+    """A `state` that is shown `as` another where the quantity `of` is at least so high (an adult's number)."""
+
+    state: str
+    as_: str = msgspec.field(name="as")
+    of: str
+    at_least: float
+
+
 class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
 
@@ -84,6 +93,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     hidden: tuple[Item, ...]
     symptoms: dict[str, SymptomReading]
     items: dict[str, PanelReading]
+    shown_as: dict[str, ShownAs]
     derived: dict[str, Derived]
     apart: tuple[tuple[str, str], ...] = ()
     ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
@@ -128,8 +138,7 @@ class Carrying:
         self.is_same = there == here or None in there or None in here
         if not self.is_same:
             (a, b), (c, d) = (tuple(self._scaled(x) for x in ends if x is not None) for ends in (here, there))
-            self._slope = (d - c) / (b - a)
-            self._shift = c - a * self._slope
+            self._ends = (a, b, c, d)
 
     def _scaled(self, x: float) -> float:
         return math.log(max(x, 1e-9)) if self._lognormal else x
@@ -138,15 +147,25 @@ class Carrying:
         """Returns what an adult's number is in this person."""
         if self.is_same:
             return x
-        y = self._shift + self._slope * self._scaled(x)
+        y = self._along(self._scaled(x), *self._ends)
         return math.exp(y) if self._lognormal else y
 
     def back(self, y: float) -> float:
         """Returns the adult's number that this person's stands for."""
         if self.is_same:
             return y
-        x = (self._scaled(y) - self._shift) / self._slope
+        a, b, c, d = self._ends
+        x = self._along(self._scaled(y), c, d, a, b)
         return math.exp(x) if self._lognormal else x
+
+    def _along(self, x: float, a: float, b: float, c: float, d: float) -> float:
+        """Carries x from the range a to b to that from c to d: inside along the line, outside as many times its end."""
+        if a <= x <= b:
+            return c + (x - a) * (d - c) / (b - a)
+        here, there = (a, c) if x < a else (b, d)
+        if self._lognormal:
+            return there + x - here
+        return x * there / here if here > 0 and there > 0 else there + (x - here) * (d - c) / (b - a)
 
 
 def cell_of(cuts: Sequence[float], value: float) -> int:

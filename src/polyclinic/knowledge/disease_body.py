@@ -84,6 +84,11 @@ def link_body(
     for id, by in named.items():
         if id not in body.derived:
             quantities[id] = {severity: by["all"] if "all" in by else by[severity] for severity in SEVERITIES}
+    for id, shown in body.shown_as.items():
+        for severity, shares in quantities.get(id, {}).items():
+            assert isinstance(shares, dict)  # noqa: S101
+            merged = shares.get(shown.state, 0.0) + shares.get(shown.as_, 0.0)
+            quantities[id][severity] = shares | {shown.state: merged, shown.as_: 0.0}
     if "diastolic" in named and "systolic" in quantities:
         quantities["pulse_share"] = {
             severity: _pulse_share(quantities["systolic"][severity], named["diastolic"], severity)

@@ -271,8 +271,10 @@ class PatientReading:
     def _measurement(self, quantity: str, observed: Observed | bool) -> Vector:
         tables = self._tables
         item = tables.physiology.items[quantity]
+        shown_as = tables.physiology.body.shown_as.get(quantity)
         if isinstance(observed, str):
-            log = tables.texts(quantity, frozenset((observed,)))
+            alike = (shown_as.state, shown_as.as_) if shown_as is not None else ()
+            log = tables.texts(quantity, frozenset(alike if observed in alike else (observed,)))
             log[-1] = tables.mean(log)
             return log
         if isinstance(observed, ItemReading):

@@ -116,7 +116,7 @@ class RulesDoctor:
         say = doctor_sayings(language)
         if len(names) == 1:
             return DoctorTurn(say.order.format(examination=names[0]))
-        return DoctorTurn(say.orders.format(examinations=MARKS[language].item.join(names)))
+        return DoctorTurn(say.orders.format(examinations=say.between_orders.join(names)))
 
     def _general(self, role: Doctor, belief: Belief) -> DoctorTurn | None:
         """Returns the next question or order of a general history; None where it has been taken."""

@@ -13,6 +13,7 @@ class DoctorSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     order: str
     orders: str
+    between_orders: str
     conclusion: str
     no_conclusion: str
     general: tuple[str, ...]
