@@ -117,3 +117,23 @@ def test_a_quantity_counts_once_however_often_it_is_reported(knowledge):
 def test_the_reader_of_everything_knows_how_sure_it_may_be(knowledge):
     ceiling = measure(list(generate(knowledge.select("respiratory"), n=240, seed=8)), knowledge.select("respiratory"))
     assert abs(ceiling.stated - ceiling.percent) < 5
+
+
+def test_what_comes_with_age_is_not_found_in_the_young(knowledge):
+    rng, drawing, young, old = random.Random(5), body_drawing(knowledge), Counter(), Counter()
+    for _ in range(120):
+        for age, found in ((8, young), (70, old)):
+            shown = drawing.draw(knowledge.diseases["migraine"], "mild", age, "female", rng).shown
+            found[shown["joint_film"]] += 1
+            found[shown["coronary_ct"]] += 1
+    assert not {"osteophytes", "plaques", "narrowing"} & young.keys()
+    assert {"osteophytes", "plaques"} <= old.keys()
+
+
+def test_symptoms_that_exclude_one_another_are_never_both_there(knowledge):
+    rng, disease, told = random.Random(6), knowledge.diseases["hyperthyroidism"], Counter()
+    for _ in range(300):
+        present = {s.id for s in body_drawing(knowledge).draw(disease, "severe", 40, "female", rng).present}
+        told[frozenset(present & {"weight_loss", "weight_gain"})] += 1
+    assert frozenset({"weight_loss", "weight_gain"}) not in told
+    assert told[frozenset({"weight_loss"})] > 50

@@ -78,6 +78,12 @@ def test_there_are_many_diseases_in_many_departments_and_sixteen_preset_examinat
     assert sum(e.preset for e in knowledge.examinations.values()) == 16
 
 
+def test_an_age_of_a_text_that_is_not_there_is_found() -> None:
+    found = planted(lambda data: pharynx(data).update(from_age={"spotted": 4, "normal": 3}))
+    told = [flaw.problem.split()[0] for flaw in found if flaw.where.endswith("pharynx.from_age")]
+    assert told == ["'normal'", "'spotted'"]
+
+
 def test_every_drug_is_in_some_plan() -> None:
     knowledge = read_knowledge()
     used = {
