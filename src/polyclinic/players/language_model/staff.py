@@ -47,7 +47,9 @@ def pharmacist_messages(pharmacist: Pharmacist, presentation: str) -> list[Messa
         presentation=presentation,
         allergies=known.allergies or unknown,
         medications=known.medications or unknown,
+        past=known.past or unknown,
         pregnant=prompts("yes") if known.pregnant else unknown,
+        kidneys=unknown if known.egfr is None else prompts("kidneys", egfr=f"{known.egfr:.0f}"),
         drugs=_keyed((drug.id, drug.name.get(language)) for drug in pharmacist.prescription),
     )
     return [("system", prompts("pharmacist")), ("user", told)]
