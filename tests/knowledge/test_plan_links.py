@@ -20,6 +20,7 @@ PARACETAMOL = "give: [{drug: paracetamol, route: oral, D}]"
     ("change", "field", "problem"),
     [
         ({"after": ["head-scan"]}, ".after", "no examination 'head-scan'"),
+        ({"after": ["gastroscopy"]}, ".after", "waits for 'gastroscopy', which is not indicated"),
         ({"within": 0}, ".within", "above 0"),
         ({"when": {}}, ".when", "no condition"),
         ({"when": {"age_at_least": 12, "age_below": 12}}, ".when", "impossible ages: from 12 to below 12"),

@@ -19,8 +19,14 @@ Problem = tuple[str, str]
 
 def unlinked_plans(disease: Disease, vocabulary: PlanVocabulary) -> Iterator[Problem]:
     """Yields what is wrong with the plans of a disease so that they cannot be used, each with its field."""
+    looked_at = {*disease.findings, *disease.examinations}
     for severity in SEVERITIES:
-        yield from _plan(disease.plan(severity), f"$.treatment.{severity}", vocabulary)
+        plan, field = disease.plan(severity), f"$.treatment.{severity}"
+        yield from _plan(plan, field, vocabulary)
+        for number, measure in enumerate(plan.measures):
+            for examination in measure.after:
+                if examination in vocabulary.examinations and examination not in looked_at:
+                    yield f"waits for {examination!r}, which is not indicated", f"{field}.measures[{number}].after"
 
 
 def _plan(plan: Plan, field: str, vocabulary: PlanVocabulary) -> Iterator[Problem]:

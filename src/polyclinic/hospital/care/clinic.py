@@ -5,7 +5,7 @@
 3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
 4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
    diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
-   Of the plan is done what is due for this patient, by what the visit found (`treatment.py`).
+   Of the plan is done what is due for this patient, by what the visit found (`polyclinic.knowledge.treatment`).
 5. The pharmacist hands out one drug of each measure, or withholds it and hands out the next (`counter.py`).
 6. What was done is held against what is so; nobody who plays gets that.
 
@@ -32,7 +32,6 @@ from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.counter import AtCounter, at_counter
 from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.care.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
@@ -41,6 +40,7 @@ from polyclinic.knowledge.dispensing import told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
+from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.language.clauses import told
 from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import Verdict, verdict

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from polyclinic.cases.presentation import Question
-from polyclinic.cases.record import read_out
+from polyclinic.cases.record import History, read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.dispensing import told_at_the_counter
+from polyclinic.knowledge.entries import Plan
 from polyclinic.knowledge.likelihoods import Vector
+from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -232,6 +235,14 @@ class RulesDoctor:
             (doctor_sayings(language).suspected.format(examinations=MARKS[language].item.join(names)),) if names else ()
         )
 
+    def _treatment(self, plan: Plan, role: Doctor, belief: Belief) -> tuple[str, ...]:
+        """Returns what of a plan is done for this patient, by what was found; then what waits for an examination."""
+        person, history = role.presentation, History() if role.record is None else role.record.history
+        told = told_at_the_counter(person, history)
+        facts = visit_facts(person, told, belief.symptoms_found(), belief.findings, self._reader)
+        planned = PlannedTreatment(plan, facts, self._reader.knowledge, person)
+        return (*planned.lines(), *planned.not_begun())
+
     def _report(self, role: Doctor, belief: Belief) -> Report:
         language = role.presentation.language
         say = doctor_sayings(language)
@@ -257,7 +268,7 @@ class RulesDoctor:
                 say.severity.format(severity=say.severities[severity]),
                 *self._unread(belief, language),
             )
-            treatment = disease.plan(severity).get(language)
+            treatment = self._treatment(disease.plan(severity), role, belief)
         return Report(
             symptoms=belief.symptoms_found(),
             examinations=tuple(read_out(belief.findings, language)),

@@ -49,7 +49,7 @@ def visit_facts(
         told: what it tells at the counter.
         symptoms: what the report names.
         findings: the results of all examinations of the visit.
-        reader: that of the whole knowledge.
+        reader: what reads them.
     """
     language, age, sex = presentation.language, presentation.age, presentation.sex
     physiology = reader.tables.physiology
@@ -62,7 +62,7 @@ def visit_facts(
             examination, item = evidence.place
             examined[examination] = None
             value = _value(evidence.observed)
-            if value is None:
+            if value is None or item in physiology.derived:
                 continue
             quantity = item
             if item in physiology.panels:
@@ -75,7 +75,7 @@ def visit_facts(
                 known[quantity] = value
             else:
                 measured[quantity] = value
-                known[quantity] = physiology.carrying(physiology.places[quantity][1], age, sex).back(value)
+                known[quantity] = physiology.carrying(reader.knowledge.quantities[quantity], age, sex).back(value)
     held = with_results(told, presentation, read_cautions(), measured)
     patient = PlanPatient(
         age=age,
@@ -113,7 +113,11 @@ class PlannedTreatment:
         ]
 
     def lines(self, given: Sequence[int | None] | None = None) -> tuple[str, ...]:
-        """Returns what is done, in words; `given` as in `AtCounter`, None where everybody gets the first choice."""
+        """Returns what is done, in words.
+
+        `given` is for each of `measures` the number of the alternative that is given, None where none is; without it
+        the first of each is.
+        """
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
         return tuple(line for due in self._chosen.due if (line := self._line(due, numbers.get(id(due)))))
 

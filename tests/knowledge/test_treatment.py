@@ -10,12 +10,12 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.counter import at_counter
-from polyclinic.hospital.care.treatment import PlannedTreatment, visit_facts
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.dispensing import Known, objection, told_at_the_counter
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.plan_choice import PlanPatient, WhyNot, chosen
 from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.knowledge.variants import meets
 from polyclinic.players.rules.pharmacist import RulesPharmacist
 
