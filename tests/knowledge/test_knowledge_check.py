@@ -25,7 +25,8 @@ OF_ALL = {
 
 @functools.cache
 def _encoded(diseases: str) -> bytes:
-    return msgspec.json.encode(read_knowledge().select(diseases))
+    # What is linked from the files holds infinite ends, which JSON does not have.
+    return msgspec.json.encode(msgspec.structs.replace(read_knowledge().select(diseases), bodies={}))
 
 
 def planted(plant: Callable[[Data], object], diseases: str = "respiratory") -> list[Flaw]:

@@ -43,6 +43,7 @@ _RULE = 2  # letters that what belongs to a heading stands in
 
 
 class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    year: str
     years: str
     sexes: dict[str, str]
     complaint: str
@@ -118,7 +119,7 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
 
 def _head(case: Case, words: _ChartWords) -> str:
     person = case.presentation
-    age = "" if person.age is None else words.years.format(age=person.age)
+    age = "" if person.age is None else (words.year if person.age == 1 else words.years).format(age=person.age)
     sex = "" if person.sex is None else words.sexes[person.sex]
     return " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
 

@@ -112,5 +112,5 @@ def _show(screen: Console, checked: KnowledgeChecked) -> None:
         for example in tally.examples:
             screen.print(Text(f"  {plain(example)}"), soft_wrap=True)
     failing = len(checked.failing)
-    outcome = f"{counted(failing, 'check')} of {len(checked.checks)} fail" if failing else "every check holds"
+    outcome = f"{failing} of {counted(len(checked.checks), 'check')} failed" if failing else "every check holds"
     screen.print(Text(f"\n{counted(checked.patients, 'patient')}: {outcome}", style="bold"))
