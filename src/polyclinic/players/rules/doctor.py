@@ -20,6 +20,7 @@ from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.dispensing import told_at_the_counter
 from polyclinic.knowledge.entries import Plan
 from polyclinic.knowledge.likelihoods import Vector
+from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
@@ -53,6 +54,9 @@ class RulesDoctor:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        flags = read_red_flags()
+        dangers = {*flags.emergency, *flags.urgent}
+        self._danger_signs = np.array([symptom in dangers for symptom in reader.knowledge.symptoms])
         self._belief: Belief | None = None
         self._asked_generally = 0
 
@@ -144,6 +148,9 @@ class RulesDoctor:
         known /= known.sum()
         knowledge = self._reader.knowledge
         questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
+        if belief.asked == 0 and (questions * self._danger_signs).max(initial=0.0) >= LEAST_INFORMATION:
+            # Danger signs come first: what must not be missed is asked for before what would tell most.
+            questions = questions * self._danger_signs
         asking = float(questions.max()) if questions.max() >= LEAST_INFORMATION else 0.0
         talking = asking > 0 and belief.asked < HISTORY_FIRST
         orders = {} if talking else self._reader.examination_information(known, belief.open_examinations())
