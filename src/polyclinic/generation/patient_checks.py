@@ -22,6 +22,7 @@ from polyclinic.statistics.uncertainty import wilson
 
 _EXAMPLES = 5
 _ERRORS = 5.0  # standard deviations of an instrument
+_SEVERAL = 3  # contradictions; fewer can be chance, whatever the share
 _ALIKE = 0.1  # shares of symptoms that lead alike
 _LEAST_AGES = {"phq9": 12, "gad7": 12, "pdss": 12}
 """From which age a questionnaire is made for: PHQ-9 and GAD-7 were tried from 12 years on."""
@@ -148,7 +149,7 @@ class PatientChecks:
             for pair in pairs:
                 _, tally = self._pairs[pair.what]
                 found[name].tried += tally.tried
-                if tally.tried and wilson(tally.failed, tally.tried)[0] > pair.allowed:
+                if tally.failed >= _SEVERAL and wilson(tally.failed, tally.tried)[0] > pair.allowed:
                     found[name].failed += tally.failed
                     found[name].examples += tally.examples
         return found
