@@ -290,7 +290,7 @@ class _OneFinding:
         own_name = self._inner.casefold()
         items = [k for k in self._names.items if not k.item.numeric and "negative" not in k.item.values]
         called = [k for k in items if own_name in {name.casefold() for name in k.item.names()}]
-        for known in called or items:
+        for known in called or self._told_apart(items):
             own = item_words(known.item.id, self._language)
             if called:
                 yield from _some(self._wording(known, text))
@@ -306,6 +306,18 @@ class _OneFinding:
                     yield from _some(self._wording(known, ". ".join(sentences)) if sentences else None)
             elif known.examination.id in self._named:
                 yield from _some(self._wording(known, text))
+
+    def _told_apart(self, items: list[KnownItem]) -> list[KnownItem]:
+        """Returns of a report's items those that share a word with what it names ("Crystals"); all where none does."""
+        inner = {word for word, _, _ in words(self._inner)} - {word for word, _, _ in words(self._outer)}
+        meant = [
+            known
+            for known in items
+            if not self.is_physical
+            and known.examination.id in self._named
+            and not inner.isdisjoint(word for name in known.item.names() for word, _, _ in words(name))
+        ]
+        return meant or items
 
     def _panel(self) -> Iterator[ItemReading]:
         """Yields that all of a panel is normal."""
