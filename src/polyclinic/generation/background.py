@@ -45,7 +45,7 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
     medicines: tuple[Medicine, ...] = ()
 
 
-class Told(Data, frozen=True, kw_only=True):
+class ToldOfBackground(Data, frozen=True, kw_only=True):
     """A sentence, and how many say it."""
 
     prevalence: Prevalence
@@ -57,8 +57,8 @@ class BackgroundFile(Data, frozen=True, kw_only=True):
 
     sources: tuple[Source, ...]
     conditions: tuple[BackgroundCondition, ...]
-    allergies: tuple[Told, ...]
-    habits: tuple[Told, ...]
+    allergies: tuple[ToldOfBackground, ...]
+    habits: tuple[ToldOfBackground, ...]
 
 
 @functools.cache
@@ -111,7 +111,7 @@ def _taken(condition: BackgroundCondition, rng: random.Random) -> Sequence[Medic
     return [medicine for medicine in medicines if rng.random() < medicine.share] or medicines[:1]
 
 
-def _told(said: Sequence[Told], age: float, sex: Sex, rng: random.Random, language: Language) -> list[str]:
+def _told(said: Sequence[ToldOfBackground], age: float, sex: Sex, rng: random.Random, language: Language) -> list[str]:
     texts = []
     for one in said:
         chance, text = rng.random(), rng.choice(one.text.get(language))
