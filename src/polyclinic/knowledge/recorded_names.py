@@ -32,6 +32,7 @@ from polyclinic.knowledge.orders.meaning import (
 from polyclinic.knowledge.orders.reading import AskedFor, Reading, is_understood, read_orders
 
 _REQUEST_PARTS = re.compile(r"[,;.:，。；：、\n]|\band\b|\bwith\b|和|以及|及")
+_COMMA = re.compile(r"\s*[,，、;；]\s*")
 WHOLE_BODY = frozenset(("physical examination", "physical", "体 格 检 查", "查 体", "体 检", "全 身 检 查"))
 _PHYSICAL = re.compile(
     r"physical|vital sign|体格|查体|专科检查|生命体征|体征"
@@ -85,8 +86,21 @@ class RecordNames:
     def find(self, text: str) -> list[Named]:
         """Returns the names that stand in a text, in order."""
         if text not in self._found:
-            self._found[text] = self._table.find(text)
+            self._found[text] = self._find(text)
         return list(self._found[text])
+
+    def _find(self, text: str) -> list[Named]:
+        found = self._table.find(text)
+        for place, mention in enumerate(found):
+            comma = _COMMA.search(mention.text)
+            if comma is None or not all(key.startswith("finding") for key in mention.keys):
+                continue
+            # "Joint examination, joint" names an item; before "X-ray" the joint begins another name of the list.
+            at = mention.start + comma.end()
+            behind = [n._replace(start=n.start + at, end=n.end + at) for n in self._find(text[at:])]
+            if behind and behind[0].start == at and behind[0].end > mention.end:
+                return [*found[:place], *self._table.find(text[: mention.start + comma.start()])[place:], *behind]
+        return found
 
     def recorded(self) -> tuple[str, ...]:
         """Returns the names of the examinations that have been done."""
