@@ -46,7 +46,7 @@ def knowledge_pages(knowledge: Knowledge) -> str:
             for department in knowledge.departments.values()
         )
         + "\n",
-        (DOCS / "knowledge" / "about.md").read_text("utf-8"),
+        (DOCS / "knowledge" / "about.md").read_text("utf-8").replace("](", "](knowledge/"),
     ]
     order = list(knowledge.departments)
     for disease in sorted(knowledge.diseases.values(), key=lambda d: order.index(d.department)):

@@ -92,7 +92,7 @@ class Physiology:
         Rounding never takes it out of the interval (an adult's).
         """
         carrying = self.carrying(item, age, sex)
-        shown = rounded(item, carrying.there(value))
+        shown = float(round(carrying.there(within_limits(item, value)), item.decimals))
         step = 10.0**-item.decimals
         for _ in range(3):
             back = shown if carrying.is_same else carrying.back(shown)
@@ -107,9 +107,12 @@ class Physiology:
 
 def rounded(item: Item, value: float) -> float:
     """Returns a number as an item shows it: within its limits, with its decimals."""
-    if item.limits is not None:
-        value = min(max(value, item.limits[0]), item.limits[1])
-    return float(round(value, item.decimals))
+    return float(round(within_limits(item, value), item.decimals))
+
+
+def within_limits(item: Item, value: float) -> float:
+    """Returns a number, or the limit of the item, an adult's, that it lies beyond."""
+    return value if item.limits is None else min(max(value, item.limits[0]), item.limits[1])
 
 
 @functools.lru_cache(maxsize=16)
