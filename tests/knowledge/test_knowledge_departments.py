@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.events import Role, Said
+from polyclinic.events import Examined, Opened, Role, Said
 from polyclinic.generation.ceiling import measure
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.bayes import Reader
@@ -171,37 +172,57 @@ async def test_every_question_is_understood_and_answered_as_it_is(knowledge, lan
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3])
-def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowledge, seed):
-    ceiling = measure(list(generate(knowledge, n=20 * len(knowledge.diseases), seed=seed)), knowledge)
-    assert 88 <= ceiling.percent <= 98
+def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowledge):
+    ceiling = measure(list(generate(knowledge, n=8 * len(knowledge.diseases), seed=3)), knowledge)
+    assert ceiling.percent >= 93
+    # There is something to ask and to order for.
+    assert 60 <= ceiling.steps[0].percent <= 85
+    # What it holds for probable is so.
+    assert abs(ceiling.stated - ceiling.percent) <= 3
     for name, row, place in zip(ceiling.diseases, ceiling.confusion, range(len(ceiling.diseases)), strict=True):
-        assert row[place] / sum(row) >= 0.7, name
+        assert row[place] > sum(row) / 2, name
     departments = ceiling.by_department()
     assert set(departments) == {d.name.en for d in knowledge.departments.values()}
     assert sum(cases for cases, _, _ in departments.values()) == ceiling.n
     assert sum(right for _, right, _ in departments.values()) == round(ceiling.percent * ceiling.n / 100)
     # Whoever is mistaken for another is nearly always of the same department.
     assert sum(elsewhere for _, _, elsewhere in departments.values()) <= 0.01 * ceiling.n
-    # There is something to ask and to order for.
-    assert ceiling.steps[0].percent < ceiling.percent - 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, language):
-    cases = list(generate(knowledge, n=3 * len(knowledge.diseases), seed=2_718, language=language))
+@pytest.mark.parametrize(("language", "of_each"), [("en", 8), ("zh", 3)])
+async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, language, of_each):
+    cases = list(generate(knowledge, n=of_each * len(knowledge.diseases), seed=2_718, language=language))
     minds = Minds(knowledge=knowledge, seed=2)
     visits = [await see(case, minds) for case in cases]
-    right = sum(verdict(v.report, v.truth, knowledge) is Verdict.RIGHT for v in visits)
-    assert 100 * right / len(cases) >= measure(cases, knowledge).percent - 6
-    assert statistics.mean(v.turns for v in visits) <= 7
+    right = [v for v in visits if verdict(v.report, v.truth, knowledge) is Verdict.RIGHT]
+    assert 100 * len(right) / len(cases) >= measure(cases, knowledge).percent - 6
+    assert statistics.mean(v.turns for v in visits) <= 10
     elsewhere = 0
     for visit in visits:
         named = knowledge.disease_named(visit.report.diagnoses[0].name) if visit.report.diagnoses else None
         truth = knowledge.disease_named(visit.truth.diagnoses[0].name)
         elsewhere += named is not None and named.department != truth.department
     assert elsewhere <= 0.02 * len(cases)
+    assert_the_needed_was_done(right, knowledge, language)
+
+
+def assert_the_needed_was_done(right, knowledge, language):
+    """Of right diagnoses of each disease at least 85 % were made after all that it needs, as far as it can be had."""
+    done, lacking = Counter(), defaultdict(list)
+    for visit in right:
+        disease = knowledge.disease_named(visit.truth.diagnoses[0].name)
+        examined = {f.examination for e in visit.trace if isinstance(e, Examined) for f in e.findings}
+        person = next(e.presentation for e in visit.trace if isinstance(e, Opened))
+        needed = [knowledge.examinations[e] for e in disease.indicated.needed]
+        lack = {e.id for e in needed if e.possible(person.sex, person.age) and e.name.get(language) not in examined}
+        done[disease.id] += 1
+        if lack:
+            lacking[disease.id].append(sorted(lack))
+    # One of a few is chance.
+    often = {id: lacks for id, lacks in lacking.items() if len(lacks) > max(1, 0.15 * done[id])}
+    assert not often
+    assert sum(map(len, lacking.values())) <= 0.05 * len(right)
 
 
 def test_who_knows_more_diseases_meets_less_that_is_unknown(knowledge):

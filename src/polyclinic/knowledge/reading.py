@@ -70,6 +70,7 @@ class BodyTables:
         self._rows: dict[str, Vector] = {}
         self._tables: dict[str, _Numbers | Vector] = {}
         self._cells: dict[tuple[str, tuple[float, ...]], Vector] = {}
+        self._texts: dict[tuple[str, frozenset[str]], Vector] = {}
 
     def collapsed(self, log: Vector) -> Vector:
         """Returns the logarithms for diseases and severities, "something else" last."""
@@ -128,10 +129,13 @@ class BodyTables:
 
     def texts(self, quantity: str, states: frozenset[str]) -> Vector:
         """Returns the log-shares of being in one of some states; that of people without this trouble last."""
-        item = self.physiology.items[quantity]
-        among = [n for n, state in enumerate(item.values) if state in states]
-        log: Vector = np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
-        return log
+        log = self._texts.get((quantity, states))
+        if log is None:
+            item = self.physiology.items[quantity]
+            among = [n for n, state in enumerate(item.values) if state in states]
+            log = np.log(np.clip(self.cells(quantity, ())[:, among].sum(axis=1), LEAST, 1.0))
+            self._texts[quantity, states] = log
+        return log.copy()
 
     def mean(self, log: Vector) -> float:
         """Returns the logarithm of what "something else" makes of an observation: the mean of all hypotheses."""
@@ -190,7 +194,8 @@ class PatientReading:
         """Returns another that goes on from what is known."""
         other = copy.copy(self)
         other._log, other._parts = self._log.copy(), dict(self._parts)
-        other._observed = {quantity: dict(by) for quantity, by in self._observed.items()}
+        # What is known of a quantity is never changed in its place, so that both may hold it.
+        other._observed = dict(self._observed)
         return other
 
     def log(self) -> Vector:
@@ -220,12 +225,12 @@ class PatientReading:
         """Takes a symptom or an item back."""
         for quantity, by in self._observed.items():
             if name in by:
-                del by[name]
+                self._observed[quantity] = {other: known for other, known in by.items() if other != name}
                 self._update(quantity)
                 return
 
     def _put(self, quantity: str, name: str, observed: Observed | bool, weight: float) -> None:
-        self._observed.setdefault(quantity, {})[name] = (observed, weight)
+        self._observed[quantity] = self._observed.get(quantity, {}) | {name: (observed, weight)}
         self._update(quantity)
 
     def _update(self, quantity: str) -> None:
