@@ -221,6 +221,9 @@ class Revealed(_Event, frozen=True, kw_only=True):
     treatment: tuple[str, ...] = ()
     severity: str | None = None
     acuity: int | None = None
+    complications: tuple[str, ...] = ()
+    differential: tuple[str, ...] = ()
+    prevention: tuple[str, ...] = ()
     question: Question | None = None
     answers: tuple[str, ...] = ()
 

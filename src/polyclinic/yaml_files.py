@@ -35,9 +35,29 @@ def read_yaml(path: Path, kind: type[T]) -> T:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
-        raise BadInput(problem, path=path, field=field) from None
+        raise BadInput(problem, path=path, line=line_of(path, field), field=field) from None
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
+
+
+def line_of(path: Path, field: str) -> int | None:
+    """Returns the line, from 1, on which a field stands (`$.criteria.mild`), or what of it is there; None of `$`."""
+    import yaml  # noqa: PLC0415
+
+    node = yaml.compose(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    line: int | None = None
+    for key, place in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", field):
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == key), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and place and int(place) < len(node.value):
+            node = node.value[int(place)]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
 
 
 def _pattern(kind: type, value: Any) -> Any:

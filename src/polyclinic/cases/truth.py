@@ -20,6 +20,8 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         treatment: the course of treatment or the right plan.
         severity: where the source grades it.
         acuity: how soon the patient must be seen, from 1 (at once) to 5, where it is known.
+        complications, differential, prevention: what it may lead to, what looks like it, and what keeps it away, where
+            the source says so.
         answers: keys of the right options of the case's question; empty where it has none.
     """
 
@@ -28,4 +30,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     treatment: tuple[str, ...] = ()
     severity: Severity | None = None
     acuity: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+    complications: tuple[str, ...] = ()
+    differential: tuple[str, ...] = ()
+    prevention: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()

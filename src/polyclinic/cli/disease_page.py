@@ -165,9 +165,6 @@ class DiseasePage:
                 seasons=self._marks.item.join(most),
             ),
         )
-        if d.criteria is None:
-            yield words.definition, words.none_stated
-            return
         yield words.definition, f"{d.criteria.says.get(language)}\n{words.source}{self._marks.colon}{d.criteria.source}"
         stages = [(words.every, d.criteria.every)]
         stages += [(words.severities[s], getattr(d.criteria, s)) for s in SEVERITIES]

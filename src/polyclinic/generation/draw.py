@@ -186,6 +186,9 @@ def _draw(
         rationale=_rationale(knowledge, disease, present, severity, language),
         treatment=treatment_of(disease.plan(severity), record, body, days, knowledge),
         severity=severity,
+        complications=disease.complications.get(language),
+        differential=_look_alikes(knowledge, disease, language),
+        prevention=disease.prevention.get(language),
         acuity=acuity_level(disease, severity, body.numbers(), knowledge.examinations),
     )
     case = Case(
@@ -291,6 +294,12 @@ def _history(
         if sentences:
             texts[section] = marks.blank.join(sentences)
     return History(symptoms=tuple(told[s.id] for s in leaves), **texts)
+
+
+def _look_alikes(knowledge: Knowledge, disease: Disease, language: Language) -> tuple[str, ...]:
+    """Returns the names of the diseases that look like one, those first that this knowledge holds."""
+    known = [knowledge.diseases[d].name.get(language) for d in disease.differential if d in knowledge.diseases]
+    return (*known, *disease.also_consider.get(language))
 
 
 def _rationale(

@@ -17,6 +17,7 @@ from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.patient_checks import CheckTally, PatientChecks
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.check import check_knowledge
+from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.safety import read_cautions
@@ -140,7 +141,8 @@ def _files(knowledge: Knowledge) -> CheckTally:
 def _definitions(knowledge: Knowledge) -> CheckTally:
     tally = CheckTally()
     for disease in knowledge.diseases.values():
-        tally.count(disease.criteria is None, f"{disease.id} has no criteria")
+        for severity in SEVERITIES:
+            tally.count(not disease.criteria.at(severity), f"{disease.id}, {severity}: no criteria")
     return tally
 
 

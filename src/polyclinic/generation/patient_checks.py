@@ -176,8 +176,6 @@ class PatientChecks:
     def definition(self, patient: CheckedPatient) -> Looked:
         """Yields whether the patient meets what its disease is diagnosed by, at its severity."""
         criteria = patient.disease.criteria
-        if criteria is None:
-            return
         values: dict[str, float | str | bool] = {s: s in patient.present for s in self._knowledge.symptoms}
         unmet: list[str] = []
         for criterion in criteria.at(patient.severity):

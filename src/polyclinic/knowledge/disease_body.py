@@ -119,7 +119,7 @@ def _ways(
     symptoms: Mapping[str, Symptom],
     body: BodyRules,
 ) -> tuple[Variant, ...]:
-    criteria = disease.criteria.at(severity) if disease.criteria is not None else ()
+    criteria = disease.criteria.at(severity)
     for criterion in criteria:
         for leaf in criterion.leaves():
             if leaf.symptom in body.symptoms:

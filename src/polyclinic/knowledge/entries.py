@@ -293,7 +293,7 @@ class Disease(Entry, frozen=True, kw_only=True):
         default_factory=dict
     )
     indicated: Indicated
-    criteria: Criteria | None = None
+    criteria: Criteria
     complications: Texts = Texts()
     differential: tuple[str, ...] = ()
     also_consider: Texts = Texts()

@@ -26,7 +26,7 @@ from polyclinic.knowledge.entries import Department, Disease, Drug, Examination,
 from polyclinic.knowledge.plan_links import unlinked_plans
 from polyclinic.knowledge.plan_words import PlanVocabulary, in_words
 from polyclinic.knowledge.variants import Variant
-from polyclinic.yaml_files import read_yaml
+from polyclinic.yaml_files import line_of, read_yaml
 
 K = TypeVar("K", bound=Identified)
 
@@ -125,7 +125,8 @@ def read_knowledge(folder: Path = DATA) -> Knowledge:
             raise BadInput(problem, path=folder / "symptoms.yaml")
     for disease in diseases.values():
         for problem, field in _unlinked(disease, knowledge):
-            raise BadInput(problem, path=folder / "diseases" / f"{disease.id}.yaml", field=field)
+            path = folder / "diseases" / f"{disease.id}.yaml"
+            raise BadInput(problem, path=path, line=line_of(path, field), field=field)
     return _with_bodies(_with_plans(knowledge), folder)
 
 
@@ -146,7 +147,9 @@ def _with_bodies(knowledge: Knowledge, folder: Path) -> Knowledge:
         try:
             bodies[disease.id] = linked = link_body(disease, items, symptoms, body)
         except BadInput as error:
-            raise BadInput(error.problem, path=folder / "diseases" / f"{disease.id}.yaml", field=error.field) from None
+            path = folder / "diseases" / f"{disease.id}.yaml"
+            line = line_of(path, error.field)
+            raise BadInput(error.problem, path=path, line=line, field=error.field) from None
         diseases[disease.id] = with_marginals(disease, linked, knowledge.examinations, items, body)
     return msgspec.structs.replace(knowledge, symptoms=symptoms, diseases=diseases, bodies=bodies, quantities=items)
 
@@ -208,8 +211,6 @@ def _unlinked(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str
 def _criteria(disease: Disease, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     """Yields what is wrong with the criteria of a disease, each with its field."""
     criteria = disease.criteria
-    if criteria is None:
-        return
     titles = [source.title for source in disease.sources]
     if criteria.source not in titles:
         yield f"no source {criteria.source!r}; known: {'; '.join(titles)}", "$.criteria.source"
