@@ -97,7 +97,8 @@ def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
                 best = (_COMPOUND + ways[begin + 1][0], begin + 1, parts)
         for end, word in words.starting(row, begin):
             total = 1 - _LONGER * (end - begin) ** 2 + ways[end][0]
-            if total < best[0]:
+            # 肾动脉, 瘤 rather than 肾, 动脉瘤: what is said first is said as closely as can be.
+            if total < best[0] or (chinese and total == best[0] and word.kind == "place"):
                 best = (total, end, (NamePiece(word.kind, word.atoms, chinese),))
         ways[begin] = best
     return ways
