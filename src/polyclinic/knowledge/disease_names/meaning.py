@@ -166,9 +166,9 @@ def _done(pieces: Sequence[NamePiece], row: tuple[str, ...], entails: Entails) -
     "Status post X", "X status", "s/p X" and X术后 say the same; a disease after an operation is the disease.
     """
     others = [piece for piece in pieces if piece.atoms[0] not in ("after", "since", _AFTER_SURGERY)]
-    kinds = {piece.kind for piece in others}
-    had = any(piece.kind == "state" and _SURGERY in entails(frozenset(piece.atoms)) for piece in others)
-    if not had or not kinds <= {"state", "place", "part", "quality", "separator"}:
+    done = [_SURGERY in entails(frozenset(piece.atoms)) for piece in others]
+    kinds = {piece.kind for piece, so in zip(others, done, strict=True) if not so}
+    if not any(done) or not kinds <= {"place", "part", "quality", "separator"}:
         return list(pieces)
     status = row[-1] == "status" or row[-2:] == ("状", "态") or row[-2:] == ("in", "situ")
     return [*others, _AFTER] if status or len(others) < len(pieces) else list(pieces)

@@ -81,11 +81,7 @@ def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
     for begin in range(len(row) - 1, -1, -1):
         unit = row[begin]
         chinese = is_chinese(unit)
-        best: tuple[float, int, tuple[NamePiece, ...]] = (
-            _UNKNOWN + ways[begin + 1][0],
-            begin + 1,
-            (_unknown(unit, chinese),),
-        )
+        best: _Way = (_UNKNOWN + ways[begin + 1][0], begin + 1, ())
         if unit == "a" and begin == len(row) - 1 and begin:
             ways[begin] = (1.0, begin + 1, (NamePiece("quality", ("type:a",)),))
             continue
@@ -100,7 +96,7 @@ def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
             # 肾动脉, 瘤 rather than 肾, 动脉瘤: what is said first is said as closely as can be.
             if total < best[0] or (chinese and total == best[0] and word.kind == "place"):
                 best = (total, end, (NamePiece(word.kind, word.atoms, chinese),))
-        ways[begin] = best
+        ways[begin] = best if best[2] else (*best[:2], (_unknown(unit, chinese),))
     return ways
 
 

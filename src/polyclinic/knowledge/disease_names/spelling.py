@@ -58,10 +58,12 @@ _THIRD = re.compile(r"(?<=[上中下])1/3段?")
 _SPREAD = re.compile(
     r"(?<![a-z0-9])[cpyr]{0,3}t([0-4]|is|x)([a-d]?) *[cp]?n([0-3x][a-c]?)(?: *[cp]?m([01x][a-c]?))?(?![a-z0-9])"
 )
+_SURFACE = re.compile(r"(?<![a-z0-9])[cp]?t([0-4]|a|is)([a-d]?) *g([1-4])(?![a-z0-9])")
 _KIDNEY = re.compile(
     r"((?:\bckd|chronic kidney disease|慢性肾脏病|慢性肾病)[ ,(（，]*)(?:stage *)?(?:g *)?"
     r"([1-5][ab]?)(?: *[ ,/]? *a([1-3]))?期?(?![0-9a-z级])"
 )
+_DYSPLASIA = re.compile(r"(?<![a-z])(cin|vin|vain|ain|pin|panin) *(?:grade *)?([1-3]|i)(?![a-z0-9])")
 _LIKENESS = re.compile(r"(?<![a-z0-9])g([1-4])(?: *级)?(?![a-z0-9.])")
 _CHINESE_DIGITS = str.maketrans("一二三四五甲乙丙丁戊", "12345abcde")
 _GREEK = {ord("α"): " alpha ", ord("β"): " beta ", ord("γ"): " gamma ", ord("δ"): " delta "}
@@ -157,6 +159,7 @@ def fold(text: str) -> str:
         some, scales = _scales()
         for what, found in scales if some.search(text) else ():
             text = found.sub(functools.partial(_with_number, what), text)
+        text = _DYSPLASIA.sub(lambda found: f"{found[1]} grade:{_number(found[2])} ", text)
         text = _LIKENESS.sub(r" grade:\1 ", text)
         for what, patterns in _numbered().items():
             for pattern in patterns:
@@ -170,7 +173,7 @@ def _with_figures(text: str) -> str:
     text = _DISC.sub(r"\1\2/\1\3 ", text)
     text = _DISC_CHINESE.sub(r"\1\2/\1\3", text)
     text = _THIRD.sub("段", text)
-    text = _SPREAD.sub(_spread, text)
+    text = _SURFACE.sub(r" t:\1\2 grade:\3 ", _SPREAD.sub(_spread, text))
     return _KIDNEY.sub(_kidney, text)
 
 
