@@ -23,6 +23,9 @@ NEAR = [
     ("Spots on the skin", "Has your daughter got spots too?", "Have you got spots?"),
     ("既往腮腺炎", "您得过麻疹吗？", "您得过腮腺炎吗？"),
     ("局麻下行左面部肿物切除术", "脸上发麻吗？", "您做过手术吗？"),
+    ("天天接触香烟的烟雾", "身边有人得肺结核吗？", "您吸二手烟吗？"),
+    ("Enjoys hiking", "Is anything running out of your ear?", "Do you do any sports?"),
+    ("Pain in the right hand", "Is your neck painful?", "Does your hand hurt?"),
     ("手指疼痛", "手腕疼吗？", "手疼吗？"),
 ]
 

@@ -7,6 +7,8 @@ kind, or the same thing without what makes it what is asked for, is near it: it 
 
 from __future__ import annotations
 
+import msgspec
+
 from polyclinic.players.rules.attributes import ALIKE, BY_DOING
 from polyclinic.players.rules.matching import ANYWHERE, IN_MUSCLES, NONE, USUAL, essential, fit
 from polyclinic.players.rules.meaning import Frame
@@ -21,6 +23,8 @@ _NO_REGION = ANYWHERE | {"joint", "bone", "muscle", "nerve", "vein"}
 _SOMEBODY = frozenset({"mother", "father", "parent", "sibling", "child", "grandparent", "other_relative", "partner"})
 _BRINGS_IT = frozenset({"exposures", "medicines"})
 _TAKEN = frozenset({"food_eaten", "smoking", "alcohol", "caffeine", "betel", "street_drugs"})
+_MOVING = frozenset({"moving"})
+_COMES_OUT = frozenset({"bleeding", "pus", "discharge"})
 _COMES_WITH = frozenset({"generic", "whole", "occasions"})
 
 
@@ -42,9 +46,10 @@ def answers(part: Part, fact: Fact, story: Story) -> bool:
 
 def _is_told(asked: Frame, fact: Fact, known: Vocabulary) -> bool:
     """Whether one of a fact's frames is the thing that is asked for, in its place."""
-    return any(
-        fit(asked, told, known).likeness >= USUAL and not _is_elsewhere(asked, told, known) for told in fact.frames
-    )
+    # Who chokes on drinks is asked for the choking: that something is drunk is no answer.
+    brings = _triggers(asked, known)
+    it = msgspec.structs.replace(asked, things=tuple(i for i in asked.things if i not in brings)) if brings else asked
+    return any(fit(it, told, known).likeness >= USUAL and not _is_elsewhere(it, told, known) for told in fact.frames)
 
 
 def _is_placed_elsewhere(asked: Frame, fact: Fact, known: Vocabulary) -> bool:
@@ -86,15 +91,22 @@ def _qualities(asked: Frame, known: Vocabulary) -> list[str]:
 
 
 def _triggers(asked: Frame, known: Vocabulary) -> list[str]:
+    head = essential(asked)
+    # Blood that is coughed up is no other blood.
+    comes = any(i in _COMES_OUT for i in head)
     named = [
         i
         for i in asked.things
-        if known.kind[i] in _BRINGS_IT or i in _TAKEN or (i in asked.later and known.kind[i] in _COMES_WITH)
+        if (comes and known.kind[i] == "whole" and i in head and i not in asked.either)
+        or (known.kind[i] in _BRINGS_IT and i != "sick_contact")
+        or i in _TAKEN
+        or (i in asked.later and known.kind[i] in _COMES_WITH)
     ]
     return named if len(named) < len(asked.things) else []
 
 
 def _is_so(quality: str, told: list[Frame]) -> bool:
     wanted = {quality}.union(*(like for like in ALIKE if quality in like))
-    done = frozenset().union(*(BY_DOING.get(one, frozenset()) for one in wanted))
+    # Who is short of breath in moving need not be so in lying.
+    done = BY_DOING.get(quality, frozenset()) - (_MOVING if quality == "with_position" else frozenset())
     return any(wanted & set(frame.manners) or done & (frame.wide | set(frame.functions)) for frame in told)

@@ -18,6 +18,8 @@ _ONE_KIND = frozenset({"whole"})
 ANYWHERE = frozenset({"body", "skin", "side"})
 IN_MUSCLES = frozenset({"limb", "muscle"})
 """Where it hurts if it hurts all over."""
+_BY_ALL = frozenset({"exercise", "walking", "standing", "stairs", "moving", "lifting", "sleep"})
+"""What the whole body does; where a part of it is asked for, its part must be told."""
 _SIDES = frozenset({"left", "right"})
 
 
@@ -65,7 +67,7 @@ def _likeness(asked: Frame, told: Frame, known: Vocabulary) -> int:
 
 def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
     if known.kind[thing] == "functions":
-        here = not told.named or _same_place(asked, told, known)
+        here = _same_place(asked, told, known) if told.named else not (thing in _BY_ALL and set(asked.named) - ANYWHERE)
         return SAME if here and thing in told.wide else 0
     if not _same_place(asked, told, known) and (known.kind[thing] == "generic" or told.named):
         return 0
