@@ -14,7 +14,7 @@ from polyclinic.knowledge.names import Names
 from polyclinic.language.language import LANGUAGES
 from polyclinic.players.player import REPLY
 from polyclinic.players.roles.patient import Patient
-from polyclinic.players.rules.matching import BESIDE, NONE, SAME, WIDER, best_fit, fit
+from polyclinic.players.rules.matching import NONE, SAME, USUAL, WIDER, best_fit, fit
 from polyclinic.players.rules.meaning import read
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.vocabulary import concepts, tokens, vocabulary
@@ -96,7 +96,7 @@ def test_when_something_is_is_not_what_is_asked():
         ("your sleep", "insomnia", SAME),
         ("blood thinners", "takes warfarin", SAME),
         ("a dry cough", "a cough", WIDER),
-        ("loss of appetite", "appetite is normal", BESIDE),
+        ("loss of appetite", "appetite is normal", USUAL),
         ("pain in your chest", "pain in the left knee", 0),
         ("pain in your thumb", "pain in the ring finger", 0),
         ("swelling of the left leg", "swelling of the right leg", 0),

@@ -27,6 +27,7 @@ _OPENING = frozenset("(（[【")
 _CLOSING = frozenset(")）]】")
 _BRACKETS = _OPENING | _CLOSING
 _WEAK = frozenset(("part", "bracket", "and"))
+_SURGERY, _AFTER_SURGERY = "surgery", "after surgery"
 _AFTER = NamePiece("quality", ("after",))
 _MARKS = frozenset("?？")
 
@@ -149,6 +150,7 @@ def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameM
     if all(piece.kind in ("separator", "link") for piece in said):
         # A name of words that add nothing, such as "type", is taken as it stands.
         return NameMeaning(frozenset(unit for unit in row if unit not in SEPARATORS), plain=False, heads=False)
+    said = _done(said, row, entails)
     denied = _is_denied(pieces) or _is_negated(row, pieces)
     atoms, causes, heads = _put_together(_Divider(said, words, entails).divide())
     atoms = _with_infection(atoms, causes, entails)
@@ -156,6 +158,20 @@ def read(row: tuple[str, ...], words: NameVocabulary, entails: Entails) -> NameM
     return NameMeaning(
         frozenset(atoms), denied, all(piece.kind != "unknown" for piece in said), heads, linked, frozenset(causes)
     )
+
+
+def _done(pieces: Sequence[NamePiece], row: tuple[str, ...], entails: Entails) -> list[NamePiece]:
+    """Returns the pieces of a name that says what operation somebody had, in whatever words, with one "after" for all.
+
+    "Status post X", "X status", "s/p X" and X术后 say the same; a disease after an operation is the disease.
+    """
+    others = [piece for piece in pieces if piece.atoms[0] not in ("after", "since", _AFTER_SURGERY)]
+    done = [_SURGERY in entails(frozenset(piece.atoms)) for piece in others]
+    kinds = {piece.kind for piece, so in zip(others, done, strict=True) if not so}
+    if not any(done) or not kinds <= {"place", "part", "quality", "separator"}:
+        return list(pieces)
+    status = row[-1] == "status" or row[-2:] == ("状", "态") or row[-2:] == ("in", "situ")
+    return [*others, _AFTER] if status or len(others) < len(pieces) else list(pieces)
 
 
 def _is_denied(pieces: Sequence[NamePiece]) -> bool:

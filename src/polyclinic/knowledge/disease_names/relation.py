@@ -187,7 +187,7 @@ class NameReader:
                 found, usual_too = {atom}, set(self._usual.get(atom, ()))
                 if "+" in atom:  # what both of two places side by side are in
                     found |= frozenset.intersection(*(self._closure(part)[0] for part in atom.split("+")))
-                found.add(wider_number(atom))
+                found |= {wider_number(atom), wider_number(wider_number(atom))}
                 if self._words.kinds.get(atom) in ("disease", "process", "event"):
                     found.add(DISEASE)
                 for parent in self._parents.get(atom, ()):

@@ -7,6 +7,7 @@ compound, or side by side in Chinese, are a place of their own.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,7 @@ _COMPOUND = 1.5
 _LONGER = 0.001  # what is given back for every unit more in a word, squared
 _LEAST_COMPOUND = 6  # letters
 _LINKING = ("o", "i", "a", "")
+_NUMBERED = re.compile(r"[a-z]{1,3}\d+[a-z]?$")
 _BESIDE = frozenset(("around", "below", "above", "within", "both legs"))
 
 
@@ -34,6 +36,10 @@ class NamePiece(NamedTuple):
     kind: Kind | Literal["unknown", "separator"]
     atoms: tuple[str, ...]
     chinese: bool = False
+
+
+# 肾动脉瘤 is no tumour of the artery.
+_GROWTH, _ANEURYSM = NamePiece("process", ("tumour",), chinese=True), NamePiece("process", ("aneurysm",), chinese=True)
 
 
 def cut(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
@@ -75,11 +81,7 @@ def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
     for begin in range(len(row) - 1, -1, -1):
         unit = row[begin]
         chinese = is_chinese(unit)
-        best: tuple[float, int, tuple[NamePiece, ...]] = (
-            _UNKNOWN + ways[begin + 1][0],
-            begin + 1,
-            (_unknown(unit, chinese),),
-        )
+        best: _Way = (_UNKNOWN + ways[begin + 1][0], begin + 1, ())
         if unit == "a" and begin == len(row) - 1 and begin:
             ways[begin] = (1.0, begin + 1, (NamePiece("quality", ("type:a",)),))
             continue
@@ -91,15 +93,18 @@ def _ways(row: tuple[str, ...], words: NameVocabulary) -> list[_Way]:
                 best = (_COMPOUND + ways[begin + 1][0], begin + 1, parts)
         for end, word in words.starting(row, begin):
             total = 1 - _LONGER * (end - begin) ** 2 + ways[end][0]
-            if total < best[0]:
+            # 肾动脉, 瘤 rather than 肾, 动脉瘤: what is said first is said as closely as can be.
+            if total < best[0] or (chinese and total == best[0] and word.kind == "place"):
                 best = (total, end, (NamePiece(word.kind, word.atoms, chinese),))
-        ways[begin] = best
+        ways[begin] = best if best[2] else (*best[:2], (_unknown(unit, chinese),))
     return ways
 
 
 def _unknown(unit: str, chinese: bool) -> NamePiece:
     if not chinese and (len(unit) == 1 or unit.isdigit()):
         return NamePiece("quality", (f"type:{unit}",))
+    if not chinese and _NUMBERED.match(unit):
+        return NamePiece("quality", (unit,))  # "M2", "S6": which one, not what
     return NamePiece("unknown", (unit,), chinese)
 
 
@@ -112,9 +117,15 @@ def _joined(pieces: Sequence[NamePiece], words: NameVocabulary) -> list[NamePiec
             joined[-1] = NamePiece("unknown", (last.atoms[0] + piece.atoms[0],), chinese=True)
         elif last is not None and piece.chinese and last.chinese and piece.kind == last.kind == "place":
             joined[-1] = beside(last, piece, words)
+        elif piece == _GROWTH and last is not None and last.chinese and _is_artery(last, words):
+            joined.append(_ANEURYSM)
         else:
             joined.append(piece)
     return joined
+
+
+def _is_artery(piece: NamePiece, words: NameVocabulary) -> bool:
+    return piece.kind in ("place", "part") and "artery" in _around(piece.atoms[0], words)
 
 
 def beside(first: NamePiece, second: NamePiece, words: NameVocabulary) -> NamePiece:

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from polyclinic.language.language import CHINESE
 from polyclinic.yaml_files import read_yaml
@@ -47,12 +48,29 @@ _NON = re.compile(r"\bnon(?=[a-z]{5})")
 _NAMELY = re.compile(r"(?<=[a-z]): (?=[a-z])")
 _ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
 _ROMAN_NUMBER = re.compile(r"(?<![a-z0-9])(viii|vii|vi|iv|iii|ii|ix)(?=[a-c]?(?![a-z]))")
+_DIGIT = re.compile("[0-9]")
+_SERIAL = r"\d+[a-e]?\d?|i[a-c]\d?|[a-e]|i|v"  # a number of a stage: 2, 2b, 1b1
+_DISC = re.compile(r"(?<![a-z0-9])([clst])(\d{1,2}) *[-/~至] *\1?(\d{1,2})(?![0-9])")
+_DISC_CHINESE = re.compile(r"([颈胸腰骶])(\d{1,2}) *[-/~、至] *\1?(\d{1,2})(?![0-9])")
+_LUMBOSACRAL = re.compile(r"(?:\bl|腰)5 *[-/~、]? *(?:s|骶)1(?![0-9])")
+_THIRD = re.compile(r"(?<=[上中下])1/3段?")
+# T2N1M0, with what it was found by before it: clinically, pathologically, after treatment, again.
+_SPREAD = re.compile(
+    r"(?<![a-z0-9])[cpyr]{0,3}t([0-4]|is|x)([a-d]?) *[cp]?n([0-3x][a-c]?)(?: *[cp]?m([01x][a-c]?))?(?![a-z0-9])"
+)
+_SURFACE = re.compile(r"(?<![a-z0-9])[cp]?t([0-4]|a|is)([a-d]?) *g([1-4])(?![a-z0-9])")
+_KIDNEY = re.compile(
+    r"((?:\bckd|chronic kidney disease|慢性肾脏病|慢性肾病)[ ,(（，]*)(?:stage *)?(?:g *)?"
+    r"([1-5][ab]?)(?: *[ ,/]? *a([1-3]))?期?(?![0-9a-z级])"
+)
+_DYSPLASIA = re.compile(r"(?<![a-z])(cin|vin|vain|ain|pin|panin) *(?:grade *)?([1-3]|i)(?![a-z0-9])")
+_LIKENESS = re.compile(r"(?<![a-z0-9])g([1-4])(?: *级)?(?![a-z0-9.])")
 _CHINESE_DIGITS = str.maketrans("一二三四五甲乙丙丁戊", "12345abcde")
 _GREEK = {ord("α"): " alpha ", ord("β"): " beta ", ord("γ"): " gamma ", ord("δ"): " delta "}
 _ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "1st": "1", "2nd": "2", "3rd": "3", "4th": "4"}
 _ACCENTED = re.compile("[À-ɏ̀-ͯ]")
 _NUMBER = re.compile(
-    rf"[0-9一二三四五甲乙丙丁戊]|(?<![a-z])[a-eiv](?![a-z])|{'|'.join(w for w in _ORDINALS if w.isalpha())}"
+    rf"[0-9一二三四五甲乙丙丁戊]|(?<![a-z])(?:[a-eiv]|i[a-c])(?![a-z])|{'|'.join(w for w in _ORDINALS if w.isalpha())}"
 )
 _ENDINGS = (
     (re.compile(r"our(?=s?$)"), "or"),
@@ -62,6 +80,26 @@ _ENDINGS = (
     (re.compile(r"tre$"), "ter"),
 )
 _SHORT = 3  # letters of a word whose end is not looked at
+
+
+@functools.cache
+def _scales() -> tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]]:
+    """Returns what a number behind the name of a scale is ("FIGO IB1", "Dukes B", "Garden Ⅲ型"), with its pattern.
+
+    The first pattern finds the name of any scale.
+    """
+    said = read_yaml(HERE / "grammar.yaml", dict[str, dict[str, Any]])["scales"]
+    after = "stage|staging|grade|grading|class|classification|type|score|level|group"
+    table = []
+    for what, names in said.items():
+        scales = "|".join(sorted((w.strip().casefold() for w in names.split(";")), key=len, reverse=True))
+        found = re.compile(
+            rf"(?<![a-z])(?:{scales})(?: *(?:{after}|分期|分级|分型|评分))?[ :：]*"
+            rf"(?P<n>[1-5]\+[1-5]|{_SERIAL})(?![0-9a-z]) *(?:期|级|型|度|类|分|{after})?(?![a-z])"
+        )
+        table.append((what, found))
+    names = "|".join(w.strip().casefold() for names in said.values() for w in names.split(";"))
+    return re.compile(rf"(?<![a-z])(?:{names})"), tuple(table)
 
 
 @functools.cache
@@ -75,9 +113,9 @@ def _numbered() -> Mapping[str, tuple[re.Pattern[str], ...]]:
         characters = "|".join(sorted((w.strip() for w in names["zh"].split(";")), key=len, reverse=True))
         ordinals = "|".join(_ORDINALS)
         table[what] = (
-            re.compile(rf"\b(?:{words})\s*(?P<n>\d+[a-d]?|i[abc]|[a-e]|i|v)\b"),
+            re.compile(rf"\b(?:{words})\s*(?P<n>{_SERIAL})\b"),
             re.compile(rf"\b(?P<n>{ordinals})\s+(?:{words})\b"),
-            re.compile(rf"(?<![a-z0-9.])(?P<n>\d+[a-d]?|i[abc]|[a-e]|i|v)\s*-?(?:{characters})(?![脑肝])"),
+            re.compile(rf"(?<![a-z0-9.])(?P<n>{_SERIAL})\s*-?(?:{characters})(?![脑肝])"),
             re.compile(rf"(?P<n>[一二三四五])(?:{characters})"),
             *((re.compile(r"(?P<n>[甲乙丙丁戊])型"),) if what == "type" else ()),
         )
@@ -109,6 +147,8 @@ def fold(text: str) -> str:
     text = _CAPITALS.sub(rf"\1{MARK}", text).casefold()
     if _ACCENTED.search(text):
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    if _DIGIT.search(text):
+        text = _with_figures(text)
     text = _NAMELY.sub(" of ", text)
     text = _STROKE.sub(r"\1\3 \2\4", text)
     text = _POSSESSIVE.sub("", text.replace("‐", "-").replace("–", "-").replace("—", "-").replace("_", " "))
@@ -116,10 +156,36 @@ def fold(text: str) -> str:
     text = _NON.sub("non ", text).replace("ae", "e").replace("oe", "e")
     text = _ROMAN_NUMBER.sub(lambda found: _ROMAN[found[0]], text)
     if _NUMBER.search(text):
+        some, scales = _scales()
+        for what, found in scales if some.search(text) else ():
+            text = found.sub(functools.partial(_with_number, what), text)
+        text = _DYSPLASIA.sub(lambda found: f"{found[1]} grade:{_number(found[2])} ", text)
+        text = _LIKENESS.sub(r" grade:\1 ", text)
         for what, patterns in _numbered().items():
             for pattern in patterns:
                 text = pattern.sub(functools.partial(_with_number, what), text)
     return text
+
+
+def _with_figures(text: str) -> str:
+    """Returns a text with one writing of discs between vertebrae, of thirds, and of how far a tumour has spread."""
+    text = _LUMBOSACRAL.sub(" l5 s1 ", text)
+    text = _DISC.sub(r"\1\2/\1\3 ", text)
+    text = _DISC_CHINESE.sub(r"\1\2/\1\3", text)
+    text = _THIRD.sub("段", text)
+    text = _SURFACE.sub(r" t:\1\2 grade:\3 ", _SPREAD.sub(_spread, text))
+    return _KIDNEY.sub(_kidney, text)
+
+
+def _spread(found: re.Match[str]) -> str:
+    """Returns tumour, nodes and metastases each on its own."""
+    said = ("t", f"{found[1]}{found[2]}"), ("n", found[3]), ("m", found[4])
+    return f" {' '.join(f'{what}:{how}' for what, how in said if how)} "
+
+
+def _kidney(found: re.Match[str]) -> str:
+    """Returns a stage of a chronic kidney disease by filtration, and that by albumin."""
+    return f"{found[1]} stage:{found[2]} " + (f"albumin:{found[3]} " if found[3] else "")
 
 
 def _with_number(what: str, found: re.Match[str]) -> str:
@@ -128,7 +194,9 @@ def _with_number(what: str, found: re.Match[str]) -> str:
 
 def _number(text: str) -> str:
     text = _ORDINALS.get(text, text).translate(_CHINESE_DIGITS)
-    return {"i": "1", "v": "5", "ia": "1a", "ib": "1b", "ic": "1c"}.get(text, text)
+    if text[0] == "i":
+        return f"1{text[1:]}"
+    return "5" if text == "v" else text.replace("+", "p")
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -26,11 +26,11 @@ Kind = Literal[
 DISEASE = "disease"
 """What every disease is."""
 
-_LETTERED = re.compile(r"([a-z]+:\d+)[a-d]$")
+_LETTERED = re.compile(r"([a-z]+:\d+)[a-e]$|([a-z]+:\d+[a-e])\d$")
 _SHORT = 5  # letters of a name that says too little without "disease"
 
 _CAUSES = ("organisms.yaml", "substances.yaml", "causes.yaml")
-_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 10)))
+_FILES = ("diseases.yaml", *(f"diseases_{number}.yaml" for number in range(2, 11)))
 
 
 class NameWord(NamedTuple):
@@ -278,14 +278,14 @@ def _by_group(atoms: frozenset[str], rivals: Mapping[str, str]) -> dict[str, set
     for atom in atoms:
         group = rivals.get(atom) or (atom.partition(":")[0] if ":" in atom else "")
         if group:
-            groups[group] |= {atom, wider_number(atom)}
+            groups[group] |= {atom, wider_number(atom), wider_number(wider_number(atom))}
     return groups
 
 
 def wider_number(atom: str) -> str:
-    """Returns the stage or type that a stage or type is part of, 2 of 2b; else the atom itself."""
+    """Returns the stage or type that a stage or type is part of, 2 of 2b, 2b of 2b1; else the atom itself."""
     found = _LETTERED.match(atom)
-    return found[1] if found is not None else atom
+    return found[1] or found[2] if found is not None else atom
 
 
 @functools.cache

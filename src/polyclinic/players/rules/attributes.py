@@ -23,6 +23,11 @@ BY_DOING = {
 }
 """What the body does in a circumstance: it tells the circumstance, and who asks for it does not ask for that."""
 
+ALIKE = tuple(
+    map(frozenset, (("with_movement", "with_position"), ("with_movement", "on_exertion"), ("with_position", "at_rest")))
+)
+"""Circumstances that may be one."""
+
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way in which something can be.

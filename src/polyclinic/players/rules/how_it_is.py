@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polyclinic.players.rules.attributes import BY_DOING, Attribute
+from polyclinic.players.rules.attributes import ALIKE, BY_DOING, Attribute
 from polyclinic.players.rules.held import held
 from polyclinic.players.rules.matching import ANYWHERE, NONE, SAME, essential, fit
 from polyclinic.players.rules.meaning import Frame
@@ -23,9 +23,6 @@ _CAUSES = frozenset({"trigger", "relief"})
 _OF_DEGREE = frozenset({"course", "frequency", "severity"})
 _SEVERAL = 2
 _PRESUMED = frozenset({"generic", "whole", "functions", "illnesses", "operations"})
-_ALIKE = tuple(
-    map(frozenset, (("with_movement", "with_position"), ("with_movement", "on_exertion"), ("with_position", "at_rest")))
-)
 _COUNTED = frozenset({"time", "amount", "size", "frequency", "length"})
 """What only a number or a time tells."""
 
@@ -126,7 +123,7 @@ def _circumstance(frames: list[Frame], story: Story) -> frozenset[str]:
 def _is_so(fact: Fact, circumstance: frozenset[str]) -> bool:
     if (
         not circumstance
-        or any(circumstance <= like and fact.manners & like for like in _ALIKE)
+        or any(circumstance <= like and fact.manners & like for like in ALIKE)
         or (circumstance & fact.manners)
     ):
         return True

@@ -9,14 +9,17 @@ import msgspec
 from polyclinic.players.rules.meaning import Frame
 from polyclinic.players.rules.vocabulary import Vocabulary
 
-SAME, WIDER, BESIDE = 3, 2, 1
-"""How well one thing answers for another: it is that thing, a wider one ("cough" for "dry cough"), or of one kind."""
+SAME, USUAL, WIDER, BESIDE = 4, 3, 2, 1
+"""How well one thing answers for another: it is that thing, what it is a trouble of is as usual, it is a wider thing
+("cough" for "dry cough"), or of one kind."""
 
 _FELT = frozenset({"generic", "whole", "illnesses", "operations"})
 _ONE_KIND = frozenset({"whole"})
 ANYWHERE = frozenset({"body", "skin", "side"})
-_IN_MUSCLES = frozenset({"limb", "muscle"})
+IN_MUSCLES = frozenset({"limb", "muscle"})
 """Where it hurts if it hurts all over."""
+_BY_ALL = frozenset({"exercise", "walking", "standing", "stairs", "moving", "lifting", "sleep"})
+"""What the whole body does; where a part of it is asked for, its part must be told."""
 _SIDES = frozenset({"left", "right"})
 
 
@@ -64,7 +67,7 @@ def _likeness(asked: Frame, told: Frame, known: Vocabulary) -> int:
 
 def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
     if known.kind[thing] == "functions":
-        here = not told.named or _same_place(asked, told, known)
+        here = _same_place(asked, told, known) if told.named else not (thing in _BY_ALL and set(asked.named) - ANYWHERE)
         return SAME if here and thing in told.wide else 0
     if not _same_place(asked, told, known) and (known.kind[thing] == "generic" or told.named):
         return 0
@@ -87,7 +90,7 @@ def _one(thing: str, asked: Frame, told: Frame, known: Vocabulary) -> int:
         return WIDER
     functions = {i for i in above if known.kind[i] == "functions" and i != "pregnancy"}
     if functions & set(told.functions) and ("normal" in told.plain or "same" in told.manners):
-        return BESIDE
+        return USUAL
     # One infection says nothing of another.
     kinds = {i for i in above if known.kind[i] in _ONE_KIND and i != "infection"}
     if any(kinds & known.above[i] for i in told.things if i not in above):
@@ -103,10 +106,11 @@ def _same_place(asked: Frame, told: Frame, known: Vocabulary) -> bool:
     wanted = [part for part in asked.named if part not in ANYWHERE]
     if not wanted:
         return True
-    within = any(part in told.places for part in wanted)
-    if "body" in told.named and asked.places & _IN_MUSCLES:
+    if any(part in told.places for part in wanted) or ("body" in told.named and asked.places & IN_MUSCLES):
         return True
-    return within or any(part in asked.places for part in told.named)
+    # A rash of the skin of the face is none on the back.
+    had = [part for part in told.named if part not in ANYWHERE] or told.named
+    return any(part in asked.places for part in had)
 
 
 def _same_side(asked: Frame, told: Frame) -> bool:

@@ -272,6 +272,10 @@ class _PlayedPatient:
             said = self._tell([], list(found.absent))
             denial = self._say("denial", said if said.startswith("I ") else said[0].lower() + said[1:])
             return PatientTurn(say=denial, state=State.INEFFECTIVE_INQUIRY)
+        if found.near:
+            # What is near to it is told as what it is, and not as the answer.
+            said = self._say("not noticed but", self._tell(list(found.near), []))
+            return PatientTurn(say=said, state=State.INEFFECTIVE_INQUIRY)
         if found.lack:
             lacks = MARKS[self._language].blank.join(self._say(key) for key in (found.lack, *found.lacking))
             return PatientTurn(say=lacks, state=State.INEFFECTIVE_INQUIRY)

@@ -16,6 +16,7 @@ from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
+from polyclinic.players.rules.entailing import answers
 from polyclinic.players.rules.held import held, is_beside
 from polyclinic.players.rules.how_it_is import how_it_is
 from polyclinic.players.rules.matching import ANYWHERE, essential
@@ -37,6 +38,7 @@ _ABOUT_IT = 0.34
 _OF_ITSELF = frozenset({"amount", "size"})
 """What only the thing itself can tell, and the rest of the story never."""
 _NO_RESULTS = frozenset({"operations", "medications", "allergies"})
+_WHEN = frozenset({"time", "trigger", "relief", "length", "frequency", "hours", "onset"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
@@ -51,6 +53,7 @@ class Recalled(msgspec.Struct, frozen=True):
         items: how many things are asked for.
         unknown: names of what else is asked for, of which nothing is known.
         lacking: the set phrases for topics of which nothing is known, where of others something is.
+        near: where nothing is told, what is known of something near to what is asked for.
     """
 
     told: tuple[Fact, ...] = ()
@@ -60,6 +63,7 @@ class Recalled(msgspec.Struct, frozen=True):
     items: int = 1
     unknown: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    near: tuple[Fact, ...] = ()
 
 
 def recall(text: str, story: Story, lexicon: Lexicon, before: str = "") -> Recalled:
@@ -171,9 +175,21 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
             return found
     if how:
         told = how_it_is(how, asked, plainly, story, is_open=is_open(plainly, story.language))
+        if told and _asks_otherwise(how, asked, told, plainly, story):
+            return Recalled(lack="unknown", near=tuple(told))
         if told is not None:
             return Recalled(told=tuple(told), lack="" if told else "unknown")
     return _of_parts(asked, story)
+
+
+def _asks_otherwise(
+    how: tuple[Attribute, ...], asked: tuple[Part, ...], told: list[Fact], text: str, story: Story
+) -> bool:
+    """Whether a question asks when, how long or what makes it worse, and what is told tells none of it."""
+    kinds = vocabulary(story.language).kind
+    of_exposure = any(kinds[i] == "exposures" for part in asked for frame in part.frames for i in frame.things)
+    when = is_open(text, story.language) and all(one.name in _WHEN for one in how) and not of_exposure
+    return when and not _any_tells(tuple(told), how)
 
 
 def _across(text: str, asked: tuple[Part, ...], story: Story, language: Language) -> Recalled:
@@ -271,11 +287,15 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
     unknown: list[str] = []
     denied = False
     lack = ""
+    near: list[Fact] = []
     news = [part for part in asked if not _is_given(part)]
     for part in news or asked:
         facts = held(part, story)
-        affirmed = [fact for fact in facts if not fact.denied]
-        if affirmed:
+        found = [fact for fact in facts if not fact.denied]
+        affirmed = [fact for fact in found if answers(part, fact, story)]
+        if found and not affirmed:
+            near += found[:1]
+        elif affirmed:
             told += affirmed[:1]
             if _is_deniable(part, story) and all(is_beside(part, fact, story) for fact in affirmed):
                 # Who is asked for vomiting, and feels sick, says that and that nothing was vomited.
@@ -289,6 +309,8 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
         else:
             lack = lack or _unknown(part, story)
             unknown += _name_of_illness(part, story)
+    if near and not told:
+        return Recalled(lack="not noticed", near=tuple(dict.fromkeys(near)))
     if denied and not told and not absent:
         return Recalled(lack="nothing like that")
     return Recalled(

@@ -33,6 +33,7 @@ ENOUGH = 0.55
 _KIN = frozenset({"mother", "father", "parent", "sibling", "grandparent", "other_relative"})
 _HEAT = frozenset({"fever", "temperature"})
 _SEVERAL = 3
+GROWN_UP = 18  # years of age
 _MOST = 0.75
 _NEARLY_ALL = 0.95
 
@@ -135,6 +136,8 @@ class Story:
 
     def __init__(self, patient: Patient, lexicon: Lexicon) -> None:
         self.language: Language = patient.presentation.language
+        age = patient.presentation.age
+        self.is_child = age is not None and age < GROWN_UP
         self.facts = list(_facts(patient, self.language))
         for fact in self.facts:
             mentions = lexicon.mentions(fact.text)

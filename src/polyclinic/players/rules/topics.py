@@ -17,6 +17,7 @@ from polyclinic.players.rules.words import WORDS
 
 _ANY_ILLNESS = "chronic"
 _FELT = frozenset({"generic", "whole"})
+_OF_ANYBODY = frozenset({"family", "partner", "children"})
 
 
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +29,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         told: how what answers it reads, in any section; None where all of its sections answer it.
         groups: what it is made of, where only what is asked for of it is told.
         unlike: how something else reads that could be taken for it.
+        unasked: how reads what is told of it only where that is asked for by the like words (`asked_apart`).
         about: concepts, or kinds of them, that tell it in any section.
         lesser: how reads what is told of it only where nothing else is.
         purpose: what it is asked for the sake of ("for your heart"), which is asked for no answer of its own.
@@ -46,6 +48,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: tuple[Pattern, ...] = ()
     about: frozenset[str] = frozenset()
     unlike: Pattern | None = None
+    unasked: Pattern | None = None
+    asked_apart: Pattern | None = None
     lesser: Pattern | None = None
     purpose: Pattern | None = None
     each: bool = False
@@ -60,6 +64,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             wanted_groups = [group for group in self.groups if group.search(text)]
             return [f for f in story.facts if not f.denied and any(g.search(f.text) for g in wanted_groups)][:3]
         told = self._told(story)
+        if self.unasked is not None and not (self.asked_apart is not None and self.asked_apart.search(text)):
+            # Who breathes others' smoke need not smoke.
+            told = [fact for fact in told if not self.unasked.search(fact.text)]
         if self.name == "course":
             return told[:3]
         # Of several, those that speak of what is named beside the topic ("the pills for your heart").
@@ -110,12 +117,11 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _told(self, story: Story) -> list[Fact]:
         told = story.section(*self.sections)
+        own = [f for f in story.facts if self.whole or self.name in _OF_ANYBODY or not f.of_family]
         if self.told is not None or self.about:
             known = vocabulary(story.language)
             here = [f for f in told if self._tells(f, known)]
-            others = [
-                f for f in story.facts if not self._is_found(f) and (self.name != "past" or f.section != "complaint")
-            ]
+            others = [f for f in own if not self._is_found(f) and (self.name != "past" or f.section != "complaint")]
             told = here or [f for f in others if self._tells(f, known)]
         told = [f for f in told if not self._is_found(f)] or [f for f in told if not f.of_examination]
         return [f for f in told if self.lesser is None or not self.lesser.search(f.text)] or told

@@ -10,6 +10,8 @@ A file holds kinds, a kind its concepts by id:
     lacks: what is denied with it ("painless")
     en_ends, zh_ends: endings of the names of medicines of this class
 
+`lay/named.yaml` names, by concept, what is a thing of its own within it.
+
 English is compared by stems, without articles; "…" stands for up to three words ("throw … up").
 """
 
@@ -22,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.language.content_words import plain_stem
-from polyclinic.language.language import CHINESE, Language
+from polyclinic.language.language import CHINESE, Language, is_chinese
 from polyclinic.yaml_files import read_yaml
 
 _FILES = ("body", "symptoms", "illnesses", "medicines", "life", "qualities")
@@ -39,7 +41,9 @@ _EMPTY_WORDS = frozenset(
     "a an the my your his her their its our any some this that these those of is are was were am be been very so really"
     " quite too i you he she it we they".split()
 )
-_AS_IT_IS = frozenset(("monthly monthlies motions extreme extremes extremely").split())  # the stem is another word
+_AS_IT_IS = frozenset(
+    ("handed monthly monthlies motions extreme extremes extremely").split()
+)  # the stem is another word
 Phrase = tuple[str, ...]
 
 
@@ -77,7 +81,27 @@ def concepts() -> dict[str, tuple[str, Concept]]:
                 if key in found:
                     raise ValueError(f"{path.name}: {key} stands twice")
                 found[key] = (kind, concept)
+    for key, names in read_yaml(Path(__file__).with_name("lay") / "named.yaml", dict[str, tuple[Phrase, ...]]).items():
+        _part(key, names, found)
     return found
+
+
+def _part(key: str, names: tuple[Phrase, ...], found: dict[str, tuple[str, Concept]]) -> None:
+    """Gives what has a name of its own within a concept a concept of its own, below that."""
+    kind, concept = found[key]
+    given = frozenset(name for one in names for name in one)
+
+    def kept(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word for word in words if word not in given)
+
+    found[key] = (
+        kind,
+        msgspec.structs.replace(concept, en=kept(concept.en), also=kept(concept.also), zh=kept(concept.zh)),
+    )
+    for one in names:
+        zh = tuple(name for name in one if is_chinese(name))
+        en = tuple(name for name in one if name not in zh)
+        found[f"{key}: {one[0]}"] = (kind, Concept(en=en[:1], also=en[1:], zh=zh, kinds=(key,)))
 
 
 class Vocabulary:
