@@ -76,9 +76,9 @@ QUARTERS = (0.25, 0.5, 0.75)
 SCALES: dict[Aspect, Scale] = {
     Aspect.SYMPTOMS: Scale(weights={"said": 1.0}, cuts=QUARTERS),
     Aspect.EXAMINATIONS: Scale(weights={"done": 1.0}, cuts=QUARTERS),
-    Aspect.DIAGNOSIS: Scale(weights={"all": 0.8, "principal": 0.2, "spared": 0.0}, cuts=(0.0, 0.272, 0.923)),
+    Aspect.DIAGNOSIS: Scale(weights={"all": 0.9, "principal": 0.1, "spared": 0.0}, cuts=(0.0, 0.266, 0.914)),
     Aspect.RATIONALE: Scale(weights={"words": 0.6, "diagnosis": 0.4}, cuts=(0.0, 0.232, 0.682)),
-    Aspect.TREATMENT: Scale(weights={"words": 0.9, "diagnosis": 0.1}, cuts=(0.072, 0.128, 0.369)),
+    Aspect.TREATMENT: Scale(weights={"words": 0.9, "diagnosis": 0.1}, cuts=(0.072, 0.128, 0.374)),
 }
 """The fitted scales, which `python -m bench judges` prints; a test fits them again."""
 
