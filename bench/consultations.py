@@ -56,9 +56,8 @@ def _consult(diseases: str) -> None:
     low, high = wilson(right, VISITS)
     ceiling = measure(cases, knowledge)
     print(f"{diseases}: {len(knowledge.diseases)} diseases, {len(knowledge.symptoms)} symptoms")
-    print(
-        f"{VISITS} consultations on one core: {cpu:.2f} s CPU, {wall:.2f} s wall (allowed: {SECONDS_ALLOWED[diseases]:.0f} s)"
-    )
+    allowed = SECONDS_ALLOWED[diseases]
+    print(f"{VISITS} consultations on one core: {cpu:.2f} s CPU, {wall:.2f} s wall (allowed: {allowed:.0f} s)")
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
     print(f"turns a visit: {statistics.mean(v.turns for v in visits):.2f} (limit 10)")
     print(f"rules doctor right: {100 * right / VISITS:.1f} % ({low:.1f}-{high:.1f}); no diagnosis: {none}")
@@ -84,6 +83,5 @@ def _looked_at(visits: Sequence[Visit], knowledge: Knowledge) -> None:
     shares = {id: statistics.mean(of) for id, of in done.items()}
     few = sorted(f"{id} {100 * share:.0f} %" for id, share in shares.items() if share < LEAST_LOOKED_AT)
     everywhere = statistics.mean(one for of in done.values() for one in of)
-    print(
-        f"of right diagnoses with all done that they need: {100 * everywhere:.1f} %; below 85 %: {', '.join(few) or 'none'}"
-    )
+    below = ", ".join(few) or "none"
+    print(f"of right diagnoses with all done that they need: {100 * everywhere:.1f} %; below 85 %: {below}")
