@@ -7,7 +7,7 @@ import pytest
 from polyclinic.cases.check import check_cases
 from polyclinic.cases.loaders import read_cases
 from polyclinic.evidence_tree import divide
-from polyclinic.generation.inpatients import generate_inpatients
+from polyclinic.generation.inpatients import _comorbidities, generate_inpatients
 from polyclinic.generation.tor_records import as_tor, tor_lines
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
@@ -51,6 +51,40 @@ def test_what_nobody_has_at_once_is_never_together(drawn):
         for name in names:
             female = KNOWLEDGE.disease_named(name).epidemiology.female
             assert (female if sex == "female" else 1 - female) > 0, (name, sex)
+        # Nor is anything offered that somebody of that sex cannot have.
+        for name in case.question.options.values():
+            female = KNOWLEDGE.disease_named(name).epidemiology.female
+            assert (female if sex == "female" else 1 - female) > 0, (name, sex)
+
+
+def test_what_comes_together_may():
+    given = _comorbidities()
+    groups = [set(group) for group in given.never]
+    known = set(KNOWLEDGE.diseases)
+    assert {one.of for one in given.together} == known
+    assert all(group <= known for group in groups)
+    for one in given.together:
+        assert set(one.with_) <= known - {one.of}
+        assert not [other for other in one.with_ if any({one.of, other} <= group for group in groups)], one.of
+
+
+def test_no_two_emergencies_of_a_kind_at_once(drawn):
+    groups = [set(group) for group in _comorbidities().never]
+    for case in drawn:
+        ids = {KNOWLEDGE.disease_named(d.name).id for d in case.truth.diagnoses}
+        assert not [group & ids for group in groups if len(group & ids) > 1]
+
+
+def test_numbers_stand_beside_the_range_of_the_age():
+    cases = generate_inpatients(KNOWLEDGE.select("paediatrics"), n=12, seed=2)
+    ranges = {
+        f.reference
+        for case in cases
+        if case.presentation.age <= 2
+        for f in case.record.findings
+        if f.item == "heart rate"
+    }
+    assert ranges and "60-100" not in ranges
 
 
 def test_options_hold_the_diagnoses_and_others(drawn):

@@ -5,35 +5,45 @@ import pytest
 from polyclinic.cases.presentation import Presentation
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.pathology import _read, with_pathology
-from polyclinic.knowledge.several import Ailment, SeveralReader, Shown, SymptomTold, distributions_of, share_of
+from polyclinic.knowledge.several import SeveralReader, Shown, SymptomTold, off_usual
 
 KNOWLEDGE = with_pathology(read_knowledge())
 READER = SeveralReader(KNOWLEDGE)
-FAILURE, GOUT, ULCER = (KNOWLEDGE.diseases[d] for d in ("heart-failure", "gout", "peptic-ulcer"))
+FAILURE, GOUT = (KNOWLEDGE.diseases[d] for d in ("heart-failure", "gout"))
 
 
-def test_any_of_several_diseases_brings_a_symptom():
-    one, other = Ailment(FAILURE, "severe"), Ailment(KNOWLEDGE.diseases["bronchial-asthma"], "severe")
-    symptom = KNOWLEDGE.symptoms["breathlessness"]
-    first, second = share_of(symptom, [one]), share_of(symptom, [other])
-    assert share_of(symptom, [one, other]) == pytest.approx(1 - (1 - first) * (1 - second))
-    assert first == FAILURE.symptoms["breathlessness"][2]
-    # What neither names is no more frequent than with one of them.
-    unnamed = next(s for s in KNOWLEDGE.symptoms.values() if not {s.id} & {*FAILURE.symptoms, *GOUT.symptoms})
-    both = share_of(unnamed, [one, Ailment(GOUT, "mild")])
-    assert both == min(FAILURE.share(unnamed, "severe"), GOUT.share(unnamed, "mild"))
+def test_a_number_farther_off_is_farther_off_the_usual():
+    urate = next(item for item in KNOWLEDGE.examinations["biochemistry"].items if item.id == "urate")
+    far = off_usual(urate, GOUT.distribution("biochemistry", urate, "severe"))
+    assert far > off_usual(urate, FAILURE.distribution("biochemistry", urate, "mild"))
+    assert off_usual(urate, urate.usual) == 0
 
 
-def test_of_a_number_the_farthest_decides_and_of_a_text_each_speaks():
-    biochemistry = KNOWLEDGE.examinations["biochemistry"]
-    urate = next(item for item in biochemistry.items if item.id == "urate")
-    ill = [Ailment(FAILURE, "mild"), Ailment(GOUT, "severe")]
-    (decides,) = distributions_of(biochemistry, urate, ill)
-    assert decides == GOUT.distribution("biochemistry", urate, "severe")
-    film = KNOWLEDGE.examinations["chest-x-ray"]
-    bronchitis = Ailment(KNOWLEDGE.diseases["chronic-bronchitis"], "mild")
-    assert len(distributions_of(film, film.items[0], [ill[0], bronchitis])) == 2
-    assert distributions_of(film, film.items[0], [ill[1]]) == [film.items[0].usual]
+def test_a_quantity_speaks_once():
+    anaemic = Shown("blood-test", "hemoglobin", 70.0)
+    again = [anaemic, Shown("anaemia-tests", "haemoglobin_now", 71.0)]
+    assert READER.weigh(again).weights == READER.weigh([anaemic]).weights
+    hot = Shown("physical-examination", "temperature", 39.4)
+    assert READER.weigh([hot, SymptomTold("fever", True)]).weights == READER.weigh([hot]).weights
+    # Without the quantity, what reads it speaks.
+    assert READER.weigh([again[1]]).weights["iron-deficiency-anaemia"] > 1
+
+
+def test_of_grades_the_worst_is_said():
+    place = READER.ids.index("acute-cystitis")
+    strong = READER._terms(Shown("urinalysis", "urine_leukocytes", frozenset({"strong"})))
+    shares = KNOWLEDGE.diseases["acute-cystitis"].findings["urinalysis"]["urine_leukocytes"]
+    shares = [shares.get("all") or shares[s] for s in ("mild", "moderate", "severe")]
+    mean = sum(one["strong"] for one in shares) / 3
+    assert float((strong._signs * strong._q[:, [place]]).sum()) == pytest.approx(mean, abs=1e-6)
+
+
+def test_a_child_s_number_is_read_as_an_adult_s():
+    pulse = Shown("physical-examination", "heart_rate", 130.0)
+    baby, adult = (Presentation(complaint="x", age=age, sex="male") for age in (1, 40))
+    fast = {who.age: READER.beside([pulse], [], who).parts for who in (baby, adult)}
+    place = READER.ids.index("sepsis")
+    assert fast[1][0, place] < fast[40][0, place] - 1
 
 
 def test_every_specimen_is_named_by_a_disease_and_every_disease_is_known():

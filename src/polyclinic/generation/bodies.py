@@ -25,7 +25,7 @@ from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of, rounded
 from polyclinic.knowledge.variants import Interval, Variant, below
 
-_UNBOUND: Interval = (-math.inf, math.inf)
+UNBOUND: Interval = (-math.inf, math.inf)
 _quantile = NormalDist().inv_cdf
 
 
@@ -70,7 +70,7 @@ class BodyDrawing:
         Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
         """
         possible = [s for s in self._knowledge.symptoms.values() if s.possible(age, sex)]
-        way = _choose(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
+        way = choose_way(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
         ill = _Ill(disease, severity, way, age, sex)
         while True:
             values, shown = self._quantities(ill, rng)
@@ -89,10 +89,10 @@ class BodyDrawing:
                 states = ill.way.states.get(id)
                 if id not in linked.quantities and states is None:
                     states = item.usual_texts(ill.age)
-                values[id] = shown[id] = _text(restricted(distribution, states), rng)
+                values[id] = shown[id] = draw_text(restricted(distribution, states), rng)
             else:
-                interval = ill.way.numbers.get(id, _UNBOUND)
-                number = _number(item, distribution, interval, rng)
+                interval = ill.way.numbers.get(id, UNBOUND)
+                number = draw_number(item, distribution, interval, rng)
                 shown[id] = told = physiology.show(item, number, interval, ill.age, ill.sex)
                 # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
                 values[id] = physiology.carrying(item, ill.age, ill.sex).back(told)
@@ -102,7 +102,7 @@ class BodyDrawing:
         for id, reading in physiology.panels.items():
             item = physiology.places[id][1]
             possible = None if reading.of in linked.quantities else item.usual_texts(ill.age)
-            shown[id] = _read(reading, item, values[reading.of], shown[reading.of], possible=possible, rng=rng)
+            shown[id] = read_panel(reading, item, values[reading.of], shown[reading.of], possible=possible, rng=rng)
         for id, derived in physiology.derived.items():
             of = [float(shown[quantity]) for quantity in derived.of]
             shown[id] = rounded(physiology.places[id][1], derived.value(of))
@@ -148,7 +148,7 @@ def share_at(reading: SymptomReading, value: float | str) -> float:
     return reading.below[cell_of(cuts_of(reading.below), value)][1]
 
 
-def _read(
+def read_panel(
     reading: PanelReading,
     item: Item,
     value: float | str,
@@ -159,9 +159,9 @@ def _read(
 ) -> float | str:
     """Returns what an item shows that reads another's quantity."""
     if isinstance(value, str):
-        return _text(_possible(of_state(reading.states, value), possible), rng)
+        return draw_text(_possible(of_state(reading.states, value), possible), rng)
     if not item.numeric:
-        return _text(_possible(reading.below[cell_of(cuts_of(reading.below), value)][1], possible), rng)
+        return draw_text(_possible(reading.below[cell_of(cuts_of(reading.below), value)][1], possible), rng)
     exact = along(reading.curve, value) if reading.curve else float(shown)
     return rounded(item, exact + rng.gauss(0, reading.error))
 
@@ -173,7 +173,7 @@ def _possible(shares: Mapping[str, float], texts: frozenset[str] | None) -> Mapp
     return restricted(shares, texts)
 
 
-def _choose(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> Variant:
+def choose_way(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> Variant:
     """Returns a way to have a disease that somebody can have it in, by its weight."""
     if len(ways) == 1:
         return ways[0]
@@ -181,14 +181,16 @@ def _choose(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> 
     return rng.choices(open_ways or ways, [way.weight for way in open_ways or ways])[0]
 
 
-def _text(shares: Mapping[str, float], rng: random.Random) -> str:
+def draw_text(shares: Mapping[str, float], rng: random.Random) -> str:
+    """Returns a text, by the shares of each."""
     return rng.choices(list(shares), list(shares.values()))[0]
 
 
-def _number(item: Item, distribution: Distribution, interval: Interval, rng: random.Random) -> float:
+def draw_number(item: Item, distribution: Distribution, interval: Interval, rng: random.Random) -> float:
+    """Returns a number, an adult's, of a distribution that is cut off at the ends of an interval."""
     centre, spread = distribution
     assert isinstance(centre, float) and isinstance(spread, float)  # noqa: S101
-    if interval == _UNBOUND:
+    if interval == UNBOUND:
         z = rng.gauss(0, 1)
     else:
         low, high = (below(item, distribution, end) for end in interval)

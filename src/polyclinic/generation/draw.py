@@ -26,7 +26,7 @@ from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.language.language import MARKS, Language, capitalised
@@ -215,18 +215,6 @@ def _finding(examination: Examination, item: Item, shown: float | str, reference
 def _reference(knowledge: Knowledge, item: Item, age: float, sex: Sex) -> str:
     """Returns the reference range of an item at an age and sex, as it is written beside a result."""
     return reference_of(item, *physiology_of(knowledge).range(item, age, sex))
-
-
-def draw_value(item: Item, distribution: Distribution, rng: random.Random, language: Language) -> str | float:
-    """Returns a result of an item."""
-    if isinstance(distribution, dict):
-        value = rng.choices(list(distribution), list(distribution.values()))[0]
-        return item.values[value].get(language)
-    centre, spread = distribution
-    drawn = centre * spread ** rng.gauss(0, 1) if item.lognormal else rng.gauss(centre, spread)
-    if item.limits is not None:
-        drawn = min(max(drawn, item.limits[0]), item.limits[1])
-    return float(round(drawn, item.decimals))
 
 
 def reference_of(item: Item, low: float | None, high: float | None) -> str:

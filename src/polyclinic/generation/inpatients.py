@@ -14,24 +14,26 @@ import functools
 import math
 import random
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.presentation import Presentation, Question
+from polyclinic.cases.presentation import Presentation, Question, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation.draw import draw_sex_and_age, draw_value, reference_of
+from polyclinic.generation.draw import draw_sex_and_age, reference_of
+from polyclinic.generation.several_bodies import SeveralBodyDrawing, Value
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.pathology import with_pathology
-from polyclinic.knowledge.several import Ailment, distributions_of, share_of
+from polyclinic.knowledge.physiology import physiology_of
+from polyclinic.knowledge.several import Ailment
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -110,6 +112,7 @@ class _Drawing:
     def __init__(self, knowledge: Knowledge, language: Language) -> None:
         self.knowledge, self._language = knowledge, language
         self._diseases = list(knowledge.diseases.values())
+        self._bodies = SeveralBodyDrawing(knowledge)
         self._alike = _alike(knowledge)
         given = _comorbidities()
         self._together = {one.of: one.with_ for one in given.together}
@@ -124,21 +127,19 @@ class _Drawing:
 
     def draw(self, principal: Disease, rng: random.Random, case_id: str) -> Case:
         sex, _, age = draw_sex_and_age(principal, rng)
-        illnesses = self._illnesses(principal, age, sex == "female", rng)
+        illnesses = self._illnesses(principal, age, sex, rng)
         symptoms = [s for s in self.knowledge.symptoms.values() if s.possible(age, sex)]
         felt = [i for i in illnesses if i is illnesses[0] or not self._is_silent(i.disease, rng)]
-        present = _symptoms(symptoms, felt, rng)
-        while not any(s.section == "symptoms" and s.id in principal.symptoms for s in present):
-            present = _symptoms(symptoms, felt, rng)
+        body = self._bodies.draw(illnesses, felt, age, sex, rng)
         days = rng.lognormvariate(math.log(principal.duration[0]), math.log(principal.duration[1]))
         findings = [
             finding
             for examination in self._examined(illnesses, felt, rng)
-            if examination.possible(sex)
-            for finding in self._findings(examination, illnesses, rng)
+            if examination.possible(sex, age)
+            for finding in self._findings(examination, body.shown, age, sex)
         ]
-        complaint, history = self._told(symptoms, present, illnesses, days, rng)
-        options, right = self._options(illnesses, rng)
+        complaint, history = self._told(symptoms, body.present, illnesses, days, rng)
+        options, right = self._options(illnesses, age, sex, rng)
         person = Presentation(complaint=complaint, language=self._language, age=age, sex=sex)
         return Case(
             id=case_id,
@@ -155,12 +156,11 @@ class _Drawing:
             department=principal.department,
         )
 
-    def _illnesses(self, principal: Disease, age: int, female: bool, rng: random.Random) -> list[Ailment]:
+    def _illnesses(self, principal: Disease, age: int, sex: Sex, rng: random.Random) -> list[Ailment]:
         count = rng.choices(list(_ILLNESSES), list(_ILLNESSES.values()))[0]
         found = [principal]
-        band = next(b for b, (_, last) in AGE_BANDS.items() if age <= last)
         while len(found) < count:
-            allowed = [d for d in self._diseases if d not in found and self._may_join(d, found, band, female)]
+            allowed = [d for d in self._diseases if d not in found and self._may_join(d, found, age, sex)]
             brought: dict[str, float] = {}
             for one in found:
                 for other, weight in self._together.get(one.id, {}).items():
@@ -175,11 +175,10 @@ class _Drawing:
                 break
         return [Ailment(d, self._severity(d is principal, rng)) for d in found]
 
-    def _may_join(self, disease: Disease, found: Sequence[Disease], band: str, female: bool) -> bool:
+    def _may_join(self, disease: Disease, found: Sequence[Disease], age: int, sex: Sex) -> bool:
         if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
             return False
-        of_sex = disease.epidemiology.female if female else 1 - disease.epidemiology.female
-        return disease.epidemiology.age.get(band, 0.0) >= _LEAST_SHARE and of_sex > _LEAST_SHARE
+        return _can_have(disease, age, sex)
 
     @staticmethod
     def _severity(principal: bool, rng: random.Random) -> Severity:
@@ -187,7 +186,9 @@ class _Drawing:
         return rng.choices(SEVERITIES, (0, 3, 2) if principal else (3, 4, 1))[0]
 
     def _is_silent(self, disease: Disease, rng: random.Random) -> bool:
-        """Whether a further illness gives no complaints; only what an examination can show does so."""
+        """Whether a further illness gives no complaints: what an examination can show, and no emergency."""
+        if disease.time_critical:
+            return False
         shown = any(self.knowledge.examinations[e].kind not in ("physical", "function") for e in disease.examinations)
         return shown and rng.random() < _SILENT
 
@@ -215,25 +216,18 @@ class _Drawing:
         return self.knowledge.examinations[examination].kind == "pathology"
 
     def _findings(
-        self, examination: Examination, illnesses: Sequence[Ailment], rng: random.Random
+        self, examination: Examination, shown: Mapping[str, Value], age: float, sex: Sex
     ) -> Iterator[Finding]:
         language = self._language
         for item in examination.items:
-            drawn = [
-                draw_value(item, distribution, rng, language)
-                for distribution in distributions_of(examination, item, illnesses)
-            ]
-            value = drawn[0]
-            if not item.numeric:
-                normal = next(iter(item.values.values())).get(language)
-                others = [str(one) for one in dict.fromkeys(drawn) if one != normal]
-                value = MARKS[language].comma.join(others) if others else normal
+            value = shown[item.id]
+            texts = () if isinstance(value, float) else [item.values[one].get(language) for one in value]
             yield Finding(
                 examination=examination.name.get(language),
                 item=item.name.get(language),
-                value=value,
+                value=value if isinstance(value, float) else MARKS[language].comma.join(texts),
                 unit=item.unit,
-                reference=reference_of(item, item.low, item.high),
+                reference=reference_of(item, *physiology_of(self.knowledge).range(item, age, sex)),
                 code=Code("loinc", item.loinc) if item.loinc else None,
             )
 
@@ -283,11 +277,16 @@ class _Drawing:
     def _ancestors(self, symptom: Symptom) -> list[str]:
         return ancestors(self.knowledge.symptoms, symptom.id)
 
-    def _options(self, illnesses: Sequence[Ailment], rng: random.Random) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Returns the options by letter and the letters of the right ones; distractors are of the same departments."""
+    def _options(
+        self, illnesses: Sequence[Ailment], age: int, sex: Sex, rng: random.Random
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Returns the options by letter and the letters of the right ones.
+
+        Distractors are of the same departments, and what somebody of that age and sex can have.
+        """
         right = [i.disease for i in illnesses]
         departments = {d.department for d in right}
-        others = [d for d in self._diseases if d not in right]
+        others = [d for d in self._diseases if d not in right and _can_have(d, age, sex)]
         near = [d for d in others if d.department in departments]
         wanted = min(rng.randint(*_DISTRACTORS), len(string.ascii_uppercase) - len(right))
         wrong = rng.sample(near, min(wanted, len(near)))
@@ -299,13 +298,11 @@ class _Drawing:
         return options, tuple(key for key, d in zip(options, drawn, strict=True) if d in right)
 
 
-def _symptoms(symptoms: Sequence[Symptom], illnesses: Sequence[Ailment], rng: random.Random) -> list[Symptom]:
-    present: dict[str, Symptom] = {}
-    for symptom in symptoms:
-        draw = rng.random()
-        if (symptom.parent is None or symptom.parent in present) and draw < share_of(symptom, illnesses):
-            present[symptom.id] = symptom
-    return list(present.values())
+def _can_have(disease: Disease, age: int, sex: Sex) -> bool:
+    """Returns whether people of an age and sex have a disease now and then."""
+    band = next(b for b, (_, last) in AGE_BANDS.items() if age <= last)
+    of_sex = disease.epidemiology.female if sex == "female" else 1 - disease.epidemiology.female
+    return disease.epidemiology.age.get(band, 0.0) >= _LEAST_SHARE and of_sex > _LEAST_SHARE
 
 
 def _listed(symptoms: Sequence[Symptom], language: Language, last: str) -> str:

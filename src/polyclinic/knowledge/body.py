@@ -85,7 +85,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
 
     `told` is the share of those with a symptom of this illness who tell of it. Nobody has both symptoms of a pair in
-    `apart`.
+    `apart`. The texts of the items in `graded` are grades of one thing, in their order: of several the last is said.
     """
 
     sources: tuple[Source, ...]
@@ -96,6 +96,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     shown_as: dict[str, ShownAs]
     derived: dict[str, Derived]
     apart: tuple[tuple[str, str], ...] = ()
+    graded: frozenset[str] = frozenset()
     ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
 
 

@@ -5,14 +5,15 @@ symptom that several diseases name is brought by any of them (noisy or). Of a nu
 that takes it farthest from the usual. Of a text each brings its own, and all that is not normal is reported. What none
 of them names is as it is in other illness.
 
-`polyclinic.generation.inpatients` draws by this, and `SeveralReader` reads by it.
+`polyclinic.generation.several_bodies` draws by this, and `SeveralReader` reads by it. A quantity speaks once: where
+it was measured, what reads it says nothing new.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy.typing as npt
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Symptom
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.physiology import physiology_of
 
 Vector = npt.NDArray[np.float64]
 
@@ -38,27 +40,6 @@ class Ailment(NamedTuple):
 
     disease: Disease
     severity: Severity
-
-
-def share_of(symptom: Symptom, illnesses: Sequence[Ailment]) -> float:
-    """Returns how probable a symptom is (given its parent) in somebody with these illnesses."""
-    named = [i.disease.symptoms[symptom.id] for i in illnesses if symptom.id in i.disease.symptoms]
-    if not named:
-        return min(i.disease.share(symptom, i.severity) for i in illnesses)
-    severities = [SEVERITIES.index(i.severity) for i in illnesses if symptom.id in i.disease.symptoms]
-    return 1 - math.prod(1 - shares[place] for shares, place in zip(named, severities, strict=True))
-
-
-def distributions_of(examination: Examination, item: Item, illnesses: Sequence[Ailment]) -> list[Distribution]:
-    """Returns the distributions that an item's result is drawn from: one of a number, one of each disease of a text."""
-    named = [
-        i.disease.distribution(examination.id, item, i.severity)
-        for i in illnesses
-        if item.id in i.disease.findings.get(examination.id, {})
-    ]
-    if not named:
-        return [item.usual]
-    return [max(named, key=lambda one: off_usual(item, one))] if item.numeric else named
 
 
 def off_usual(item: Item, distribution: Distribution) -> float:
@@ -111,6 +92,7 @@ class SeveralReader:
         self.diseases: tuple[Disease, ...] = tuple(knowledge.diseases.values())
         self.ids = [disease.id for disease in self.diseases]
         self._items = {(e.id, item.id): (e, item) for e in knowledge.examinations.values() for item in e.items}
+        self._physiology = physiology_of(knowledge)
         self._terms = functools.cache(self._make_terms)
         self._numbers = functools.cache(self._make_numbers)
         self._beside_others = functools.cache(self._make_beside)
@@ -136,14 +118,15 @@ class SeveralReader:
         """Finds the diseases that together explain what was observed."""
         prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
         chosen: list[int] = []
-        parts = self._parts(observations, chosen)
+        plain = self._plain(observations, presentation)
+        parts = self._parts(plain, chosen)
         for _ in range(len(self.diseases)):
             weights = parts.sum(axis=0) + prior
             worst = min(chosen, key=lambda d: weights[d], default=None)
             if worst is not None and weights[worst] < _SPARE:
                 # What was found later explains what it was chosen for.
                 chosen.remove(worst)
-                parts = self._parts(observations, chosen)
+                parts = self._parts(plain, chosen)
                 continue
             gains = weights.copy()
             gains[chosen] = -math.inf
@@ -151,7 +134,7 @@ class SeveralReader:
             if gains[best] <= _SPARE:
                 break
             chosen.append(best)
-            parts = self._parts(observations, chosen)
+            parts = self._parts(plain, chosen)
         weights = parts.sum(axis=0) + prior
         by_id = dict(zip(self.ids, weights.tolist(), strict=True))
         return Weighed(tuple(self.ids[d] for d in chosen), by_id, parts)
@@ -162,13 +145,38 @@ class SeveralReader:
         """Weighs every disease beside others that are given; those that are not known are passed over."""
         prior = np.zeros(len(self.diseases)) if presentation is None else self.person(presentation)
         chosen = [self.ids.index(disease) for disease in given if disease in self.ids]
-        parts = self._parts(observations, chosen)
+        parts = self._parts(self._plain(observations, presentation), chosen)
         weights = dict(zip(self.ids, (parts.sum(axis=0) + prior).tolist(), strict=True))
         return Weighed(tuple(self.ids[d] for d in chosen), weights, parts)
 
-    def _parts(self, observations: Sequence[Observation], chosen: list[int]) -> Vector:
+    def _parts(self, observations: Sequence[Observation | None], chosen: list[int]) -> Vector:
         """Returns the log-likelihood ratio of each observation: with each disease, beside the others, and without."""
-        return np.array([self._ratio(one, chosen) for one in observations]).reshape(-1, len(self.diseases))
+        nothing = np.zeros(len(self.diseases))
+        rows = [nothing if one is None else self._ratio(one, chosen) for one in observations]
+        return np.array(rows).reshape(-1, len(self.diseases))
+
+    def _plain(
+        self, observations: Sequence[Observation], presentation: Presentation | None
+    ) -> list[Observation | None]:
+        """Returns observations with an adult's numbers; None for what only repeats a quantity that was measured."""
+        measured = {one.item for one in observations if isinstance(one, Shown)}
+        return [None if self._repeats(one, measured) else self._as_adult(one, presentation) for one in observations]
+
+    def _repeats(self, observation: Observation, measured: Container[str]) -> bool:
+        if isinstance(observation, SymptomTold):
+            reading = self._physiology.symptoms.get(observation.symptom)
+            return reading is not None and reading.of in measured
+        panel, derived = (by.get(observation.item) for by in (self._physiology.panels, self._physiology.derived))
+        if panel is not None:
+            return panel.of in measured
+        return derived is not None and all(of in measured for of in derived.of)
+
+    def _as_adult(self, observation: Observation, presentation: Presentation | None) -> Observation:
+        if presentation is None or isinstance(observation, SymptomTold) or isinstance(observation.value, frozenset):
+            return observation
+        _, item = self._items[observation.examination, observation.item]
+        carrying = self._physiology.carrying(item, presentation.age, presentation.sex)
+        return observation._replace(value=carrying.back(observation.value))
 
     def _ratio(self, observation: Observation, chosen: list[int]) -> Vector:
         if isinstance(observation, Shown) and not isinstance(observation.value, frozenset):
@@ -195,7 +203,13 @@ class SeveralReader:
         examination, item = self._items[observation.examination, observation.item]
         assert isinstance(observation.value, frozenset)  # noqa: S101
         named = np.array([item.id in d.findings.get(examination.id, {}) for d in self.diseases])
-        normal = next(iter(item.values))
+        order = list(item.values)
+        if observation.value and item.id in self._physiology.body.graded:
+            # What is said is the worst that any brings.
+            worst = max(map(order.index, observation.value))
+            up_to = [(sign, order[:end]) for sign, end in ((1, worst + 1), (-1, worst))]
+            return _Terms(named, [self._all_among(sign, examination, item, grades) for sign, grades in up_to])
+        normal = order[0]
         terms = [self._all_among(1, examination, item, (normal, *observation.value))]
         if observation.value:
             # Not all of them normal.
