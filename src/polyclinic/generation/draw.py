@@ -163,7 +163,7 @@ def _draw(
     told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
-    main = _complaints(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
+    main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
     record = Record(
         presentation=Presentation(
             complaint=_complaint([told[s.id] for s in main], days, language),
@@ -235,7 +235,7 @@ def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:
     return words.complaint.format(complaints=capitalised(listed), duration=say_days(days, language))
 
 
-def _complaints(
+def complaints_of(
     leaves: Sequence[Symptom], disease: Disease, severity: Severity, knowledge: Knowledge, rng: random.Random
 ) -> list[Symptom]:
     """Returns what somebody comes for: what speaks most for the disease, what is most usual in it, then some others.

@@ -25,7 +25,7 @@ from polyclinic.cases.presentation import Presentation, Question, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation.draw import draw_sex_and_age, reference_of
+from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
 from polyclinic.generation.several_bodies import SeveralBodyDrawing, Value
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.duration import say_days
@@ -48,7 +48,6 @@ _ILLNESSES = {
 _ALIKE = 0.4  # share of further illnesses that are look-alikes, where complications are known too
 _LEAST_SHARE = 0.02  # of a disease's patients in the band of age, below which somebody so old does not have it
 _NEAREST = 6
-_COMPLAINTS = 3
 _DENIED = 6
 _DISTRACTORS = (5, 8)
 _DONE = 0.5  # share of the examinations and specimens that would show a disease which are done or taken
@@ -247,7 +246,7 @@ class _Drawing:
         written = {s.id for s in present if [s.id, *self._ancestors(s)][-1] in roots}
         principal = illnesses[0].disease
         named = [s for s in leaves if not principal.symptoms.keys().isdisjoint((s.id, *self._ancestors(s)))]
-        main = rng.sample(named or leaves, min(_COMPLAINTS, len(named or leaves)))
+        main = complaints_of(named or leaves, principal, illnesses[0].severity, self.knowledge, rng)
         others = [s for s in leaves if s not in main and s.id in written]
         duration = say_days(days, language)
         complaint = (
