@@ -58,6 +58,9 @@ def test_what_a_department_adds_changes_nothing_in_another(knowledge):
     assert set(respiratory.departments) == {"respiratory"}
     assert "heartburn" not in respiratory.symptoms
     assert "gastroscopy" not in respiratory.examinations
+    # Its diseases change haemoglobin, which is counted in the blood; nobody orders iron and vitamins for it.
+    assert "blood-test" in respiratory.examinations
+    assert "anaemia-tests" not in respiratory.examinations
     assert {"cough", "rash"} <= set(respiratory.symptoms)
     # A single disease is drawn in the vocabulary of its department.
     assert knowledge.select("covid-19").symptoms == respiratory.symptoms

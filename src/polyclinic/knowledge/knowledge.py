@@ -68,7 +68,10 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         quantities = {q for d in neighbours if d.id in self.bodies for q in self.bodies[d.id].quantities}
         named |= {s for s, reading in read_body().symptoms.items() if reading.of in quantities and s in self.symptoms}
         named |= {parent for symptom in named for parent in ancestors(self.symptoms, symptom)}
-        examined = {examination for d in neighbours for examination in (*d.findings, *d.examinations)}
+        # A panel that only shows again what another examination shows comes with those who order it.
+        shown_again = read_body().items.keys()
+        examined = {e for d in neighbours for e, items in d.findings.items() if not items.keys() <= shown_again}
+        examined |= {examination for d in neighbours for examination in d.examinations}
         return msgspec.structs.replace(
             self,
             symptoms={i: s for i, s in self.symptoms.items() if i in named},
