@@ -20,7 +20,6 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
-from polyclinic.cases.shipped import SHIPPED
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput, UnreadableReply
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -29,6 +28,7 @@ from polyclinic.players.player import Request
 from polyclinic.visits.visit import held_by_examiner
 
 HERE = Path(__file__).parent
+LABELLED = HERE.parents[1] / "cases" / "data" / "labelled"
 
 CASE = Case(
     id="7",
@@ -229,9 +229,8 @@ def own_labels(layout):
 
 @pytest.mark.parametrize("layout", ["respiratory", "respiratory.zh", "agentclinic", "ai_hospital"])
 async def test_orders_in_our_own_words_are_read(layout, request):
-    shipped = {"respiratory": "shipped", "respiratory.zh": "shipped-zh"}
     shared = {"agentclinic": "agentclinic/agentclinic_medqa.jsonl", "ai_hospital": "ai_hospital/patients_small_10.json"}
-    file = SHIPPED[shipped[layout]] if layout in shipped else None
+    file = None if layout in shared else LABELLED / f"{layout}.jsonl"
     cases = list(read_cases(file or request.getfixturevalue("shared_data") / "cases" / shared[layout]))
     labels = {
         (one["case"], one["request"]): RequestLabel(

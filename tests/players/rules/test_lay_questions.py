@@ -1,4 +1,4 @@
-"""Everyday questions to real and shipped cases, written by people who had the record and not our words, in lay.jsonl.
+"""Everyday questions to real and drawn cases, written by people who had the record and not our words, in lay.jsonl.
 
 A line: the file of the case below `cases`, its id, the question, and whether the record holds the answer (`there`),
 denies it (`denied`) or is silent (`not there`); `own_words` where the question uses the record's own; `expects`: any of
@@ -25,6 +25,8 @@ from polyclinic.players.roles.patient import Patient
 
 TABLE = [json.loads(line) for line in Path(__file__).with_name("lay.jsonl").read_text("utf-8").splitlines()]
 SHIPPED = Path(polyclinic.__file__).parent / "cases" / "data"
+LABELLED = Path(__file__).parents[2] / "cases" / "data" / "labelled"
+"""Drawn cases that the questions were written to; they stay when the knowledge, and with it what is drawn, changes."""
 ANSWERED = {State.EFFECTIVE_INQUIRY, State.EFFECTIVE_ADVICE, State.OPENING}
 NO = ("No,", "No ", "I have no", "My child has no", "没有", "我没有", "孩子没有")
 
@@ -76,8 +78,8 @@ def check(counted: Counter) -> None:
     assert counted["own words", "denied"] <= DENIED_IN_OWN_WORDS_AT_MOST * counted["own words"], counted
 
 
-async def test_everyday_questions_to_shipped_cases(minds):
-    check(await figures([row for row in TABLE if "/" not in row["file"]], SHIPPED, minds))
+async def test_everyday_questions_to_drawn_cases(minds):
+    check(await figures([row for row in TABLE if "/" not in row["file"]], LABELLED, minds))
 
 
 async def test_everyday_questions_to_real_cases(shared_data, minds):
@@ -99,7 +101,7 @@ async def test_everyday_questions_to_real_cases(shared_data, minds):
 )
 async def test_what_a_section_holds_is_told_when_it_is_asked_for(file, section, question, minds):
     cases = [case for case in read_cases(SHIPPED / file) if getattr(case.record.history, section)]
-    assert len(cases) > 5
+    assert len(cases) >= 3
     told = [await ask(case, minds, question) for case in cases]
     assert {turn.state for turn in told} == {State.EFFECTIVE_INQUIRY}
 
