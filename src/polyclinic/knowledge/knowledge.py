@@ -76,7 +76,11 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             self,
             symptoms={i: s for i, s in self.symptoms.items() if i in named},
             examinations={i: e for i, e in self.examinations.items() if i in examined},
-            diseases={i: d for i, d in self.diseases.items() if i in kept},
+            diseases={
+                i: msgspec.structs.replace(d, findings={e: f for e, f in d.findings.items() if e in examined})
+                for i, d in self.diseases.items()
+                if i in kept
+            },
             departments={i: d for i, d in self.departments.items() if i in departments},
             bodies={i: b for i, b in self.bodies.items() if i in kept},
         )
