@@ -32,6 +32,7 @@ _NORMAL = (
 """Vital signs and blood counts, by item."""
 
 _ENOUGH = 30  # people of an age and sex that a share is taken of
+_ONE_OF_MANY = 3.29  # standard deviations: of more than a hundred groups one in twenty would fail by chance
 _WITHIN = 95.0  # per cent within the reference range
 _HAEMOGLOBIN_APART = 8.0  # g/L between men and women; published means are 12 to 15 apart
 _OLD, _WITH_MEDICINE = 75, 60.0
@@ -195,7 +196,7 @@ class NormalValues:
         for (id, band, sex), inside in groups:
             if len(inside) >= _ENOUGH:
                 percent = 100 * sum(inside) / len(inside)
-                few = wilson(sum(inside), len(inside))[1] < _WITHIN
+                few = wilson(sum(inside), len(inside), z=_ONE_OF_MANY)[1] < _WITHIN
                 last = self._outside.get(_group(id, band, sex), "")
                 told = f"{_group(id, band, sex)}: {percent:.1f} % of {len(inside)} within the range; {last}"
                 tally.count(few, told)

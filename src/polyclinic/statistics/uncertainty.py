@@ -179,9 +179,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """Returns Wilson's 95 % interval of a share, in percent."""
-    z = 1.959964
+def wilson(successes: int, n: int, *, z: float = 1.959964) -> tuple[float, float]:
+    """Returns Wilson's interval of a share, in percent: of 95 %, or of so many standard deviations."""
     p = successes / n
     centre = p + z * z / (2 * n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
