@@ -25,7 +25,7 @@ from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
 from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
 from polyclinic.evidence_tree.values import Standing, measured, numbers_in
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import Lexicon, lexicon_of
 from polyclinic.language.clauses import clause_words
 from polyclinic.language.overlap import pieces
 from polyclinic.language.word_lists import Pattern
@@ -84,7 +84,7 @@ class Supporter:
         self._findings = record.findings
         self._of_finding = {text.finding: text for text in self.texts if text.finding is not None}
         self._names = names_of(knowledge).of(record.findings)
-        self._lexicon = lexicon or Lexicon(knowledge.symptoms.values(), self.language)
+        self._lexicon = lexicon or lexicon_of(knowledge, self.language)
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
         self._tells = [(s, self._lexicon.mentions(s.said)) for s in self._sentences if s.text.finding is None]
         self._denial = clause_words(self.language).denial

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from polyclinic.knowledge.entries import Symptom
-from polyclinic.knowledge.knowledge import ancestors
+from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.language.clauses import clause_words
 from polyclinic.language.language import Language
 
@@ -88,6 +88,12 @@ class Lexicon:
     def unread(self, text: str) -> str:
         """Returns the text without the words of the lexicon."""
         return self._words.sub(" ", text)
+
+
+@functools.lru_cache(maxsize=16)
+def lexicon_of(knowledge: Knowledge, language: Language) -> Lexicon:
+    """Returns the words for the symptoms of a knowledge; the same for the same knowledge and language."""
+    return Lexicon(knowledge.symptoms.values(), language)
 
 
 def _any_of(words: Iterable[str]) -> str:

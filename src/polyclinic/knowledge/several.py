@@ -243,15 +243,20 @@ class _Terms:
         # A disease that does not name it leaves it as it is.
         self._q = np.array([np.where(named, np.clip(q, 1e-6, 1.0), 1.0) for _, q, _ in terms])
         self._usual = np.array([usual for _, _, usual in terms])[:, None]
+        self._ratio = functools.lru_cache(maxsize=256)(self._make_ratio)
 
-    def ratio(self, chosen: list[int]) -> Vector:
+    def ratio(self, chosen: Sequence[int]) -> Vector:
         """Returns log P(with each disease) - log P(without), the other chosen ones being there."""
-        product = self._q[:, chosen].prod(axis=1, keepdims=True)
-        count = np.full(len(self._named), int(self._named[chosen].sum()))
+        # Those that do not name it change nothing.
+        return self._ratio(tuple(d for d in chosen if self._named[d]))
+
+    def _make_ratio(self, chosen: tuple[int, ...]) -> Vector:
+        product = self._q[:, list(chosen)].prod(axis=1, keepdims=True)
+        count = np.full(len(self._named), len(chosen))
         without = np.repeat(product, len(self._named), axis=1)
         for d in chosen:
             without[:, d] = self._q[:, [one for one in chosen if one != d]].prod(axis=1)
-            count[d] -= int(self._named[d])
+            count[d] -= 1
         before = (self._signs * np.where(count > 0, without, self._usual)).sum(axis=0)
         behind = np.where(self._named, (self._signs * without * self._q).sum(axis=0), before)
         ratio: Vector = np.log(np.maximum(behind, _LEAST)) - np.log(np.maximum(before, _LEAST))
@@ -287,11 +292,12 @@ class _Numeric:
         usual = float(self._density(x, *map(np.array, self._usual)))
         before = np.full(len(each), usual)
         far = np.full(len(each), -1.0)
-        for d in range(len(each)):
-            others = [one for one in chosen if one != d and self._named[one]]
-            if others:
-                top = max(others, key=lambda one: self._off[one])
-                before[d], far[d] = each[top], self._off[top]
+        named = sorted((d for d in chosen if self._named[d]), key=lambda d: -self._off[d])
+        if named:
+            before[:], far[:] = each[named[0]], self._off[named[0]]
+            # Beside itself stands the next.
+            own = named[0]
+            before[own], far[own] = (each[named[1]], self._off[named[1]]) if len(named) > 1 else (usual, -1.0)
         ratio: Vector = np.where(self._mask & (self._far > far), each - before, 0.0)
         return ratio
 

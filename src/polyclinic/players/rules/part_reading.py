@@ -18,7 +18,7 @@ from polyclinic.evidence_tree.parts import RecordPart
 from polyclinic.evidence_tree.values import measured
 from polyclinic.knowledge.entries import Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.lexicon import lexicon_of
 from polyclinic.knowledge.several import Observation, Shown, SymptomTold
 from polyclinic.language.language import Language
 
@@ -44,7 +44,7 @@ class PartReader:
 
     def __init__(self, knowledge: Knowledge, language: Language) -> None:
         self._knowledge, self._language = knowledge, language
-        self._lexicon = Lexicon(knowledge.symptoms.values(), language)
+        self._lexicon = lexicon_of(knowledge, language)
         self._examinations = {name.casefold(): e for e in knowledge.examinations.values() for name in e.names()}
         self._items: dict[str, list[tuple[Examination, Item]]] = {}
         for examination in knowledge.examinations.values():
