@@ -146,7 +146,11 @@ def test_numbers_in_another_unit_are_not_read():
 
 
 def test_symptoms_are_read_with_their_denials():
-    case = next(read_cases("inpatients"))
+    case = next(
+        case
+        for case in read_cases("inpatients")
+        if not any(word in case.presentation.complaint.casefold() for word in ("fever", "temperature", "cough"))
+    )
     history = History(present="She has a dry cough. The patient denies fever or chest pain.")
     record = msgspec.structs.replace(case.record, history=history, findings=())
     read = {
