@@ -137,7 +137,8 @@ def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, in
     sex: Sex = "female" if rng.random() < disease.epidemiology.female else "male"
     bands = list(disease.epidemiology.age)
     band = rng.choices(bands, [disease.epidemiology.age[b] for b in bands])[0]
-    return sex, band, rng.randint(*AGE_BANDS[band])
+    (first, last), ages = AGE_BANDS[band], disease.epidemiology.ages
+    return sex, band, rng.randint(min(max(first, ages[0]), last), max(min(last, ages[1]), first))
 
 
 def _draw(

@@ -240,9 +240,13 @@ class Courses(Data, frozen=True, kw_only=True):
 
 
 class Epidemiology(Data, frozen=True, kw_only=True):
-    """Who has it and when; each sums to 1."""
+    """Who has it and when; each sums to 1.
+
+    `ages` are the first and last year of age at which anybody has it, where its bands are too wide for that.
+    """
 
     age: dict[str, Share]
+    ages: tuple[int, int] = (0, 150)
     female: Share
     season: dict[Season, Share]
 
