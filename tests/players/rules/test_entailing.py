@@ -27,6 +27,33 @@ NEAR = [
     ("Enjoys hiking", "Is anything running out of your ear?", "Do you do any sports?"),
     ("Pain in the right hand", "Is your neck painful?", "Does your hand hurt?"),
     ("手指疼痛", "手腕疼吗？", "手疼吗？"),
+    # What is felt under a circumstance is not told by the circumstance.
+    ("Sexually active with one partner", "Does it hurt when you have sex?", "Are you sexually active?"),
+    ("Sexually active with one partner", "Do you bleed after sex?", "How is your love life?"),
+    ("Works as a welder", "Do you cough at work?", "What do you do for a living?"),
+    ("Works as a welder", "Does your chest hurt at work?", "What is your job?"),
+    ("Drinks two beers a day", "Does alcohol give you a headache?", "Do you enjoy a glass of wine?"),
+    ("Walks two miles a day", "Do your legs hurt when you walk?", "How far do you walk?"),
+    ("Pain during intercourse", "Do you bleed after sex?", "Does it hurt when you have sex?"),
+    ("有性生活", "同房的时候疼吗？", "有性生活吗？"),
+    ("性交痛", "同房后出血吗？", "同房的时候疼吗？"),
+    # Who was hurt by somebody, and who is safe, are asked for neither pain nor a house.
+    ("Sexually active with one partner", "Were you ever hurt by someone in a sexual way?", "Are you sexually active?"),
+    ("Back pain", "Has your husband ever hit you?", "Does your back hurt?"),
+    ("Lives with her husband", "Do you feel safe at home?", "Who do you live with?"),
+    ("Domestic abuse", "Do you have any pain?", "Has anyone ever hurt you?"),
+    ("有家暴", "身上疼吗？", "有人打过您吗？"),
+    # Idioms.
+    ("Nose is running", "Have you had the runs?", "Does your nose run?"),
+    ("Fatigue", "Have you had the blues?", "Have you been under the weather?"),
+    ("Hoarseness", "Do you have butterflies in your stomach?", "Have you got a frog in your throat?"),
+    ("乏力", "倒胃口吗？", "最近打蔫吗？"),
+    ("寒战", "身上长疙瘩吗？", "起鸡皮疙瘩吗？"),
+    # What comes out.
+    ("Vaginal bleeding with clots", "Is there a lump in your breast?", "Are there lumps in what comes out?"),
+    ("后牙溢脓", "耳朵流脓吗？", "牙齿冒脓吗？"),
+    ("左耳溢液", "伤口渗液吗？", "耳朵淌水吗？"),
+    ("月经有血块", "乳房有硬块吗？", "下面流出来的血里有块吗？"),
 ]
 
 COMPOUNDS = {
@@ -68,6 +95,19 @@ async def test_what_is_near_is_never_denied_as_such(minds):  # noqa: F811
 def test_a_character_within_another_word_is_no_match(concept):
     found = [word for word in COMPOUNDS[concept] if any(_names(frame, concept) for frame in read(word, "zh"))]
     assert not found
+
+
+@pytest.mark.parametrize("fluid", ["脓", "脓水", "脓液"])
+@pytest.mark.parametrize("verb", "流溢淌渗冒排出")
+def test_pus_is_pus_however_it_comes(verb, fluid):
+    assert any("pus" in frame.wide for frame in read(f"伤口{verb}{fluid}", "zh"))
+
+
+async def test_what_comes_out_of_the_place_of_the_complaint_is_not_denied(minds):  # noqa: F811
+    record = record_of("溢脓", "zh", "左下颌肿痛1个月")
+    assert (await asked(minds, record, "下巴那里流脓吗？")).state is State.EFFECTIVE_INQUIRY
+    elsewhere = await asked(minds, record, "脚上流脓吗？")
+    assert elsewhere.state is State.INEFFECTIVE_INQUIRY and not elsewhere.say.startswith("我没有")
 
 
 def _names(frame, concept):

@@ -7,6 +7,7 @@ from polyclinic.players.rules.questions import Part
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.vocabulary import vocabulary
 
+_COMES_OUT = frozenset({"bleeding", "pus", "discharge"})
 _TROUBLE = frozenset({"trouble", "hard", "change", "irregular"})
 
 
@@ -44,3 +45,24 @@ def is_beside(part: Part, fact: Fact, story: Story) -> bool:
         return False
     another = any(known.kind[i] == "whole" for frame in fact.frames for i in frame.things)
     return another and all(best_fit(frame, fact.frames, known)[0].likeness <= BESIDE for frame in asking)
+
+
+def without_place(part: Part, story: Story) -> tuple[list[Fact], bool]:
+    """Returns what is told of something that comes out and not where, and whether it is of the place that is asked for.
+
+    Where it comes from goes without saying in a sentence or a complaint that names the place.
+    """
+    asking = [frame for frame in part.frames if _COMES_OUT.issuperset(essential(frame)) and essential(frame)]
+    found: list[Fact] = []
+    here = False
+    for asked in asking:
+        wanted = set(essential(asked))
+        for fact in story.facts:
+            of_it = [f for f in fact.frames if wanted & f.wide and not f.named and not f.denied]
+            if not of_it or fact.denied or fact.of_family or not asked.named:
+                continue
+            around = (f for f in story.facts if f.sentence == fact.sentence or f.section == "complaint")
+            is_here = any(set(asked.named) & f.places for one in around for f in one.frames)
+            found = [fact, *found] if is_here and not here else [*found, fact]
+            here = here or is_here
+    return found, here

@@ -14,6 +14,7 @@ from polyclinic.players.rules.vocabulary import Vocabulary, tokens, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 _NOT_THINGS = frozenset({"parts", "plain", "idle"})
+_FELT = frozenset({"generic", "whole"})
 _LONGEST_JOINT = 16  # characters of the longest word or phrase that denies or leads on
 _QUALITIES = frozenset(
     ("onset course change severity character radiation where color form hours circumstance frequency length").split()
@@ -206,6 +207,10 @@ def _framed(segment: _Segment, known: Vocabulary) -> Frame:
         # Who has it is no second thing that is spoken of.
         things = [i for i in things if kind[i] != "people"]
     head = [i for i in things if i not in later] or things
+    if any(kind[i] in _FELT for i in head):
+        # Who coughs at work is asked for the cough.
+        later |= {i for i in head if kind[i] == "habits"}
+        head = [i for i in head if i not in later]
     parts = [i for i in named if kind[i] == "parts"]
     parts = [p for p in parts if not any(p != other and p in known.above[other] for other in parts)]
     parts += [p for i in things for p in known.felt[i] if p not in parts]

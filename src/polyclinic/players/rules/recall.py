@@ -17,7 +17,7 @@ from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language
 from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.entailing import answers
-from polyclinic.players.rules.held import held, is_beside
+from polyclinic.players.rules.held import held, is_beside, without_place
 from polyclinic.players.rules.how_it_is import how_it_is
 from polyclinic.players.rules.matching import ANYWHERE, essential
 from polyclinic.players.rules.meaning import Frame, read, unread
@@ -302,6 +302,9 @@ def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:
                 absent += [part.name] if part.name else []
         elif facts:
             told += facts[:1]
+        elif (placeless := without_place(part, story))[0]:
+            told += placeless[0][:1] if placeless[1] else []
+            near += [] if placeless[1] else placeless[0][:1]
         elif _is_deniable(part, story):
             name = "" if _said_elsewhere(part, story) else part.name
             absent += [name] if name else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import msgspec
 
@@ -16,7 +17,10 @@ from polyclinic.players.rules.vocabulary import Vocabulary, vocabulary
 from polyclinic.players.rules.words import WORDS
 
 _ANY_ILLNESS = "chronic"
+_PLEASURE = "depression"
+"""What who enjoys something is without."""
 _FELT = frozenset({"generic", "whole"})
+_CLAUSE = re.compile(r"[.?!,;，。？！；、]|\band\b")
 _OF_ANYBODY = frozenset({"family", "partner", "children"})
 
 
@@ -35,6 +39,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         purpose: what it is asked for the sake of ("for your heart"), which is asked for no answer of its own.
         each: what is named of it is answered by that alone: of penicillin pollen says nothing.
         found: what others found, said or wanted answers it as well.
+        under: it may also be only when something is felt ("does it hurt when you have sex?"), which it does not answer.
         only: nothing else can answer it.
         whole: what is named beside it belongs to it ("heart disease in the family").
         unknown: the phrase for when there is nothing.
@@ -54,6 +59,7 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purpose: Pattern | None = None
     each: bool = False
     found: bool = False
+    under: bool = False
     only: bool = True
     whole: bool = False
     unknown: str = "unknown"
@@ -94,6 +100,13 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for f in frames
             if any(not self._of_it(i, known) for i in essential(f)) or (not essential(f) and set(f.named) - ANYWHERE)
         ]
+
+    def is_circumstance(self, text: str, language: Language) -> bool:
+        """Whether a question names it only as what something is felt under, and asks for that."""
+        known = vocabulary(language)
+        of_it = [clause for clause in _CLAUSE.split(text) if self.asked.search(clause)] if self.under else []
+        heads = [[i for frame in read(clause, language) for i in essential(frame)] for clause in of_it]
+        return bool(heads) and all(any(known.kind[i] in _FELT and i != _PLEASURE for i in head) for head in heads)
 
     def covers(self, part: Part, story: Story) -> bool:
         """Whether a part of the question asks for nothing but this topic."""
@@ -151,7 +164,8 @@ _section = WORDS.section("topics", dict[str, tuple[Topic, ...]])
 def topics_of(text: str, language: Language) -> tuple[Topic, ...]:
     """Returns the topics that a question asks for."""
     rest, known = beside_topics(text, language), _section(language)["topics"]
-    return tuple(topic for topic in known if topic.asked.search(text if topic.span is not None else rest))
+    found = (topic for topic in known if topic.asked.search(text if topic.span is not None else rest))
+    return tuple(topic for topic in found if not topic.is_circumstance(text, language))
 
 
 def beside_topics(text: str, language: Language) -> str:

@@ -44,6 +44,8 @@ _EMPTY_WORDS = frozenset(
 _AS_IT_IS = frozenset(
     ("handed monthly monthlies motions extreme extremes extremely").split()
 )  # the stem is another word
+_WITH_ARTICLE = frozenset("runs trots squits skitters blues shakes willies jitters creeps".split())
+"""What is an illness with its article, and something else without ("the runs", "it runs")."""
 Phrase = tuple[str, ...]
 
 
@@ -194,10 +196,13 @@ def tokens(text: str, language: Language) -> list[Token]:
         ]
     text = _same_length(text)
     found = []
+    before = ""
     for match in _TOKEN.finditer(text):
         word = match[0].casefold()
         if word not in _EMPTY_WORDS:
-            found.append(Token(_stem(word), match.start(), match.end()))
+            stem = f"{word} the" if before == "the" and word in _WITH_ARTICLE else _stem(word)
+            found.append(Token(stem, match.start(), match.end()))
+        before = word
     return found
 
 
