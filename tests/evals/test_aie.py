@@ -202,7 +202,8 @@ async def test_a_misbehaving_endpoint(file, tmp_path):
     assert sum(endpoint.met.values()) > 0
     for sample in log.samples:
         score = sample.scores["conversation"]
-        assert math.isnan(score.value) if score.reason else score.value["AVG_TURN"] <= 4
+        # Who concludes at once has no turns to count.
+        assert math.isnan(score.value) if score.reason else not score.value["AVG_TURN"] > 4
 
 
 async def test_the_state_aware_patient_has_a_role_of_its_own(file, tmp_path):
