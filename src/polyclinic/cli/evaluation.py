@@ -120,4 +120,5 @@ def finish(
             note(output.written.format(run.out))
     if output.failed * 100 > run.max_failures * output.n:
         allowed = f"--max-failures allows {run.max_failures:g} %"
-        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed; {allowed}")
+        why = f": {output.failures}" if output.failures else ""
+        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}")
