@@ -47,7 +47,7 @@ class Result(NamedTuple):
     end: int
 
 
-class Verdict(NamedTuple):
+class HeldAgainst(NamedTuple):
     """What the results say to a claim, those that it speaks of, and the one that says so."""
 
     verdict: Said
@@ -77,7 +77,7 @@ class NumbersHeld:
                     at = name.start
         return [*cuts, claim[at:]]
 
-    def hold(self, claim: str, before: tuple[Result, ...]) -> Verdict:
+    def hold(self, claim: str, before: tuple[Result, ...]) -> HeldAgainst:
         """Returns what the results say to a claim; one that names nothing may speak of what was spoken of `before`."""
         said, limits = ranges_said(without_thousands(claim))
         named = sorted(self._names.find(said), key=lambda n: n.start)
@@ -87,23 +87,23 @@ class NumbersHeld:
         numbers, standing = figures(bare), self._claimed(bare)
         results = self._spoken_of(said) if named else ()
         if not numbers and standing is None and not limits:
-            return Verdict("no claim", results)
+            return HeldAgainst("no claim", results)
         left = self._left(bare, results or before)
         if not named:
             if left:
-                return Verdict("no claim")
+                return HeldAgainst("no claim")
             results = before
         own = any(key.startswith(("item:", "finding:")) for name in named for key in name.keys)
         if not results or (named and not own and len(results) > 1):
-            return Verdict("not there" if not left and named and not own else "no claim")
+            return HeldAgainst("not there" if not left and named and not own else "no claim")
         agree = [(result, self._agrees(result, numbers, standing, limits)) for result in results]
         for verdict in _DECIDED:
             by = next((result for result, agreed in agree if agreed == verdict), None)
             if by is not None and verdict == "supported" and left:
-                return Verdict("no claim", results)
+                return HeldAgainst("no claim", results)
             if by is not None and (verdict == "supported" or numbers or limits or not left):
-                return Verdict(verdict, results, by)
-        return Verdict("no claim", results)
+                return HeldAgainst(verdict, results, by)
+        return HeldAgainst("no claim", results)
 
     def _spoken_of(self, claim: str) -> tuple[Result, ...]:
         wanted = {id(finding) for finding in self._names.mentioned(claim)}

@@ -9,8 +9,8 @@ What stands in the record as it is, is supported. Anything else is cut into its 
    words of the knowledge's, and the record tells each of them; or it is the patient's age and sex.
 
 A claim is contradicted where the record denies what it affirms, affirms what it denies, or has another value. The whole
-is supported where all claims are, contradicted where any is, and else not there. What the family has bears nothing about
-the patient. Nothing is guessed by likeness: an invented finding is not to pass for one that is nearly like it.
+is supported where all claims are, contradicted where any is, and else not there. What the family has says nothing
+of the patient. Nothing is guessed by likeness: an invented finding is not to pass for one that is nearly like it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from polyclinic.evidence_tree.claims import (
     told_from_behind,
 )
 from polyclinic.evidence_tree.printed import WORDS
-from polyclinic.evidence_tree.results import NumbersHeld, Result, Verdict
+from polyclinic.evidence_tree.results import HeldAgainst, NumbersHeld, Result
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
 from polyclinic.evidence_tree.support_words import SupportWords
 from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
@@ -161,16 +161,16 @@ class Supporter:
             return worst
         return NOT_THERE if not came or NOT_THERE in came else came[0]
 
-    def _held(self, parts: Sequence[str]) -> dict[str, Verdict]:
+    def _held(self, parts: Sequence[str]) -> dict[str, HeldAgainst]:
         """Returns what the results say to each part; what names nothing speaks of what was named before it."""
-        held: dict[str, Verdict] = {}
+        held: dict[str, HeldAgainst] = {}
         before: tuple[Result, ...] = ()
         for part in parts:
             held[part] = self._results.hold(part, before)
             before = held[part].spoken_of if held[part].spoken_of else before if held[part].by else ()
         return held
 
-    def _claim(self, part: str, claim: Claim, held: Verdict, family: bool) -> Support | None:
+    def _claim(self, part: str, claim: Claim, held: HeldAgainst, family: bool) -> Support | None:
         """Returns what the record says to one claim; None where it only says of what another one is said."""
         if held.by is not None:
             return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]
