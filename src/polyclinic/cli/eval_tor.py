@@ -18,7 +18,7 @@ from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.benchmarks.tor.tables import ablation_output, records_output
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.evaluation import finish, judge_of, within_budget
+from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
 from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
@@ -147,10 +147,7 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions, run:
                 f"--corpus {corpus} has no effect on --doctor rules, who look nothing up; it needs --model MODEL, or "
                 "leave it out"
             )
-        if chosen and all(one.settings.get("retrieval") is False for one in chosen):
-            raise UserError(
-                f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up; leave one of them out"
-            )
+        check_looks_up(chosen, corpus)
     for one in chosen:
         if one.name != "tree_of_reasoning":
             continue

@@ -109,7 +109,8 @@ def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
         elif _is_folder(path):
             inside = [one for one in sorted(path.iterdir()) if _taken(one)]
             if not inside:
-                raise BadInput(f"no file in this folder ends in {', '.join((*_RECORDS, *_PROSE))}", path=path)
+                allowed = ", ".join((*_RECORDS, *_PROSE))
+                raise BadInput(f"no file in this folder ends in {allowed}, judgements of answers apart", path=path)
             yield from inside
         else:
             yield path
