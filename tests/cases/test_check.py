@@ -84,6 +84,25 @@ def test_questions_and_what_is_missing(tmp_path):
     ]
 
 
+def test_options_that_are_the_same(tmp_path):
+    truth = {"diagnoses": [{"name": "Gout"}], "answers": ["A"]}
+
+    def asked(id, options, **more):
+        return record(id, question={"id": id, "stem": "?", "options": options, **more}, truth=truth)
+
+    result = check(
+        tmp_path,
+        asked("1", {"A": "Gout", "B": "Polyp", "C": " GO UT"}),
+        asked("2", {"A": "Gout", "B": "Polyp", "C": "polyp"}),
+        asked("3", {"A": "痛风", "B": "息肉", "C": "息 肉"}, several=True),
+        asked("4", {"A": "below 5 (< 5)", "B": "below 5 (> 5)"}),
+    )
+    assert [(p.level, p.line, p.field) for p in result.problems] == [
+        (level, line, "$.question.options") for line, level in enumerate(("error", "warning", "error"), start=1)
+    ]
+    assert result.problems[0].problem.startswith("two options are the same, A and C")
+
+
 def test_the_reading_itself_breaks(tmp_path):
     path = tmp_path / "cases.jsonl"
     path.write_bytes(json.dumps(record()).encode() + b"\n\xff\n" + json.dumps(record("3")).encode())

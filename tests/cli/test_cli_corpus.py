@@ -193,3 +193,45 @@ def test_without_the_extra_one_line_says_what_to_install(complaint, book, home, 
     told = complaint("corpus", "add", "new", book, env=home)
     assert "tantivy, which finds passages by their words, is not installed: pip install 'polyclinic[retrieval]'" in told
     library.cache_clear()
+
+
+def test_a_corpus_made_anew_keeps_its_embedder_and_its_address(run, book, serving, home):
+    home |= {"OPENAI_BASE_URL": ""}
+    search = ("corpus", "search", "book", "--by", "dense", "--k", 1, "--json", "wheezing")
+    with serving() as endpoint, serving() as elsewhere:
+        run("corpus", "add", "book", book, "--embedder", "direct/e1", "--base-url", endpoint.url, env=home)
+        known = json.loads(run("corpus", "add", "book", "--rebuild", "--json", env=home).stdout)
+        assert (known["embedder"], known["embedded"]) == ("direct/e1", 0)
+        asked = len(endpoint.bodies)
+        run(*search, env=home)
+        assert len(endpoint.bodies) > asked
+        asked = len(endpoint.bodies)
+        run("corpus", "add", "book", "--rebuild", "--base-url", elsewhere.url, env=home)
+        run(*search, env=home)
+        assert len(endpoint.bodies) == asked and elsewhere.bodies
+        asked = len(elsewhere.bodies)
+        known = json.loads(
+            run("corpus", "add", "book", "--rebuild", "--embedder", "wordllama", "--json", env=home).stdout
+        )
+        assert (known["embedder"], known["embedded"]) == ("wordllama", 2)
+        run(*search, env=home)
+        assert len(elsewhere.bodies) == asked
+
+
+def test_what_a_folder_holds_besides_passages_is_named(run, complaint, home, tmp_path):
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "gout.txt").write_text("Gout is pain in the big toe.")
+    (folder / "qrels.txt").write_text("1 4 ADAM_0002818_Sec2.txt\n2 0 NIDDK_0000001_Sec1.txt\n")
+    for n in range(6):
+        (folder / f"r{n}.pdf").write_text("x")
+    done = run("corpus", "add", "book", "books", cwd=tmp_path, env=home)
+    assert "1 passage added" in done.stdout
+    assert "7 files of the folder not read, being no passages: qrels.txt, r0.pdf, r1.pdf, r2.pdf, r3.pdf and 2" in (
+        done.stderr
+    )
+    known = json.loads(run("corpus", "add", "book", "books", "--json", cwd=tmp_path, env=home).stdout)
+    assert len(known["skipped"]) == 7
+    assert "qrels.txt: judgements" in complaint("corpus", "add", "new", "books/qrels.txt", cwd=tmp_path, env=home)
+    (folder / "zero.txt").write_bytes(bytes(100))
+    assert "zero.txt, line 1: NUL bytes" in complaint("corpus", "add", "new", "books", cwd=tmp_path, env=home)

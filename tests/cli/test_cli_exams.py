@@ -323,6 +323,9 @@ def test_wrong_options_are_one_clear_line(complaint, medqa, tmp_path):
     assert "no such file" in complaint(*exam(tmp_path / "none.jsonl", "http://127.0.0.1:9/v1"))
     assert "no such file" in complaint(*command, "--examples", tmp_path / "none.jsonl")
     assert "--match" in complaint(*command, "--match", "money")
+    assert "--passages has no effect without a corpus" in complaint(*command, "--passages", 3)
+    tree = (*command, "--method", "tree_of_reasoning", "--set", "retrieval=false", "--corpus", "books")
+    assert "--corpus books has no effect with retrieval=false" in complaint(*tree)
     # What a method itself does not take is said before anything is asked.
     assert "0 and 0 experts" in complaint(*team, "--set", "question_experts=0", "--set", "option_experts=0")
 

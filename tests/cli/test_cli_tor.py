@@ -9,7 +9,7 @@ from tests.tables import each_row
 from polyclinic.cases.loaders import read_cases
 
 KEYS = {"precision", "recall", "f1", "unsupported", "relevance", "completeness", "calls", "round_trips", "n", "failed"}
-KEYS |= {"unreadable", "f1_of_a_record"}
+KEYS |= {"unreadable", "unusable", "f1_of_a_record"}
 
 
 def test_the_doctors_by_rules_need_no_model(run):
@@ -93,7 +93,12 @@ def test_the_ablation_prints_both_tables(run):
         (("--doctor", "rules", "--method", "nonesuch"), "no method"),
         (("--doctor", "rules", "--set", "tree_of_reasoning.without=outpatient"), "cannot be removed"),
         (("--doctor", "rules", "--judge", "rules"), "no model"),
-        (("--doctor", "rules", "--corpus", "nonesuch"), "nonesuch"),
+        (("--doctor", "rules", "--corpus", "nonesuch"), "--corpus nonesuch has no effect on --doctor rules"),
+        (
+            ("--model", "direct/x", "--corpus", "nonesuch", "--set", "retrieval=false"),
+            "no effect with retrieval=false",
+        ),
+        (("--doctor", "rules", "--passages", "3"), "--passages has no effect without a corpus; it needs --corpus"),
         (("--doctor", "rules", "--passages", "5"), "--passages has no effect without a corpus; it needs --corpus"),
         (("--doctor", "rules", "--by", "dense"), "--by has no effect without a corpus; it needs --corpus"),
         (("--doctor", "rules", "--answer-tokens", "5"), "--answer-tokens has no effect on --doctor rules"),
@@ -127,6 +132,8 @@ def test_wrong_files_are_one_line(complaint, tmp_path):
         ({"Label": "C", "Laboratory-Examination": {"CRP": "3"}}, "'C' is none of A, B"),
         ({"Label": "A"}, "no examination is recorded"),
         ({"Label": "A", "Options": "A. Gout, B. Gout", "Laboratory-Examination": {"CRP": "3"}}, "two options"),
+        ({"Label": "A", "Options": "A. Gout, B. Polyp, C. GOUT"}, "two options are the same, A and C: 'GOUT'"),
+        ({"Label": "A", "Options": ["A. Gout", "B.  Pol yp", "C. Polyp "]}, "two options are the same, B and C"),
     ):
         lines = [json.dumps(fine), "", json.dumps({**record, "Diagnosis": "Gout", **more})]
         (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
@@ -220,3 +227,78 @@ def test_a_corpus_reaches_every_method_and_the_files(run, serving, tmp_path):
         lines = [json.loads(line) for line in (tmp_path / "o" / f"{name}.jsonl").read_text().splitlines()]
         assert [[one["title"] for one in line["references"]] for line in lines] == [["Book 0"], ["Book 1"]], name
     assert sum("Book 0" in one for one in asked) >= 3
+
+
+def test_the_same_seed_writes_the_same_bytes_however_sets_are_ordered(process, tmp_path):
+    words = ("eval", "tor", "--cases", "inpatients", "--limit", "6", "--doctor", "rules", "--out")
+    for order in ("1", "2"):
+        process(*words, order, cwd=tmp_path, env={"PYTHONHASHSEED": order})
+    for name in ("tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl", "summary.json"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+    cases = {case.id: case for case in islice(read_cases("inpatients"), 6)}
+    for line in (tmp_path / "1" / "tree_of_reasoning.jsonl").read_text().splitlines():
+        play = json.loads(line)
+        for keys in (play["key"], play["outcome"]["answers"]):
+            assert keys == [key for key in cases[play["id"]].question.options if key in keys]
+
+
+@pytest.mark.slow  # it is tried again, with waits between
+def test_an_endpoint_that_is_not_there_is_named_with_how_often(run, tmp_path):
+    words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/x", "--method", "zero_shot")
+    done = run(*words, "--base-url", "http://127.0.0.1:9/v1", cwd=tmp_path, code=1)
+    assert "2 of 2 records failed: 2 Unreachable (" in done.stderr
+    assert "http://127.0.0.1:9/v1" in done.stderr
+
+
+def test_replies_that_a_method_went_on_without_are_counted(run, serving, tmp_path):
+    def said(body):
+        told = json.dumps(body["messages"])
+        return "no tree" if "response_format" in body and "laboratory physician" in told else answers(body)
+
+    with serving(said) as endpoint:
+        words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/one")
+        words += ("--set", "cross_verification=false", "--base-url", endpoint.url)
+        done = run(*words, cwd=tmp_path)
+        document = json.loads(run(*words, "--json", "--out", "o", cwd=tmp_path).stdout)
+    (method,) = document["methods"].values()
+    (name,) = [path for path in (tmp_path / "o").glob("*.jsonl") if "meetings" not in path.name]
+    plays = [json.loads(line) for line in name.read_text().splitlines()]
+    unusable = [call for play in plays for call in play["outcome"]["trace"] if call.get("error")]
+    assert unusable and method["unusable"] == len(unusable) / 2
+    assert "laboratory reads" in {call["purpose"] for call in unusable} and method["failed"] == 0
+    assert "unusable: replies that could not be used, a record" in done.stdout
+
+
+def test_several_methods_are_compared_on_the_records_of_both(run, serving, tmp_path):
+    def said(body):
+        return "Answer: A" if "step by step" in json.dumps(body["messages"]) else "Answer: B"
+
+    with serving(said) as endpoint:
+        words = ("eval", "tor", "--cases", "inpatients", "--limit", "3", "--model", "direct/one")
+        words += ("--method", "zero_shot", "chain_of_thought", "self_consistency", "--base-url", endpoint.url)
+        done = run(*words, cwd=tmp_path)
+        document = json.loads(run(*words, "--json", cwd=tmp_path).stdout)
+    assert "F1 a record, on the records of both" in done.stdout and "sign-flip test" in done.stdout
+    assert "a bootstrap over 3 records says little" in done.stdout
+    named = [(one["method"], one["baseline"]) for one in document["comparisons"]]
+    assert named == [
+        ("chain_of_thought", "zero_shot"), ("self_consistency", "zero_shot"), ("self_consistency", "chain_of_thought"),
+    ]  # fmt: skip
+    means = {name: one["f1_of_a_record"] for name, one in document["methods"].items()}
+    for one in document["comparisons"]:
+        assert one["difference"]["mean"] == pytest.approx(means[one["method"]] - means[one["baseline"]])
+        assert one["difference"]["n"] == 3 and one["p_holm"] >= one["difference"]["p"]
+
+
+def test_rows_are_named_as_one_says_it(run):
+    words = ("eval", "tor", "--cases", "inpatients", "--limit", "1", "--doctor", "rules", "--json")
+    told = run(*words, "--set", "without=laboratory", "--set", "removed=withheld").stdout
+    assert list(json.loads(told)["methods"]) == ["tree_of_reasoning (without laboratory (withheld))"]
+
+
+def test_a_label_in_small_letters_is_read(run, tmp_path):
+    record = {"Age": "Y70", "Sex": "male", "Chief-Complaints": "Hoarse", "Options": "A. Gout, B. Polyp"}
+    record |= {"Diagnosis": "Gout", "Label": "a", "Laboratory-Examination": {"CRP": "3"}}
+    (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
+    (case,) = read_cases(tmp_path / "in.jsonl")
+    assert case.truth.answers == ("A",)

@@ -384,3 +384,13 @@ def test_names_of_files_and_packages_are_told_where_they_are_nearly_right(tmp_pa
     with pytest.raises(UserError, match=r"did you mean second_look\?") as told:
         choose(["second_lok"])
     assert str(told.value).count("zero_shot,") == 1
+
+
+def test_a_label_says_lists_as_they_are_given():
+    def label(*given):
+        return choose("tree_of_reasoning", given)[0].label
+
+    told = "tree_of_reasoning (without laboratory, pathology (withheld), rounds=1)"
+    assert label("without=laboratory,pathology", "removed=withheld", "rounds=1") == told
+    assert label("without=laboratory") == "tree_of_reasoning (without laboratory)"
+    assert label("rounds=1") == "tree_of_reasoning (rounds=1)"

@@ -199,6 +199,9 @@ async def test_printed_trees_are_read_and_what_is_none_leaves_the_opinion(by_pur
     half = given | {"outpatient updates": "Reasoning pathway\n  Cancer\n    Analysis: seen"}
     outcome = await ask(by_purpose(answers(half)), form="printed")
     assert [one.round for one in outcome.log if isinstance(one, Wrote) and one.by == "outpatient"] == [0]
+    # What was not a whole tree is told from what the model never said.
+    unusable = [(call.purpose, call.error) for call in outcome.trace if call.unusable]
+    assert unusable == [(f"outpatient updates, round {n}", "UnreadableReply") for n in (1, 2)]
 
 
 async def test_removed_doctors_hand_over_their_data_or_it_is_withheld(by_purpose):

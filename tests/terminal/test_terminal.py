@@ -7,7 +7,7 @@ from tests.tables import each_row
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
 from polyclinic.terminal.screen import console, plain
-from polyclinic.terminal.tables import table
+from polyclinic.terminal.tables import few_line, table
 from polyclinic.terminal.usage import show_usage
 
 
@@ -79,3 +79,9 @@ def test_what_models_cost_by_role_and_purpose():
         ["doctor", "speak", "2", "0", "4", "2,000", "0", "10", "1.0000"],
         ["all", "", "3", "0", "6", "3,000", "0", "15", "1.5000"],
     ]
+
+
+def test_intervals_of_few_say_so():
+    assert few_line([30, 5], "record") == "a bootstrap over 5 records says little"
+    assert few_line([1, 0], "question") == "a bootstrap over 1 question says little"
+    assert few_line([6, 30], "record") == few_line([0], "record") == few_line([], "record") == ""

@@ -124,6 +124,11 @@ class Calls:
         )
         return TextAnswer(f"{reply.text}\n\n{repaired.text}", repaired.keys)
 
+    def unusable(self, purpose: str, failure: ModelError) -> None:
+        """Writes down of the call with this purpose that whoever read its reply could not use it."""
+        seq = next(call.seq for call in self._made if call.purpose == purpose)
+        self._made[seq] = _failed(self._made[seq], failure)
+
     @property
     def trace(self) -> tuple[Call, ...]:
         """The calls made so far, by round trip and then by purpose; those that have not ended are left out.

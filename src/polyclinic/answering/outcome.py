@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from polyclinic.errors import CutOff, ModelError, Refused, UnreadableReply
 from polyclinic.frames import Tabular
 from polyclinic.models.model import Usage
 
@@ -20,6 +21,9 @@ class OutcomeEnd(StrEnum):
     CUT_OFF = "cut off"
     FAILED = "failed"
     BROKEN = "broken"
+
+
+_UNUSABLE = frozenset(kind.__name__ for kind in (ModelError, UnreadableReply, CutOff, Refused))
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,6 +45,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     problem: str = ""
     usage: Usage = Usage()
+
+    @property
+    def unusable(self) -> bool:
+        """Whether the model replied, and the reply could not be used."""
+        return self.error in _UNUSABLE
 
 
 class Outcome(Tabular, msgspec.Struct, frozen=True, kw_only=True):

@@ -88,6 +88,7 @@ class Output:
         written: says what stands in the folder; "" says nothing.
         failed: how many of what was played failed, of `n`; 0 of 0 where failures are not judged by their share.
         plays: what was played.
+        failures: why what failed did, by the kinds of failure; "" says nothing.
     """
 
     document: Mapping[str, Any]
@@ -98,6 +99,7 @@ class Output:
     failed: int = 0
     n: int = 0
     plays: str = "visits"
+    failures: str = ""
 
     def with_trust(self, trust: PatientTrust | None) -> Output:
         """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""

@@ -12,6 +12,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import check_layout, load_element, recognise
+from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
@@ -158,6 +159,11 @@ def _question(case: Case) -> Iterator[tuple[Level, str, str]]:
     allowed = ", ".join(question.options)
     if len(question.options) < 2:
         yield "error", "$.question.options", "a question needs two or more options"
+    if same := same_options(question.options):
+        # One that is right under one key and wrong under another cannot be chosen rightly.
+        level: Level = "error" if question.several or not {*same}.isdisjoint(answers) else "warning"
+        problem = f"two options are the same, {same[0]} and {same[1]}: {question.options[same[1]]!r}; each once"
+        yield level, "$.question.options", problem
     if not answers:
         yield "error", "$.truth.answers", f"the question has no right answer; allowed are {allowed}"
     for answer in answers:

@@ -15,10 +15,10 @@ from polyclinic.cli import options
 from polyclinic.cli.options import Json, between
 from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.retrieval.corpus import FILE, Corpus
-from polyclinic.retrieval.embedders import check_embedder
+from polyclinic.retrieval.embedders import ENDPOINT, check_embedder
 from polyclinic.retrieval.library import Library
 from polyclinic.retrieval.opening import open_corpus
-from polyclinic.retrieval.readers import parse_passage_fields, read_passage_files
+from polyclinic.retrieval.readers import parse_passage_fields, passed_over, read_passage_files
 from polyclinic.retrieval.retriever import By
 from polyclinic.terminal.screen import console, note, plain, print_json, progress
 from polyclinic.terminal.tables import counted, table
@@ -30,6 +30,8 @@ InLibrary = Annotated[
     Parameter(name="--library", help="Where corpora are kept; your data folder where left out."),
 ]
 
+_NAMED = 5
+"""Files that were skipped, which are named."""
 _SHOWN = 300
 """Characters of a passage that are shown; all of them with --json."""
 
@@ -63,7 +65,11 @@ async def add(
         ),
     ] = None,
     rebuild: Annotated[
-        bool, Parameter(help="First make the index of words anew, and forget the vectors; the passages stay.")
+        bool,
+        Parameter(
+            help="First make the index of words anew, and forget the vectors; the passages stay, and who makes the "
+            "vectors, and at which address, unless --embedder or --base-url names another."
+        ),
     ] = False,
     library: InLibrary = None,
     json: Json = False,
@@ -81,6 +87,8 @@ async def add(
     if there:
         with Corpus(place) as corpus:
             known = corpus.files()
+            if rebuild and embedder is None and models.base_url and corpus.embedder.startswith(ENDPOINT):
+                embedder = corpus.embedder  # it has moved
     fields_of = None if fields is None else parse_passage_fields(fields)
     # Read before a folder is made: a file that cannot be used leaves no empty corpus behind.
     given = read_passage_files(files, layout=layout, fields=fields_of, known=known)
@@ -94,8 +102,13 @@ async def add(
             if embedder is not None:
                 await _embed(corpus, quiet=json)
             now = _known(corpus)
+    skipped = [str(path) for path in passed_over(files)]
+    if skipped:
+        more = f" and {len(skipped) - _NAMED} more" if len(skipped) > _NAMED else ""
+        names = ", ".join(Path(path).name for path in skipped[:_NAMED])
+        note(plain(f"{counted(len(skipped), 'file')} of the folder not read, being no passages: {names}{more}"))
     if json:
-        print_json({**now, **added._asdict()})
+        print_json({**now, **added._asdict(), "skipped": skipped})
         return
     gone = f", {added.gone} taken out that their file no longer holds" if added.gone else ""
     console().print(

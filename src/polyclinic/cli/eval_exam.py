@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
-from polyclinic.cli.evaluation import finish, within_budget
+from polyclinic.cli.evaluation import check_looks_up, finish, within_budget
 from polyclinic.cli.options import FILE, LIBRARY, RUN, ExamFileOptions, ExamOptions, Library, RunOptions, Several
 from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, UserError
@@ -70,6 +70,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         if baseline is not None and baseline not in {one.name for one in chosen}:
             raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
         against_what = next((one.label for one in chosen if one.name == baseline), None)
+        check_looks_up(chosen, library.corpus)
         put = read_questions(dataset, options, seed=run.seed)
         learning = Learning(
             examples=read_examples(examples) if examples is not None else (),

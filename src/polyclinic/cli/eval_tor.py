@@ -18,7 +18,7 @@ from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.benchmarks.tor.tables import ablation_output, records_output
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.evaluation import finish, judge_of, within_budget
+from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
 from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
@@ -27,7 +27,7 @@ from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.rules.specialists import RulesDoctors
-from polyclinic.retrieval.looking_up import LookingUp
+from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
@@ -112,7 +112,7 @@ async def tor(
         "judge": judge,
         "ratings": None if ratings is None else str(ratings),
     }
-    finish(records_output(results, patients, title, about), run, session.ledger, purposes=False)
+    finish(records_output(results, patients, title, about, seed=run.seed), run, session.ledger, purposes=False)
     _check_judge([one for methods in results.values() for one in methods.values()], run)
 
 
@@ -141,6 +141,13 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions, run:
     of_models = {"--answer-tokens": options.answer_tokens, "--temperature": run.models.temperature}
     if options.doctor is not None and (idle := [name for name, value in of_models.items() if value is not None]):
         raise UserError(f"{idle[0]} has no effect on --doctor rules; it needs --model MODEL, or leave it out")
+    if (corpus := options.library.corpus) is not None:
+        if options.doctor is not None:
+            raise UserError(
+                f"--corpus {corpus} has no effect on --doctor rules, who look nothing up; it needs --model MODEL, or "
+                "leave it out"
+            )
+        check_looks_up(chosen, corpus)
     for one in chosen:
         if one.name != "tree_of_reasoning":
             continue
@@ -155,7 +162,7 @@ def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions, run:
 def _about(options: RecordOptions, run: RunOptions, patients: Sequence[Inpatient]) -> dict[str, Any]:
     """Returns what a run was of, for whoever finds its results."""
     library = options.library
-    looked_up = {"by": library.by, "passages": library.passages} if library.corpus is not None else {}
+    looked_up = {"by": library.by, "passages": library.passages or PASSAGES} if library.corpus is not None else {}
     return {
         "cases": options.cases,
         "cases_sha256": hashlib.sha256(shipped_path(options.cases).read_bytes()).hexdigest(),

@@ -16,6 +16,7 @@ from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
@@ -37,6 +38,13 @@ def judge_of(name: str | None) -> list[str]:
     if name is not None and model_of(name) is None:
         raise UserError(f"--judge {name!r} is no model; a judge is one, such as direct/NAME")
     return [] if name is None else [name]
+
+
+def check_looks_up(chosen: Sequence[ChosenMethod], corpus: str | None) -> None:
+    """Refuses a corpus that no method would look anything up in; no methods at all are not judged."""
+    if corpus is not None and chosen and all(one.settings.get("retrieval") is False for one in chosen):
+        problem = f"--corpus {corpus} has no effect with retrieval=false, which looks nothing up"
+        raise UserError(f"{problem}; leave one of them out")
 
 
 @contextmanager
@@ -120,4 +128,5 @@ def finish(
             note(output.written.format(run.out))
     if output.failed * 100 > run.max_failures * output.n:
         allowed = f"--max-failures allows {run.max_failures:g} %"
-        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed; {allowed}")
+        why = f": {output.failures}" if output.failures else ""
+        raise PlayFailure(f"{output.failed} of {output.n} {output.plays} failed{why}; {allowed}")

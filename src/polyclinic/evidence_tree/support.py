@@ -1,13 +1,16 @@
 """Where in the record a piece of evidence stands: supported, contradicted, or not there.
 
-1. **Word for word**: the words stand in a text of the record, and not behind what denies them there.
-2. **By value**: a result is named, and its number is the one recorded, or what is said of it (low, raised, normal) is
-   what its reference range says.
-3. **By name**: all that it says stands in one sentence of the record in another order; or it names symptoms in other
-   words of the knowledge's, and the record tells each of them.
+What stands in the record as it is, is supported. Anything else is cut into its claims, and each is looked up:
 
-It is contradicted where the record denies what it affirms, affirms what it denies, or has another value. Anything else
-is not there. Nothing is guessed by likeness: an invented finding is not to pass for one that is nearly like it.
+1. **Word for word**: the words stand in a text of the record, and neither before nor behind what denies them there.
+2. **By value**: a result is named, and every number is the one recorded, in its unit or another, or lies where it is
+   said to lie; or what is said of it (low, raised, normal) is what its reference range says. A range is no value.
+3. **By name**: all that it says stands in one sentence of the record in another order; or it names symptoms in other
+   words of the knowledge's, and the record tells each of them; or it is the patient's age and sex.
+
+A claim is contradicted where the record denies what it affirms, affirms what it denies, or has another value. The whole
+is supported where all claims are, contradicted where any is, and else not there. What the family has says nothing
+of the patient. Nothing is guessed by likeness: an invented finding is not to pass for one that is nearly like it.
 """
 
 from __future__ import annotations
@@ -18,12 +21,25 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from polyclinic.cases.record import Finding, Record
-from polyclinic.evidence_tree.parts import names_of
+from polyclinic.cases.record import Record
+from polyclinic.evidence_tree.claims import (
+    AROUND,
+    Claim,
+    claim_words,
+    claims_of,
+    denial_in_front,
+    is_general,
+    language_in,
+    person_in,
+    speaks_of_relatives,
+    told_from_behind,
+)
 from polyclinic.evidence_tree.printed import WORDS
+from polyclinic.evidence_tree.results import HeldAgainst, NumbersHeld, Result
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
+from polyclinic.evidence_tree.support_words import SupportWords
 from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
-from polyclinic.evidence_tree.values import Standing, measured, numbers_in
+from polyclinic.evidence_tree.values import ranges_said
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon, lexicon_of
 from polyclinic.language.clauses import clause_words
@@ -34,7 +50,6 @@ Status = Literal["supported", "contradicted", "not there"]
 
 _SENTENCE = re.compile(r"[^.;!?\n。；！？]+(?:[.](?=\d)[^.;!?\n。；！？]*)*[.;!?\n。；！？]?")
 _TURN = re.compile(r",?\s*\b(?:but|however|although)\b|，?(?:但是?|不过)", re.IGNORECASE)
-_AROUND = " \t\"'“”‘’「」()（）[]【】.。;；,，:：!！?？-–—*"
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,16 +69,7 @@ class Grounded(NamedTuple):
     support: Support
 
 
-class _SupportWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    low: Pattern
-    high: Pattern
-    normal: Pattern
-    abnormal: Pattern
-    framing: Pattern
-    section: Pattern
-
-
-_words = WORDS.section("support", _SupportWords)
+_words = WORDS.section("support", SupportWords)
 
 
 class _Sentence(NamedTuple):
@@ -73,6 +79,9 @@ class _Sentence(NamedTuple):
     start: int
     said: str
     holds: frozenset[str]
+    told: str = ""  # "denied" or "there", where its end says so
+    turned: int = 0  # where in the text that end begins
+    of_relatives: bool = False
 
 
 class Supporter:
@@ -81,19 +90,28 @@ class Supporter:
     def __init__(self, record: Record, knowledge: Knowledge, lexicon: Lexicon | None = None) -> None:
         self.language = record.presentation.language
         self.texts = texts_of(record)
-        self._findings = record.findings
-        self._of_finding = {text.finding: text for text in self.texts if text.finding is not None}
-        self._names = names_of(knowledge).of(record.findings)
-        self._lexicon = lexicon or lexicon_of(knowledge, self.language)
+        self._who = record.presentation
+        self._results = NumbersHeld(record, self.texts, knowledge)
+        self._symptoms = knowledge.symptoms
+        self._lexicons = {self.language: lexicon or lexicon_of(knowledge, self.language)}
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
-        self._tells = [(s, self._lexicon.mentions(s.said)) for s in self._sentences if s.text.finding is None]
-        self._denial = clause_words(self.language).denial
+        self._tells = [(s, self._mentions(s)) for s in self._sentences if s.text.finding is None and not s.of_relatives]
         self._known: dict[str, Support] = {}
+
+    def _lexicon(self, text: str) -> Lexicon:
+        language = language_in(text)
+        if language not in self._lexicons:
+            self._lexicons[language] = Lexicon(self._symptoms.values(), language)
+        return self._lexicons[language]
+
+    def _mentions(self, sentence: _Sentence) -> list[tuple[str, bool]]:
+        said = denial_in_front(sentence.said) if sentence.told else sentence.said
+        return self._lexicon(said).mentions(said)
 
     def support(self, evidence: str) -> Support:
         """Returns what the record says to a piece of evidence."""
         if evidence not in self._known:
-            self._known[evidence] = self._look_up(one_line(evidence).strip(_AROUND))
+            self._known[evidence] = self._look_up(one_line(evidence).strip(AROUND))
         return self._known[evidence]
 
     def tree(self, tree: EvidenceTree) -> list[Grounded]:
@@ -114,74 +132,110 @@ class Supporter:
             return NOT_THERE
         # "Present illness: hoarseness", as the paper's form has it, says where, and then what.
         label, _, behind = evidence.replace("：", ":").partition(":")
-        named = {text.label.casefold() for text in self.texts}
-        inside = behind.strip(_AROUND)
-        is_section = _words(self.language).section.fullmatch(label.strip()) or label.strip().casefold() in named
-        said = inside if inside and is_section else evidence
-        contradicted = NOT_THERE
-        for way in (self._word_for_word, self._by_value, self._by_words, self._by_symptoms):
+        named = {text.label.casefold() for text in self.texts if text.finding is None}
+        inside = behind.strip(AROUND)
+        section = _words(language_in(label)).section.fullmatch(label.strip()) is not None
+        section = section or label.strip().casefold() in named
+        said = inside if inside and section else evidence
+        of_person = person_in(evidence if section and is_general(inside) else said, self._who)
+        if is_general(said) and of_person is None:
+            return NOT_THERE
+        family = speaks_of_relatives(evidence)
+        for wording in dict.fromkeys((evidence, said)):
+            found = self._word_for_word(wording, family)
+            if found.status == "supported":
+                return found
+        claims = claims_of(said)
+        held = self._held([part for claim in claims for part in self._results.apart(claim.text)])
+        if not any(one.verdict in {"contradicted", "not there"} for one in held.values()):
             for wording in dict.fromkeys((evidence, said)):
-                found = way(wording)
+                found = self._by_words(wording, family, plain=True)
+                if found.status == "supported" and of_person is None and not any(h.by for h in held.values()):
+                    return found
+        answers = [
+            self._claim(part, claim, held[part], family) for claim in claims for part in self._results.apart(claim.text)
+        ]
+        came = [one for one in answers if one is not None]
+        worst = next((one for one in came if one.status == "contradicted"), None)
+        if worst is not None:
+            return worst
+        return NOT_THERE if not came or NOT_THERE in came else came[0]
+
+    def _held(self, parts: Sequence[str]) -> dict[str, HeldAgainst]:
+        """Returns what the results say to each part; what names nothing speaks of what was named before it."""
+        held: dict[str, HeldAgainst] = {}
+        before: tuple[Result, ...] = ()
+        for part in parts:
+            held[part] = self._results.hold(part, before)
+            before = held[part].spoken_of if held[part].spoken_of else before if held[part].by else ()
+        return held
+
+    def _claim(self, part: str, claim: Claim, held: HeldAgainst, family: bool) -> Support | None:
+        """Returns what the record says to one claim; None where it only says of what another one is said."""
+        if held.by is not None:
+            return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]
+        if held.verdict == "not there":
+            return NOT_THERE
+        of_person = person_in(part, self._who)
+        if of_person is not None:
+            text = next(t for t in self.texts if t.field == f"$.presentation.{of_person.section}")
+            found = _found(text, 0, len(text.text), "by name", "supported" if of_person.agrees else "contradicted")
+            left = _words(language_in(part)).framing.sub(" ", of_person.rest)
+            if not of_person.agrees or not any(ch.isalnum() for ch in left):
+                return found
+            part = of_person.rest
+        wanted = pieces(part)
+        if any(wanted <= pieces(text.label) for text in self.texts if text.finding is not None):
+            return None
+        no = claim_words(part).no
+        wordings = [f"{no}{part}"] if claim.bound else [part, f"{no}{part}"] if claim.carried else [part]
+        contradicted = NOT_THERE
+        for wording in wordings:
+            for way in (self._word_for_word, self._by_words, self._by_symptoms):
+                found = way(wording, family)
                 if found.status == "supported":
                     return found
                 if found.status == "contradicted" and contradicted is NOT_THERE:
                     contradicted = found
         return contradicted
 
-    def _word_for_word(self, evidence: str) -> Support:
+    def _word_for_word(self, evidence: str, family: bool) -> Support:
         words = r"\s+".join(map(re.escape, evidence.split()))
         before, behind = _edge(evidence[0], r"(?<!\w)"), _edge(evidence[-1], r"(?!\w|\.\d)")
         wanted = re.compile(before + words + behind, re.IGNORECASE)
-        denied = NOT_THERE
+        came = NOT_THERE
         for text in self.texts:
             for match in wanted.finditer(text.text):
                 if match.end() <= text.begins:
                     continue  # a name alone is no result
-                lead = _SENTENCE_START.split(text.text[: match.start()])[-1]
-                status: Status = "contradicted" if self._denial.search(lead) else "supported"
+                around = [s for s in self._sentences if s.text is text and s.start <= match.start()]
+                sentence = around[-1] if around else None
+                if sentence is not None and sentence.of_relatives and not family:
+                    continue
+                lead = text.text[sentence.start : match.start()] if sentence is not None else ""
+                denied = _denial(lead).search(lead) is not None
+                if sentence is not None and sentence.told:
+                    denied = sentence.told == "denied" and match.end() <= sentence.turned
+                status: Status = "contradicted" if denied else "supported"
                 found = _found(text, match.start(), match.end(), "word for word", status)
                 if status == "supported":
                     return found
-                denied = found
-        return denied
-
-    def _by_value(self, evidence: str) -> Support:
-        findings = self._names.mentioned(evidence)
-        rest = evidence
-        for name in sorted((n.text for n in self._names.find(evidence)), key=len, reverse=True):
-            rest = rest.replace(name, " ", 1)
-        numbers, claimed = numbers_in(rest), self._claimed(rest)
-        came = NOT_THERE
-        for finding in findings:
-            status = _agrees(finding, numbers, claimed)
-            if status == "not there":
-                continue
-            text = self._of_finding[self._findings.index(finding)]
-            found = _found(text, 0, len(text.text), "by value", status)
-            if status == "supported":
-                return found
-            came = came if came is not NOT_THERE else found
+                came = found
         return came
 
-    def _claimed(self, rest: str) -> Standing | None:
-        """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
-        words = _words(self.language)
-        denied = self._denial.search(rest) is not None
-        if words.normal.search(rest):
-            return "abnormal" if denied and not words.low.search(rest) and not words.high.search(rest) else "normal"
-        low, high = words.low.search(rest) is not None, words.high.search(rest) is not None
-        if denied or low == high:
-            return "abnormal" if words.abnormal.search(rest) and not denied else None
-        return "low" if low else "high"
-
-    def _by_words(self, evidence: str) -> Support:
+    def _by_words(self, evidence: str, family: bool, *, plain: bool = False) -> Support:
+        """Returns what one sentence says that has all the words; with `plain`, only where nothing of it is denied."""
         wanted = pieces(evidence)
-        denying = self._denial.search(evidence) is not None
-        if not wanted:
+        denying = _denial(evidence).search(evidence) is not None or _is_denied(evidence)
+        if not wanted or (plain and denying):
             return NOT_THERE
         came = NOT_THERE
         for sentence in self._sentences:
             if not wanted <= sentence.holds or wanted <= pieces(sentence.text.label):
+                continue
+            if sentence.of_relatives and not family:
+                continue
+            if plain and (sentence.told or _denial(sentence.said).search(sentence.said)):
                 continue
             status: Status = "supported" if self._denies(sentence, wanted) == denying else "contradicted"
             found = _of_sentence(sentence, status)
@@ -191,15 +245,18 @@ class Supporter:
         return came
 
     def _denies(self, sentence: _Sentence, wanted: frozenset[str]) -> bool:
-        """Whether any of these words stands behind what denies it in the sentence."""
-        denial = self._denial.search(sentence.said)
+        """Whether any of these words stands where the sentence denies it."""
+        if sentence.told:
+            return sentence.told == "denied"
+        denial = _denial(sentence.said).search(sentence.said)
         if denial is None:
             return False
         return not wanted <= pieces(sentence.said[: denial.start()]) | pieces(sentence.text.label)
 
-    def _by_symptoms(self, evidence: str) -> Support:
-        said = dict(self._lexicon.mentions(evidence))
-        left = _words(self.language).framing.sub(" ", self._lexicon.unread(evidence))
+    def _by_symptoms(self, evidence: str, _family: bool) -> Support:
+        lexicon = self._lexicon(evidence)
+        said = dict(lexicon.mentions(evidence))
+        left = _words(language_in(evidence)).framing.sub(" ", lexicon.unread(evidence))
         if not said or any(ch.isalnum() for ch in left):
             return NOT_THERE
         came: list[Support] = [self._symptom(symptom, there) for symptom, there in said.items()]
@@ -207,12 +264,12 @@ class Supporter:
         return worst or next((s for s in came if s is NOT_THERE), came[0])
 
     def _symptom(self, symptom: str, affirmed: bool) -> Support:
-        denied = NOT_THERE
+        denied, lexicon = NOT_THERE, self._lexicons[self.language]
         for sentence, mentions in self._tells:
             for told, there in mentions:
                 # Who has a dry cough has a cough; who has no cough has no dry one.
-                line = (symptom, *self._lexicon.ancestors(symptom)) if not there else ()
-                brought = there and symptom in self._lexicon.ancestors(told)
+                line = (symptom, *lexicon.ancestors(symptom)) if not there else ()
+                brought = there and symptom in lexicon.ancestors(told)
                 if told == symptom or brought or told in line:
                     if there == affirmed:
                         return _of_sentence(sentence, "supported")
@@ -220,22 +277,61 @@ class Supporter:
         return denied
 
 
-_SENTENCE_START = re.compile(r"[.;!?\n。；！？]|,?\s*\bbut\b|，?但是?", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,，、]|\band\b", re.IGNORECASE)
+_OF_ALL = re.compile(r"\b(?:are|were|have been)\b|均|都", re.IGNORECASE)
 
 
 def _sentences(text: RecordText) -> Iterator[_Sentence]:
-    begins = text.begins
     label = pieces(text.label)
-    for match in _SENTENCE.finditer(text.text, begins):
+    of_family = text.field == "$.history.family"
+    for match in _SENTENCE.finditer(text.text, text.begins):
         start = match.start()
         ends = [m.start() for m in _TURN.finditer(match[0])] + [len(match[0])]
         at = 0
         for end in ends:
-            said = match[0][at:end]
-            if said.strip(_AROUND):
+            for first, last, told, turned in _told_apart(match[0][at:end]):
+                said = match[0][at + first : at + last]
                 lead = len(said) - len(said.lstrip())
-                yield _Sentence(text, start + at + lead, said.strip(), pieces(said) | label)
+                if said.strip(AROUND):
+                    holds = pieces(said if text.finding is None else ranges_said(said)[0]) | label
+                    yield _Sentence(
+                        text=text,
+                        start=start + at + first + lead,
+                        said=said.strip(),
+                        holds=holds,
+                        told=told,
+                        turned=start + at + turned,
+                        of_relatives=of_family or speaks_of_relatives(said),
+                    )
             at = end
+
+
+def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
+    """Yields the stretches of a sentence, those apart that their end denies or affirms: from, to, told, and where."""
+    at, begun = 0, 0
+    for end in [*(m.end() for m in _CLAUSE.finditer(said)), len(said)]:
+        clause = said[at:end]
+        bare = re.sub(r"[\s,，、]*(?:\band\b)?$", "", clause, flags=re.IGNORECASE)
+        told = told_from_behind(bare)
+        if told is not None:
+            of_all = _OF_ALL.search(bare[told[1] :]) is not None
+            first = begun if of_all else at
+            if begun < first:
+                yield begun, first, "", 0
+            yield first, end, told[0], at + told[1]
+            begun = end
+        at = end
+    if begun < len(said):
+        yield begun, len(said), "", 0
+
+
+def _denial(text: str) -> Pattern:
+    return clause_words(language_in(text)).denial
+
+
+def _is_denied(clause: str) -> bool:
+    told = told_from_behind(clause)
+    return told is not None and told[0] == "denied"
 
 
 def _of_sentence(sentence: _Sentence, status: Status) -> Support:
@@ -248,22 +344,3 @@ def _found(text: RecordText, start: int, end: int, how: How, status: Status) -> 
 
 def _edge(letter: str, edge: str) -> str:
     return edge if letter.isascii() and letter.isalnum() else ""
-
-
-def _agrees(finding: Finding, numbers: Sequence[float], claimed: Standing | None) -> Status:
-    """Returns whether what is said of a result is so; "not there" where nothing can be held against it."""
-    value = measured(finding)
-    if value is None:
-        return "not there"
-    if numbers:
-        said = any(value.is_said_by(number) for number in numbers)
-        return "supported" if said and _may_be(value.standing, claimed) else "contradicted"
-    if claimed is None or value.standing is None:
-        return "not there"
-    return "supported" if _may_be(value.standing, claimed) else "contradicted"
-
-
-def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:
-    if standing is None or claimed is None:
-        return True
-    return standing == claimed or (claimed == "abnormal" and standing != "normal")

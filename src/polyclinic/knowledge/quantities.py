@@ -134,21 +134,36 @@ def in_unit_of(quantity: Quantity, item: Item) -> tuple[float, float] | None:
     own = _unit(item.unit)
     if own is None:
         return None
-    ends = [_converted(end, unit, own, item) for end in (quantity.low, quantity.high)]
+    ends = [_converted(end, unit, own, item.id) for end in (quantity.low, quantity.high)]
     low, high = ends
     return None if low is None or high is None else _possible(low, high, item, _WIDER)
+
+
+def converted(number: float, unit: str, own: str, item: str = "") -> float | None:
+    """Returns a number in one unit as a number in another; None where nothing is measured in both.
+
+    Masses and amounts of substance go into one another where the item of the knowledge has a molar mass. A unit that is
+    not read is the other one only where it is written alike, and a number without a unit is in the other.
+    """
+    given, wanted = unit.strip(), re.sub(r"\{(?!\(?FEU)[^}]*\}", "", own).strip()
+    if not given or not wanted or _letters(given) == _letters(wanted):
+        return number
+    one, other = _unit(given), _unit(wanted)
+    if one is None or other is None or not one.kind or not other.kind:
+        return None
+    return _converted(number, one, other, item)
 
 
 def _letters(text: str) -> str:
     return re.sub(r"[\s\[\]{}^*]", "", text).casefold()
 
 
-def _converted(value: float, unit: _Unit, own: _Unit, item: Item) -> float | None:
+def _converted(value: float, unit: _Unit, own: _Unit, item: str) -> float | None:
     if unit.kind == own.kind == "temperature":
         return value if unit.factor else (value - 32) / 1.8
     if unit.kind == own.kind:
         return value * unit.factor / own.factor
-    mass = _tables().molar_mass.get(item.id)
+    mass = _tables().molar_mass.get(item)
     if mass is None or {unit.kind, own.kind} != {"mass", "amount"}:
         return None
     amount = value * unit.factor / mass if unit.kind == "mass" else value * unit.factor * mass
@@ -165,7 +180,7 @@ def _without_unit(quantity: Quantity, item: Item) -> tuple[float, float] | None:
     others = {"count": (1e6, 1e9), "mass": (10.0, 1.0, 1e-2, 1e-3), "share": (1.0,), "temperature": (0.0,)}
     found = []
     for factor in others.get(own.kind, ()):
-        ends = [_converted(end, _Unit(own.kind, factor), own, item) for end in (quantity.low, quantity.high)]
+        ends = [_converted(end, _Unit(own.kind, factor), own, item.id) for end in (quantity.low, quantity.high)]
         if ends[0] is not None and ends[1] is not None:
             found.append(_possible(ends[0], ends[1], item, 1.0))
     fitting = [one for one in found if one is not None]

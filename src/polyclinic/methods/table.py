@@ -102,8 +102,18 @@ class ChosenMethod(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """Name and settings, as it is called in tables."""
-        told = ", ".join(f"{key}={value}" for key, value in self.settings.items())
-        return f"{self.name} ({told})" if told else self.name
+        shown = dict(self.settings)
+        told = []
+        if shown.get("without") and isinstance(shown["without"], list | tuple):
+            how = f" ({shown.pop('removed')})" if "removed" in shown else ""
+            told = [f"without {', '.join(map(str, shown.pop('without')))}{how}"]
+        told += [f"{key}={_told(value)}" for key, value in shown.items()]
+        return f"{self.name} ({', '.join(told)})" if told else self.name
+
+
+def _told(value: object) -> str:
+    """Returns a setting's value as it is given on the command line."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def find_method(named: Named) -> Method:

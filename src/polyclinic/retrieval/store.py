@@ -147,6 +147,11 @@ class PassageStore:
         with self._writing():
             self._file.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
 
+    def forget(self, name: str) -> None:
+        """Forgets what is known of the corpus under a name."""
+        with self._writing():
+            self._file.execute("DELETE FROM facts WHERE name = ?", (name,))
+
     def put(self, passages: Iterable[NewPassage]) -> tuple[Added, list[int]]:
         """Adds passages, all or none; one whose id is there takes its place. Returns the numbers of what changed too.
 
@@ -272,10 +277,10 @@ class PassageStore:
             )
 
     def forget_vectors(self) -> None:
-        """Throws all vectors away, and with them who made them."""
+        """Throws all vectors away, and what tells whether their maker has changed; who it is, and where, stays."""
         with self._writing():
             self._file.execute("DELETE FROM vectors")
-            self._file.execute("DELETE FROM facts WHERE name IN ('embedder', 'probe', 'base_url')")
+            self._file.execute("DELETE FROM facts WHERE name = 'probe'")
 
     def written(self) -> int:
         """Returns how often a vector was written or taken out: another number for every other set of vectors."""

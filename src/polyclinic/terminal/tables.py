@@ -97,6 +97,15 @@ def counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
+_FEW = 6
+
+
+def few_line(numbers: Iterable[int], what: str) -> str:
+    """Returns what to say below intervals by bootstrap of which the fewest are over so few things; "" of others."""
+    fewest = min((n for n in numbers if n), default=_FEW)
+    return f"a bootstrap over {counted(fewest, what)} says little" if fewest < _FEW else ""
+
+
 def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
     """Returns `mean ± standard error`."""
     return f"{number(estimate.mean, form)} ± {number(estimate.stderr, form)}" if estimate.mean is not None else NOTHING

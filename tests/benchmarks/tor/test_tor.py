@@ -4,8 +4,9 @@ import msgspec
 import pytest
 from tests.tables import each_row
 
-from polyclinic.answering.outcome import Outcome, OutcomeEnd
+from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
 from polyclinic.benchmarks.tor.ablations import ALONE, FULL, ONE, _keys_shown, rows_of, shown_by, tables
+from polyclinic.benchmarks.tor.comparison import compare_on_records
 from polyclinic.benchmarks.tor.evaluation import RecordPlay, choose_marks, scores, shares
 from polyclinic.benchmarks.tor.inpatients import inpatients
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
@@ -54,6 +55,46 @@ def test_what_failed_is_outside_and_what_cannot_be_read_is_not():
     assert method_document(result)["unreadable"] == 1
     assert (result.recall.mean, result.precision.mean) == (50, 100)
     assert result.unsupported is None
+
+
+def test_why_records_failed_is_said_by_kind():
+    def failed(id, kind, problem):
+        call = Call(seq=0, round_trip=1, purpose="answer", error=kind, problem=problem)
+        return RecordPlay(
+            id=id,
+            key=frozenset("A"),
+            outcome=Outcome(question=id, end=OutcomeEnd.FAILED, problem=problem, trace=(call,)),
+        )
+
+    gone, late = "direct/x at http://127.0.0.1:9/v1: cannot be reached", "direct/x at http://127.0.0.1:9/v1: no answer"
+    came = [failed("1", "Unreachable", gone), failed("2", "TimedOut", late), failed("3", "Unreachable", gone)]
+    output = records_output({"direct/x": {"m": scores("m", came)}}, PATIENTS, "title")
+    assert output.failures == f"2 Unreachable ({gone}); 1 TimedOut ({late})"
+    assert output.failed == output.n == 3
+
+
+def test_replies_that_could_not_be_used_are_counted_and_calls_that_nobody_answered_are_not():
+    calls = [
+        Call(seq=n, round_trip=1, purpose=f"call {n}", error=kind)
+        for n, kind in enumerate(("", "UnreadableReply", "CutOff", "Refused", "Unreachable"))
+    ]
+    outcome = Outcome(question="1", answers=frozenset("A"), trace=tuple(calls))
+    result = scores("m", [RecordPlay(id="1", key=frozenset("A"), outcome=outcome), diagnosed("2", "A", "A")])
+    assert result.unusable == 3 / 2 == method_document(result)["unusable"]
+
+
+def test_methods_are_compared_record_by_record():
+    failed = RecordPlay(id="4", key=frozenset("A"), outcome=Outcome(question="4", end=OutcomeEnd.FAILED))
+    right = scores("right", [diagnosed(str(n), "A", "A") for n in range(5)])
+    wrong = scores("wrong", [*(diagnosed(str(n), "B", "A") for n in range(4)), failed])
+    half = scores("half", [diagnosed(str(n), "AB" if n else "A", "A") for n in range(5)])
+    rows = compare_on_records([right, wrong, half])
+    assert [(one.method, one.baseline, one.difference.n) for one in rows] == [
+        ("wrong", "right", 4), ("half", "right", 5), ("half", "wrong", 4),
+    ]  # fmt: skip
+    assert rows[0].difference.mean == -100 and rows[0].difference.p == pytest.approx(2 / 2**4)
+    assert rows[0].p_holm == pytest.approx(3 * 2 / 2**4)
+    assert compare_on_records([right]) == ()
 
 
 def test_unsupported_evidence_is_a_share_of_all_pieces():
@@ -236,7 +277,7 @@ async def test_what_is_written_is_read_back(tmp_path):
     assert summary["model"] == "rules"
     assert set(summary["methods"]["tree_of_reasoning"]) == {
         "precision", "recall", "f1", "unsupported", "relevance", "completeness", "calls", "round_trips", "n", "failed",
-        "unreadable", "f1_of_a_record",
+        "unreadable", "unusable", "f1_of_a_record",
     }  # fmt: skip
     meetings = (tmp_path / "tree_of_reasoning.meetings.jsonl").read_text("utf-8").splitlines()
     read = [msgspec.json.decode(line, type=RecordedMeeting) for line in meetings]

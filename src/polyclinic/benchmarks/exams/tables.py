@@ -13,7 +13,7 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import difference_cells, few_line, interval, mean_and_error, number, table
 
 
 def exam_output(
@@ -27,7 +27,8 @@ def exam_output(
 
 
 def _lines(answered: Sequence[Answered]) -> Iterator[str]:
-    return (msgspec.json.encode(one).decode() + "\n" for one in answered)
+    # Sets of keys have no order of their own.
+    return (msgspec.json.encode(one, order="deterministic").decode() + "\n" for one in answered)
 
 
 def exam_document(
@@ -88,6 +89,8 @@ def show_exam(screen: Console, title: str, results: Sequence[MethodResult], agai
         cells += [number(cost.money, ".5f")] if money else []
         shown.add_row(Text(plain(one.name)), *cells, f"{cost.seconds:.2f}")
     screen.print(shown)
+    if few := few_line([one.accuracy.n for one in results], "question"):
+        screen.print(few, style="dim")
     screen.print(
         "right: of all questions that the endpoint answered, unreadable ones counted as wrong; readable: of those that "
         "could be read.\nn: questions answered; calls, trips (calls in a row), tokens, seconds: a question.",

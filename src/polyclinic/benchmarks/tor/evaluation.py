@@ -66,6 +66,17 @@ class RecordPlay(msgspec.Struct, frozen=True, kw_only=True):
         return not self.outcome.answers and not self.failed and not self.broken
 
     @property
+    def unusable(self) -> int:
+        """How many replies could not be used, whether the record was answered in spite of them or not."""
+        return sum(call.unusable for call in self.outcome.trace)
+
+    @property
+    def f1(self) -> float:
+        """F1 of the record by itself, from 0 to 1."""
+        both = len(self.outcome.answers) + len(self.key)
+        return 2 * self.right / both if both else 0.0
+
+    @property
     def right(self) -> int:
         """How many of the options chosen hold."""
         return len(self.outcome.answers & self.key)
@@ -85,6 +96,7 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
         unsupported: share of the pieces of evidence that the record does not bear, in percent; None without trees.
         relevance, completeness: from 0 to 5; None without a judge.
         calls, round_trips: a record.
+        unusable: replies that the method could not use, a record; most methods go on without one.
         n: records that an endpoint answered; the unreadable and the broken are among them, the failed are not.
         judged: of those that were put to a judge or marked by people, how many have marks.
         unjudged: by the name of the failure, how many a judge was asked about and has no marks of.
@@ -100,6 +112,7 @@ class RecordScores(msgspec.Struct, frozen=True, kw_only=True):
     completeness: Estimate | None
     calls: float
     round_trips: float
+    unusable: float
     n: int
     unreadable: int
     broken: int
@@ -151,7 +164,7 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
         precision=precision,
         recall=recall,
         f1=f1,
-        f1_of_a_record=estimate([100.0 * _f1(one) for one in answered], seed=seed),
+        f1_of_a_record=estimate([100.0 * one.f1 for one in answered], seed=seed),
         unsupported=ratio(
             [100.0 * one.unsupported for one in borne], [float(len(one.evidence)) for one in borne], seed=seed
         )
@@ -161,6 +174,7 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
         completeness=estimate(completeness, seed=seed) if completeness else None,
         calls=fmean([one.outcome.calls for one in answered] or [0]),
         round_trips=fmean([one.outcome.round_trips for one in answered] or [0]),
+        unusable=fmean([one.unusable for one in answered] or [0]),
         n=len(answered),
         unreadable=sum(one.unreadable for one in answered),
         broken=sum(one.broken for one in answered),
@@ -189,8 +203,3 @@ def shares(
         ratio(percent, wanted, seed=seed),
         ratio([2 * number for number in percent], both, seed=seed),
     )
-
-
-def _f1(one: RecordPlay) -> float:
-    both = len(one.outcome.answers) + len(one.key)
-    return 2 * one.right / both if both else 0.0

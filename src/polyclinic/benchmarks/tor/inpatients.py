@@ -11,6 +11,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_placed
+from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput
@@ -87,6 +88,8 @@ def _problem(case: Case, knowledge: Knowledge) -> str:
         return f"{number} options; two or more are needed (Options: 'A. ..., B. ...')"
     if twice := _twice([same_words(text) for text in question.options.values()]):
         return f"two options are {twice!r}; each once"
+    if same := same_options(question.options):
+        return f"two options are the same, {same[0]} and {same[1]}: {question.options[same[1]]!r}; each once"
     if not answers:
         return f"no option is right; Label names one or more of {', '.join(question.options)}"
     if outside := [key for key in answers if key not in question.options]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -13,13 +14,15 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.benchmarks.tor.ablations import Row, Shows, rows_of
+from polyclinic.benchmarks.tor.comparison import RecordsAgainst, compare_on_records
 from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores
 from polyclinic.benchmarks.tor.inpatients import Inpatient
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
+from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, holm
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, interval, number, table
+from polyclinic.terminal.tables import difference_cells, few_line, interval, number, table
 
 _NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
 
@@ -42,6 +45,7 @@ def method_document(result: RecordScores) -> dict[str, Any]:
         "completeness": _mean(result.completeness),
         "calls": result.calls,
         "round_trips": result.round_trips,
+        "unusable": result.unusable,
         "n": result.n,
         "failed": result.failed,
         "unreadable": result.unreadable,
@@ -55,13 +59,21 @@ def _mean(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def records_document(results: Results, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the document of one model, or of several under `models`; what the run was of stands under `run`."""
+def records_document(
+    results: Results,
+    about: Mapping[str, Any] | None = None,
+    against: Mapping[str, Sequence[RecordsAgainst]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Returns the document of one model, or of several under `models`; what the run was of stands under `run`.
+
+    How the methods compare, `against` one another by the model's name, stands under `comparisons`.
+    """
     documents = [
         {
             "model": model,
             "methods": {name: method_document(one) for name, one in methods.items()},
             "intervals": {name: _intervals(one) for name, one in methods.items()},
+            **({"comparisons": against[model]} if against.get(model) else {}),
         }
         for model, methods in results.items()
     ]
@@ -76,13 +88,23 @@ def _intervals(result: RecordScores) -> dict[str, Any]:
 
 
 def records_output(
-    results: Results, patients: Sequence[Inpatient], title: str, about: Mapping[str, Any] | None = None
+    results: Results,
+    patients: Sequence[Inpatient],
+    title: str,
+    about: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
 ) -> Output:
-    """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings."""
+    """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings.
+
+    The seed is of what compares the methods.
+    """
+    against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
 
     def show(screen: Console) -> None:
         for model, methods in results.items():
             show_scores(screen, f"{title}, {model}", methods.values())
+            _show_against(screen, against[model])
         if len(results) > 1:
             _show_models(screen, results)
         show_run(screen, about)
@@ -93,23 +115,38 @@ def records_output(
     for model, methods in results.items():
         for name, result in methods.items():
             safe = re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
-            files[f"{safe}.jsonl"] = _lines(result.chosen)
+            files[f"{safe}.jsonl"] = _lines(result.chosen, cases)
             if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
     return Output(
-        document=records_document(results, about),
+        document=records_document(results, about, against),
         show=show,
         files=files,
         failed=sum(one.failed for methods in results.values() for one in methods.values()),
         n=sum(one.n + one.failed for methods in results.values() for one in methods.values()),
         plays="records",
+        failures=_failures(one for methods in results.values() for one in methods.values()),
         written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl",
     )
 
 
-def _lines(chosen: Sequence[RecordPlay]) -> Iterator[str]:
-    return (msgspec.json.encode(one).decode() + "\n" for one in chosen)
+def _lines(chosen: Sequence[RecordPlay], cases: Mapping[str, Inpatient]) -> Iterator[str]:
+    return (msgspec.json.encode(_in_order(one, cases[one.id].question.options)).decode() + "\n" for one in chosen)
+
+
+def _in_order(one: RecordPlay, options: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a play as it is written: sets of keys, which have no order, stand in that of the options."""
+    places = {key: place for place, key in enumerate(options)}
+
+    def ordered(keys: Iterable[str]) -> list[str]:
+        return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
+
+    written: dict[str, Any] = msgspec.to_builtins(one)
+    happened = (written["outcome"], *written["outcome"].get("log", ()))
+    for holder, name in ((written, "key"), *((holder, "answers") for holder in happened if "answers" in holder)):
+        holder[name] = ordered(holder[name])
+    return written
 
 
 def _meetings(
@@ -136,9 +173,10 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *,
     """Prints how methods did, the paper's columns first, and where wanted what the columns are."""
     every = list(results)
     rated = any(one.judged or one.unjudged for one in every)
-    broken = any(one.broken for one in every)
+    broken, unusable = any(one.broken for one in every), any(one.unusable for one in every)
     columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
-    columns += [*(["relev.", "compl.", "judged"] if rated else []), "calls", "trips", "n", "unread."]
+    columns += [*(["relev.", "compl.", "judged"] if rated else []), "calls", "trips"]
+    columns += [*(["unusable"] if unusable else []), "n", "unread."]
     columns += [*(["broken"] if broken else []), "failed"]
     shown = table(title, columns)
     for one in every:
@@ -151,10 +189,15 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *,
         if rated:
             cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
             cells.append(f"{one.judged} of {one.judged + sum(one.unjudged.values())}")
-        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", str(one.n), str(one.unreadable)]
+        cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", *([f"{one.unusable:.1f}"] if unusable else [])]
+        cells += [str(one.n), str(one.unreadable)]
         cells += [*([str(one.broken)] if broken else []), str(one.failed)]
         shown.add_row(Text(plain(one.name)), *cells)
     screen.print(shown)
+    if few := few_line([one.n for one in every], "record"):
+        screen.print(few, style="dim")
+    if unusable:
+        screen.print("unusable: replies that could not be used, a record; a method may go on without.", style="dim")
     if told:
         _explain(screen)
     for one in every:
@@ -171,6 +214,33 @@ def _explain(screen: Console) -> None:
         "failed: no endpoint answered, outside of everything.",
     )
     screen.print("\n".join(told), style="dim")
+
+
+def _failures(results: Iterable[RecordScores]) -> str:
+    """Returns why records failed, by the kind of failure with how many those are, each with the first one's words."""
+    failed = [one.outcome for result in results for one in result.chosen if one.failed]
+    kinds: dict[str, list[str]] = {}
+    for outcome in failed:
+        raised = (call.error for call in outcome.trace if call.error and call.problem == outcome.problem)
+        kinds.setdefault(next(raised, PlayFailure.__name__), []).append(outcome.problem)
+    return "; ".join(f"{len(problems)} {kind} ({problems[0]})" for kind, problems in kinds.items())
+
+
+def _show_against(screen: Console, against: Sequence[RecordsAgainst]) -> None:
+    if not against:
+        return
+    shown = table(
+        "F1 a record, on the records of both",
+        ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n"),
+        (
+            (plain(one.method), plain(one.baseline), *difference_cells(one.difference, one.p_holm, "+.1f"))
+            for one in against
+        ),
+        left=2,
+    )
+    screen.print(shown)
+    screen.print("p: sign-flip test; Holm's correction is over all rows.", style="dim")
+    screen.print()
 
 
 def unjudged_line(one: RecordScores) -> str:
@@ -244,6 +314,7 @@ def ablation_output(
         document=document,
         show=show,
         plays="records",
+        failures=_failures(results.values()),
         written="Summary: {}",
         failed=sum(one.failed for one in results.values()),
         n=sum(one.n + one.failed for one in results.values()),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import string
+import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -42,8 +44,19 @@ def read_options(value: Any, field: str) -> dict[str, str]:
     return {str(key).strip(): as_text(text) for key, text in value.items()}
 
 
+def same_options(options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Returns the keys of two options in the same text but for case, width and blanks; None where there are none."""
+    first: dict[str, str] = {}
+    for key, text in options.items():
+        bare = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+        if bare in first:
+            return first[bare], key
+        first[bare] = key
+    return None
+
+
 def read_keys(value: Any, options: dict[str, str]) -> tuple[str, ...]:
-    """Returns the keys of the right options: of "A, C", "AC", ["A", "C"] or an option's own text.
+    """Returns the keys of the right options: of "A, C", "a, c", "AC", ["A", "C"] or an option's own text.
 
     What is none of the options is returned as it came, for the check of the file to report.
     """
@@ -58,7 +71,8 @@ def read_keys(value: Any, options: dict[str, str]) -> tuple[str, ...]:
     parts = [part.strip("().． ") for part in re.split(r"[,，、;；\s]+", text) if part.strip("().． ")]
     if len(parts) == 1 and all(letter in options for letter in parts[0]):
         parts = list(parts[0])
-    return tuple(parts)
+    # A letter by itself may be small; several together would be a word.
+    return tuple(part if part in options or part.upper() not in options else part.upper() for part in parts)
 
 
 def _bare(option: str) -> str:

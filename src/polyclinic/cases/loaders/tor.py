@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.chinese_findings import physical_findings
-from polyclinic.cases.loaders.choices import read_keys, read_options
+from polyclinic.cases.loaders.choices import read_keys, read_options, same_options
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.diagnoses import split_diagnoses
 from polyclinic.cases.loaders.wording import WORDS, as_text
@@ -77,6 +77,9 @@ def _question(fields: dict[str, Any], order: int, language: Language) -> tuple[Q
     if not fields.get("options"):
         return None, ()
     options = read_options(fields["options"], "$.Options")
+    if same := same_options(options):
+        problem = f"two options are the same, {same[0]} and {same[1]}: {options[same[1]]!r}; each once"
+        raise BadInput(problem, field="$.Options")
     question = Question(id=str(order), stem=_words(language).stem, options=options, language=language, several=True)
     return question, read_keys(fields.get("label"), options)
 

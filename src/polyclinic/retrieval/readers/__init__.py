@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.files import read_lines
 from polyclinic.retrieval.readers.naming import called
 from polyclinic.retrieval.readers.our_knowledge import knowledge_passages
 from polyclinic.retrieval.readers.prose import read_prose
@@ -19,6 +22,9 @@ FIELDS = ("id", "title", "text")
 
 _PROSE = (".txt", ".text", ".md", ".markdown")
 _RECORDS = (".jsonl", ".ndjson", ".json")
+_JUDGEMENT = re.compile(r"\d+\s+(?:(?:0|Q0)\s+\S+\s+-?\d+|-?\d+\S*\s+\S+)", re.IGNORECASE)
+_LOOKED_AT = 20
+"""Lines that say whether a file holds judgements."""
 
 
 def read_passages(
@@ -86,6 +92,8 @@ def _read(
         return ((None, passage) for passage in knowledge_passages())
     suffix = _suffix(path)
     if suffix in _PROSE:
+        if _is_judgements(path):
+            raise BadInput("judgements of answers (topic, grade, document), and no passages; leave it out", path=path)
         return read_prose(path, name)
     if suffix and suffix not in _RECORDS:
         allowed = ", ".join((*_RECORDS, *_PROSE))
@@ -99,12 +107,44 @@ def _files(names: Iterable[str | Path]) -> Iterator[Path | str]:
         if str(name) == KNOWLEDGE and not path.exists():
             yield KNOWLEDGE
         elif _is_folder(path):
-            inside = [one for one in sorted(path.iterdir()) if one.is_file() and _suffix(one) in (*_PROSE, *_RECORDS)]
+            inside = [one for one in sorted(path.iterdir()) if _taken(one)]
             if not inside:
-                raise BadInput(f"no file in this folder ends in {', '.join((*_RECORDS, *_PROSE))}", path=path)
+                allowed = ", ".join((*_RECORDS, *_PROSE))
+                raise BadInput(f"no file in this folder ends in {allowed}, judgements of answers apart", path=path)
             yield from inside
         else:
             yield path
+
+
+def _taken(path: Path) -> bool:
+    """Whether a file of a folder is read; one that is named by itself always is."""
+    return path.is_file() and _suffix(path) in (*_PROSE, *_RECORDS) and not _is_judgements(path)
+
+
+def passed_over(files: Iterable[str | Path]) -> list[Path]:
+    """Returns what `read_passages` leaves unread of the folders among the files, in order.
+
+    These are files of other endings, folders within, and judgements of answers (qrels); hidden ones are not told.
+    """
+    folders = (Path(name) for name in files if not (str(name) == KNOWLEDGE and not Path(name).exists()))
+    return [
+        one
+        for folder in folders
+        if _is_folder(folder)
+        for one in sorted(folder.iterdir())
+        if not one.name.startswith(".") and not _taken(one)
+    ]
+
+
+def _is_judgements(path: Path) -> bool:
+    """Whether a text holds judgements: lines of topic, grade and document, with or without TREC's second column."""
+    if _suffix(path) not in _PROSE:
+        return False
+    try:
+        first = [line.strip() for _, line in islice(read_lines(path), _LOOKED_AT)]
+    except BadInput:
+        return False  # Whoever reads it says what is wrong with it.
+    return all(_JUDGEMENT.fullmatch(line) for line in first)
 
 
 def _is_folder(path: Path) -> bool:

@@ -27,7 +27,7 @@ def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
     Their ids are what the file is `called`, and their number in it.
 
     Raises:
-        BadInput: the file cannot be read, or holds headings only.
+        BadInput: the file cannot be read, or holds headings only, or NUL bytes.
     """
     name = path.name.removesuffix(".gz")
     markdown = name.lower().endswith((".md", ".markdown"))
@@ -44,6 +44,8 @@ def read_prose(path: Path, called: str) -> Iterator[tuple[int, NewPassage]]:
         parts.clear()
 
     for line, raw in read_lines(path):
+        if "\0" in raw:
+            raise BadInput("NUL bytes, and no text; name a text file", path=path, line=line)
         text = raw.strip()
         fenced ^= markdown and _FENCE.match(text) is not None
         heading = _HEADING.match(text) if markdown and not fenced else None

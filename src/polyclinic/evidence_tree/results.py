@@ -1,0 +1,208 @@
+"""Claims held against what was measured: the number, its unit, its reference range, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from polyclinic.cases.record import Finding, Record
+from polyclinic.evidence_tree.claims import language_in
+from polyclinic.evidence_tree.parts import names_of
+from polyclinic.evidence_tree.printed import WORDS
+from polyclinic.evidence_tree.sources import RecordText
+from polyclinic.evidence_tree.support_words import SupportWords
+from polyclinic.evidence_tree.values import (
+    Figure,
+    Limits,
+    Measured,
+    Standing,
+    figures,
+    limits_of,
+    measured,
+    ranges_said,
+    unit_of,
+    without_thousands,
+)
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.name_table import Named
+from polyclinic.knowledge.quantities import converted
+from polyclinic.language.clauses import clause_words
+from polyclinic.language.overlap import pieces
+
+Said = Literal["supported", "contradicted", "not there", "no claim"]
+
+_words = WORDS.section("support", SupportWords)
+_DECIDED: tuple[Said, ...] = ("supported", "contradicted")
+_SEGMENT = re.compile(r"[^;；\n]+")
+_NAMED = re.compile(r"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+)(?P<value>[<>≤≥]?\s*\d[^:：]*)$")
+
+
+class Result(NamedTuple):
+    """A number of the record: the finding that it is, or the part of a longer one, and where it stands."""
+
+    finding: Finding
+    text: RecordText
+    start: int
+    end: int
+
+
+class HeldAgainst(NamedTuple):
+    """What the results say to a claim, those that it speaks of, and the one that says so."""
+
+    verdict: Said
+    spoken_of: tuple[Result, ...] = ()
+    by: Result | None = None
+
+
+class NumbersHeld:
+    """The results of one record."""
+
+    def __init__(self, record: Record, texts: Sequence[RecordText], knowledge: Knowledge) -> None:
+        self._all = [
+            part for text in texts if text.finding is not None for part in _parts(record.findings[text.finding], text)
+        ]
+        self._known = names_of(knowledge)
+        self._names = self._known.of([result.finding for result in self._all])
+
+    def apart(self, claim: str) -> list[str]:
+        """Returns a claim cut before every further name that stands behind a number ("Hb 84 troponin 900")."""
+        cuts, at = [], 0
+        numbers = figures(claim)
+        for name in sorted(self._names.find(claim), key=lambda n: n.start):
+            if any(at <= figure.start and figure.end <= name.start for figure in numbers if not _inside(figure, name)):
+                before = [n for n in self._names.find(claim) if at <= n.start < name.start]
+                if before:
+                    cuts.append(claim[at : name.start])
+                    at = name.start
+        return [*cuts, claim[at:]]
+
+    def hold(self, claim: str, before: tuple[Result, ...]) -> HeldAgainst:
+        """Returns what the results say to a claim; one that names nothing may speak of what was spoken of `before`."""
+        said, limits = ranges_said(without_thousands(claim))
+        named = sorted(self._names.find(said), key=lambda n: n.start)
+        bare = said
+        for name in named:
+            bare = bare[: name.start] + " " * (name.end - name.start) + bare[name.end :]
+        numbers, standing = figures(bare), self._claimed(bare)
+        results = self._spoken_of(said) if named else ()
+        if not numbers and standing is None and not limits:
+            return HeldAgainst("no claim", results)
+        left = self._left(bare, results or before)
+        if not named:
+            if left:
+                return HeldAgainst("no claim")
+            results = before
+        own = any(key.startswith(("item:", "finding:")) for name in named for key in name.keys)
+        if not results or (named and not own and len(results) > 1):
+            return HeldAgainst("not there" if not left and named and not own else "no claim")
+        agree = [(result, self._agrees(result, numbers, standing, limits)) for result in results]
+        for verdict in _DECIDED:
+            by = next((result for result, agreed in agree if agreed == verdict), None)
+            if by is not None and verdict == "supported" and left:
+                return HeldAgainst("no claim", results)
+            if by is not None and (verdict == "supported" or numbers or limits or not left):
+                return HeldAgainst(verdict, results, by)
+        return HeldAgainst("no claim", results)
+
+    def _spoken_of(self, claim: str) -> tuple[Result, ...]:
+        wanted = {id(finding) for finding in self._names.mentioned(claim)}
+        return tuple(result for result in self._all if id(result.finding) in wanted)
+
+    def _left(self, bare: str, results: Sequence[Result]) -> bool:
+        """Whether anything is said beside name, number, unit and what is said of it, that the results do not bear."""
+        words = _words(language_in(bare))
+        for figure in reversed(figures(bare)):
+            bare = bare[: figure.start] + " " + bare[figure.end :]
+        for pattern in (words.low, words.high, words.normal, words.abnormal, words.framing, words.degree):
+            bare = pattern.sub(" ", bare)
+        borne = frozenset[str]().union(*(pieces(r.text.label) | pieces(r.finding.value_text) for r in results))
+        return bool(pieces(bare) - borne)
+
+    def _claimed(self, rest: str) -> Standing | None:
+        """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
+        for figure in reversed(figures(rest)):
+            rest = rest[: figure.start] + " " + rest[figure.end :]
+        language = language_in(rest)
+        words = _words(language)
+        denied = clause_words(language).denial.search(rest) is not None
+        low, high = words.low.search(rest) is not None, words.high.search(rest) is not None
+        if words.normal.search(rest):
+            if low != high and not denied:  # "below the normal range"
+                return "low" if low else "high"
+            return "abnormal" if denied and not low and not high else "normal"
+        if denied or low == high:
+            return "abnormal" if words.abnormal.search(rest) and not denied else None
+        return "low" if low else "high"
+
+    def _agrees(
+        self, result: Result, numbers: Sequence[Figure], claimed: Standing | None, limits: Sequence[Limits]
+    ) -> Said:
+        """Returns whether what is said of a result is so; "not there" where nothing can be held against it."""
+        value = measured(result.finding)
+        if value is None:
+            return "not there"
+        if limits:
+            known = limits_of(result.finding)
+            if known is None:
+                return "not there"
+            if any(said != known for said in limits):
+                return "contradicted"
+        if numbers:
+            item = next(iter(self._items(result.finding)), "")
+            borne = [_is_borne(figure, value, result.finding, item) for figure in numbers]
+            if not all(borne):
+                # What it was before is in no record of one value: neither borne nor denied.
+                return "not there" if any(borne) and len(numbers) > 1 else "contradicted"
+            return "supported" if _may_be(value.standing, claimed) else "contradicted"
+        if claimed is None:
+            return "supported" if limits else "not there"
+        if value.standing is None:
+            return "not there"
+        return "supported" if _may_be(value.standing, claimed) else "contradicted"
+
+    def _items(self, finding: Finding) -> list[str]:
+        return sorted(
+            key.rpartition(":")[2].rpartition("/")[2]
+            for key in self._known.keys(finding.item or finding.examination)
+            if key.startswith("item:")
+        )
+
+
+def _inside(figure: Figure, name: Named) -> bool:
+    return name.start <= figure.start < name.end
+
+
+def _parts(finding: Finding, text: RecordText) -> list[Result]:
+    """Returns a finding, or the numbers of one that gives several in a row ("heart rate 88 /min; temperature 37")."""
+    whole = Result(finding, text, 0, len(text.text))
+    if not isinstance(finding.value, str) or measured(finding) is not None:
+        return [whole]
+    found = []
+    for segment in _SEGMENT.finditer(text.text, text.begins):
+        named = _NAMED.match(segment[0].rstrip(" .。"))
+        if named is None:
+            continue
+        one = Finding(examination=finding.examination, item=named["name"].strip(), value=named["value"].strip())
+        if measured(one) is not None:
+            found.append(Result(one, text, segment.start() + named.start("name"), segment.end()))
+    return found or [whole]
+
+
+def _is_borne(figure: Figure, value: Measured, finding: Finding, item: str) -> bool:
+    times = converted(1.0, figure.unit, unit_of(finding), item)
+    if times is None:
+        return False
+    said, written = figure.number * times, figures(finding.value_text)
+    sign = written[0].sign if written else ""
+    if figure.sign == "<":
+        return value.value < said or (sign == "<" and value.value <= said)
+    if figure.sign == ">":
+        return value.value > said or (sign == ">" and value.value >= said)
+    return value.is_said_by(figure.number, times)
+
+
+def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:
+    if standing is None or claimed is None:
+        return True
+    return standing == claimed or (claimed == "abnormal" and standing != "normal")
