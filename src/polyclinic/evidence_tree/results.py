@@ -190,16 +190,19 @@ def _parts(finding: Finding, text: RecordText) -> list[Result]:
 
 
 def _is_borne(figure: Figure, value: Measured, finding: Finding, item: str) -> bool:
-    times = converted(1.0, figure.unit, unit_of(finding), item)
-    if times is None:
+    unit = unit_of(finding)
+    said = converted(figure.number, figure.unit, unit, item)
+    further = converted(figure.number + 1, figure.unit, unit, item)
+    if said is None or further is None:
         return False
-    said, written = figure.number * times, figures(finding.value_text)
+    written = figures(finding.value_text)
     sign = written[0].sign if written else ""
     if figure.sign == "<":
         return value.value < said or (sign == "<" and value.value <= said)
     if figure.sign == ">":
         return value.value > said or (sign == ">" and value.value >= said)
-    return value.is_said_by(figure.number, times)
+    digits = len(f"{figure.number:g}".partition(".")[2])
+    return abs(value.value - said) <= (0.5 * 0.1**digits + 1e-9) * abs(further - said)
 
 
 def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:

@@ -113,11 +113,6 @@ class Measured(NamedTuple):
     written: str
     standing: Standing | None
 
-    def is_said_by(self, number: float, times: float = 1.0) -> bool:
-        """Whether somebody who says this number, so many times the unit, means the value, perhaps rounded."""
-        digits = len(f"{number:g}".partition(".")[2])
-        return abs(self.value - number * times) <= (0.5 * 0.1**digits + 1e-9) * times
-
 
 def numbers_in(text: str) -> list[float]:
     """Returns the numbers of a text that are values, not those of a range in brackets or of a unit's power of ten."""
