@@ -163,6 +163,7 @@ def person_in(claim: str, who: Presentation) -> SaidOfPerson | None:
         said = next(number for number in age.groups() if number)
         agrees.append(float(said) == float(int(who.age)) or float(said) == who.age)
         rest, section = rest[: age.start()] + " " + rest[age.end() :], "age"
+    rest = words.lead.sub("", rest.strip()) if not words.male.match(rest) and not words.female.match(rest) else rest
     for sex, pattern in (("female", words.female), ("male", words.male)):
         found = pattern.match(rest.strip())
         if found is not None and who.sex is not None:

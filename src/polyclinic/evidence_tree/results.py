@@ -13,6 +13,8 @@ from polyclinic.evidence_tree.printed import WORDS
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support_words import SupportWords
 from polyclinic.evidence_tree.values import (
+    MARKED_HIGH,
+    MARKED_LOW,
     Figure,
     Limits,
     Measured,
@@ -114,7 +116,8 @@ class NumbersHeld:
         words = _words(language_in(bare))
         for figure in reversed(figures(bare)):
             bare = bare[: figure.start] + " " + bare[figure.end :]
-        for pattern in (words.low, words.high, words.normal, words.abnormal, words.framing, words.degree):
+        patterns = (words.normal, words.low, words.high, words.abnormal, words.framing, words.degree)
+        for pattern in (MARKED_LOW, MARKED_HIGH, *patterns):
             bare = pattern.sub(" ", bare)
         borne = frozenset[str]().union(*(pieces(r.text.label) | pieces(r.finding.value_text) for r in results))
         return bool(pieces(bare) - borne)
@@ -125,9 +128,12 @@ class NumbersHeld:
             rest = rest[: figure.start] + " " + rest[figure.end :]
         language = language_in(rest)
         words = _words(language)
+        normal = words.normal.search(rest) is not None
+        rest = words.normal.sub(" ", rest)  # "not raised" is normal, and raises nothing
         denied = clause_words(language).denial.search(rest) is not None
-        low, high = words.low.search(rest) is not None, words.high.search(rest) is not None
-        if words.normal.search(rest):
+        low = (words.low.search(rest) or MARKED_LOW.search(rest)) is not None
+        high = (words.high.search(rest) or MARKED_HIGH.search(rest)) is not None
+        if normal:
             if low != high and not denied:  # "below the normal range"
                 return "low" if low else "high"
             return "abnormal" if denied and not low and not high else "normal"
