@@ -26,7 +26,8 @@ ENGLISH = Record(
         Finding(examination="blood test", item="creatinine", value=88.4, unit="umol/L", reference="57-97"),
         Finding(
             examination="physical examination",
-            value="body temperature 37.5 °C (reference 36-37.3); heart rate 88 /min (reference 60-100).",
+            value="body temperature 37.5 °C (reference 36-37.3); "
+            "heart rate 88 /min (reference 60-100), respiratory rate 16 /min.",
         ),
         Finding(examination="CT", value="A cyst of 2 cm in the left kidney. The liver is of normal size."),
     ),
@@ -68,6 +69,8 @@ CHINESE = Record(
         ("hemoglobin 175", "contradicted"),
         ("heart rate 100", "contradicted"),
         ("heart rate 88", "supported"),
+        ("heart rate 16", "contradicted"),
+        ("respiratory rate 16 /min", "supported"),
         ("temperature 36 °C", "contradicted"),
         ("hemoglobin 121 g/L (reference 115-175)", "supported"),
         ("hemoglobin 121 g/L (normal 130-175)", "contradicted"),

@@ -36,7 +36,7 @@ Said = Literal["supported", "contradicted", "not there", "no claim"]
 
 _words = WORDS.section("support", SupportWords)
 _DECIDED: tuple[Said, ...] = ("supported", "contradicted")
-_SEGMENT = re.compile(r"[^;；\n]+")
+_SEGMENT = re.compile(r"(?:[^;；,，\n(（]|[(（][^()（）]*[)）]|,(?=\d{3}(?!\d)))+")
 _NAMED = re.compile(r"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+)(?P<value>[<>≤≥]?\s*\d[^:：]*)$")
 
 
