@@ -17,6 +17,18 @@ AROUND = " \t\"'“”‘’「」()（）[]【】.。;；,，:：!！?？-–�
 """What may stand around a clause without being a part of it."""
 
 
+_BRACKETS = {"(": ")", "（": "）", "[": "]"}
+
+
+def bare(text: str) -> str:
+    """Returns a text without what may stand around it, a bracket that it ends with but not without its other half."""
+    stripped = text.strip(AROUND)
+    for opened, closed in _BRACKETS.items():
+        if stripped.count(opened) > stripped.count(closed) and closed in text:
+            stripped += closed
+    return stripped
+
+
 class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What divides claims, what denies or affirms from behind, whose illness it is, who the patient is."""
 
@@ -29,6 +41,9 @@ class ClaimWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     age: Pattern
     female: Pattern
     male: Pattern
+    lead: Pattern
+    tens: dict[str, int]
+    ones: dict[str, int]
     no: str
 
 
@@ -61,7 +76,7 @@ def claims_of(evidence: str) -> list[Claim]:
     dividers = [*words.divider.finditer(evidence), None]
     joint = ""
     for mark in dividers:
-        text = evidence[at : mark.start() if mark else len(evidence)].strip(AROUND)
+        text = bare(evidence[at : mark.start() if mark else len(evidence)])
         if text:
             told = told_from_behind(text)
             own = denial.search(text) is not None
@@ -90,14 +105,39 @@ def denial_in_front(clause: str) -> str:
     told = told_from_behind(clause)
     if told is None:
         return clause
-    bare = clause[: told[1]].strip(AROUND)
-    return f"{claim_words(clause).no}{bare}" if told[0] == "denied" else bare
+    rest = bare(clause[: told[1]])
+    return f"{claim_words(clause).no}{rest}" if told[0] == "denied" else rest
 
 
 def is_general(evidence: str) -> bool:
     """Whether evidence is but numbers and words that name nothing by themselves ("84", "month", "normal")."""
     left = claim_words(evidence).general.sub(" ", evidence)
     return not any(ch.isalpha() for ch in left)
+
+
+def plainly(claim: str) -> str:
+    """Returns a claim without what only leads to it ("the patient has", "history of"), its denial said shortly."""
+    words = claim_words(claim)
+    rest = words.lead.sub("", claim.strip())
+    denial = clause_words(language_in(claim)).denial.match(rest)
+    if denial is None:
+        return rest or claim
+    said = words.lead.sub("", rest[denial.end() :].strip())
+    return f"{words.no}{said}" if said else claim
+
+
+def _in_digits(text: str) -> str:
+    """Returns a text in which numbers below a hundred that are written as words are digits."""
+    words = claim_words(text)
+    tens, ones = ("|".join(sorted(table, key=len, reverse=True)) for table in (words.tens, words.ones))
+    either = rf"(?:(?P<tens>{tens})(?:[\s-]*(?P<and>{ones}))?|(?P<ones>{ones}))"
+    edge = r"\b{}\b" if language_in(text) == "en" else r"{}(?=\s*(?:周)?岁)"
+
+    def digits(found: re.Match[str]) -> str:
+        of_ten = words.tens.get((found["tens"] or "").casefold(), 0)
+        return str(of_ten + words.ones.get((found["and"] or found["ones"] or "").casefold(), 0))
+
+    return re.sub(edge.format(either), digits, text, flags=re.IGNORECASE)
 
 
 def speaks_of_relatives(text: str) -> bool:
@@ -115,7 +155,7 @@ class SaidOfPerson(NamedTuple):
 
 def person_in(claim: str, who: Presentation) -> SaidOfPerson | None:
     """Returns what a claim says of age and sex; None where it says nothing of them, or the record does not know."""
-    words, rest = claim_words(claim), claim
+    words, rest = claim_words(claim), _in_digits(claim)
     agrees: list[bool] = []
     section: Literal["age", "sex"] = "sex"
     age = words.age.search(rest)
@@ -123,6 +163,7 @@ def person_in(claim: str, who: Presentation) -> SaidOfPerson | None:
         said = next(number for number in age.groups() if number)
         agrees.append(float(said) == float(int(who.age)) or float(said) == who.age)
         rest, section = rest[: age.start()] + " " + rest[age.end() :], "age"
+    rest = words.lead.sub("", rest.strip()) if not words.male.match(rest) and not words.female.match(rest) else rest
     for sex, pattern in (("female", words.female), ("male", words.male)):
         found = pattern.match(rest.strip())
         if found is not None and who.sex is not None:

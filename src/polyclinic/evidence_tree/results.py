@@ -13,6 +13,8 @@ from polyclinic.evidence_tree.printed import WORDS
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support_words import SupportWords
 from polyclinic.evidence_tree.values import (
+    MARKED_HIGH,
+    MARKED_LOW,
     Figure,
     Limits,
     Measured,
@@ -34,7 +36,7 @@ Said = Literal["supported", "contradicted", "not there", "no claim"]
 
 _words = WORDS.section("support", SupportWords)
 _DECIDED: tuple[Said, ...] = ("supported", "contradicted")
-_SEGMENT = re.compile(r"[^;；\n]+")
+_SEGMENT = re.compile(r"(?:[^;；,，\n(（]|[(（][^()（）]*[)）]|,(?=\d{3}(?!\d)))+")
 _NAMED = re.compile(r"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+)(?P<value>[<>≤≥]?\s*\d[^:：]*)$")
 
 
@@ -114,7 +116,8 @@ class NumbersHeld:
         words = _words(language_in(bare))
         for figure in reversed(figures(bare)):
             bare = bare[: figure.start] + " " + bare[figure.end :]
-        for pattern in (words.low, words.high, words.normal, words.abnormal, words.framing, words.degree):
+        patterns = (words.normal, words.low, words.high, words.abnormal, words.framing, words.degree)
+        for pattern in (MARKED_LOW, MARKED_HIGH, *patterns):
             bare = pattern.sub(" ", bare)
         borne = frozenset[str]().union(*(pieces(r.text.label) | pieces(r.finding.value_text) for r in results))
         return bool(pieces(bare) - borne)
@@ -125,9 +128,12 @@ class NumbersHeld:
             rest = rest[: figure.start] + " " + rest[figure.end :]
         language = language_in(rest)
         words = _words(language)
+        normal = words.normal.search(rest) is not None
+        rest = words.normal.sub(" ", rest)  # "not raised" is normal, and raises nothing
         denied = clause_words(language).denial.search(rest) is not None
-        low, high = words.low.search(rest) is not None, words.high.search(rest) is not None
-        if words.normal.search(rest):
+        low = (words.low.search(rest) or MARKED_LOW.search(rest)) is not None
+        high = (words.high.search(rest) or MARKED_HIGH.search(rest)) is not None
+        if normal:
             if low != high and not denied:  # "below the normal range"
                 return "low" if low else "high"
             return "abnormal" if denied and not low and not high else "normal"
@@ -190,16 +196,19 @@ def _parts(finding: Finding, text: RecordText) -> list[Result]:
 
 
 def _is_borne(figure: Figure, value: Measured, finding: Finding, item: str) -> bool:
-    times = converted(1.0, figure.unit, unit_of(finding), item)
-    if times is None:
+    unit = unit_of(finding)
+    said = converted(figure.number, figure.unit, unit, item)
+    further = converted(figure.number + 1, figure.unit, unit, item)
+    if said is None or further is None:
         return False
-    said, written = figure.number * times, figures(finding.value_text)
+    written = figures(finding.value_text)
     sign = written[0].sign if written else ""
     if figure.sign == "<":
         return value.value < said or (sign == "<" and value.value <= said)
     if figure.sign == ">":
         return value.value > said or (sign == ">" and value.value >= said)
-    return value.is_said_by(figure.number, times)
+    digits = len(f"{figure.number:g}".partition(".")[2])
+    return abs(value.value - said) <= (0.5 * 0.1**digits + 1e-9) * abs(further - said)
 
 
 def _may_be(standing: Standing | None, claimed: Standing | None) -> bool:

@@ -25,12 +25,14 @@ from polyclinic.cases.record import Record
 from polyclinic.evidence_tree.claims import (
     AROUND,
     Claim,
+    bare,
     claim_words,
     claims_of,
     denial_in_front,
     is_general,
     language_in,
     person_in,
+    plainly,
     speaks_of_relatives,
     told_from_behind,
 )
@@ -111,7 +113,7 @@ class Supporter:
     def support(self, evidence: str) -> Support:
         """Returns what the record says to a piece of evidence."""
         if evidence not in self._known:
-            self._known[evidence] = self._look_up(one_line(evidence).strip(AROUND))
+            self._known[evidence] = self._look_up(bare(one_line(evidence)))
         return self._known[evidence]
 
     def tree(self, tree: EvidenceTree) -> list[Grounded]:
@@ -133,7 +135,7 @@ class Supporter:
         # "Present illness: hoarseness", as the paper's form has it, says where, and then what.
         label, _, behind = evidence.replace("：", ":").partition(":")
         named = {text.label.casefold() for text in self.texts if text.finding is None}
-        inside = behind.strip(AROUND)
+        inside = bare(behind)
         section = _words(language_in(label)).section.fullmatch(label.strip()) is not None
         section = section or label.strip().casefold() in named
         said = inside if inside and section else evidence
@@ -190,7 +192,7 @@ class Supporter:
         no = claim_words(part).no
         wordings = [f"{no}{part}"] if claim.bound else [part, f"{no}{part}"] if claim.carried else [part]
         contradicted = NOT_THERE
-        for wording in wordings:
+        for wording in dict.fromkeys((*wordings, *map(plainly, wordings))):
             for way in (self._word_for_word, self._by_words, self._by_symptoms):
                 found = way(wording, family)
                 if found.status == "supported":
@@ -311,10 +313,10 @@ def _told_apart(said: str) -> Iterator[tuple[int, int, str, int]]:
     at, begun = 0, 0
     for end in [*(m.end() for m in _CLAUSE.finditer(said)), len(said)]:
         clause = said[at:end]
-        bare = re.sub(r"[\s,，、]*(?:\band\b)?$", "", clause, flags=re.IGNORECASE)
-        told = told_from_behind(bare)
+        clause = re.sub(r"[\s,，、]*(?:\band\b)?$", "", clause, flags=re.IGNORECASE)
+        told = told_from_behind(clause)
         if told is not None:
-            of_all = _OF_ALL.search(bare[told[1] :]) is not None
+            of_all = _OF_ALL.search(clause[told[1] :]) is not None
             first = begun if of_all else at
             if begun < first:
                 yield begun, first, "", 0

@@ -14,8 +14,8 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|~|～|to|至)\s*(\d+(?:\.\d
 _BELOW = re.compile(r"(?:<|≤|＜|up to|below|under|小于|低于)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
 _ABOVE = re.compile(r"(?:>|≥|＞|above|over|大于|高于)\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
 _BRACKET = re.compile(r"[(（\[](?:[^()（）\[\]]*?)[)）\]]")
-_MARKED_LOW = re.compile(r"↓|[(（](?:L|low|低)[)）]|(?<=\d)\s*L$")
-_MARKED_HIGH = re.compile(r"↑|[(（](?:H|high|高)[)）]|(?<=\d)\s*H$")
+MARKED_LOW = re.compile(r"↓|[(（](?:L|low|低)[)）]|(?<=\d)\s*L$")
+MARKED_HIGH = re.compile(r"↑|[(（](?:H|high|高)[)）]|(?<=\d)\s*H$")
 
 
 _POWER = r"(?:[×xX*·]\s*)?10\s*(?:[*^]\s*\d{1,2}|[⁰¹²³⁴-⁹]+)"
@@ -113,11 +113,6 @@ class Measured(NamedTuple):
     written: str
     standing: Standing | None
 
-    def is_said_by(self, number: float, times: float = 1.0) -> bool:
-        """Whether somebody who says this number, so many times the unit, means the value, perhaps rounded."""
-        digits = len(f"{number:g}".partition(".")[2])
-        return abs(self.value - number * times) <= (0.5 * 0.1**digits + 1e-9) * times
-
 
 def numbers_in(text: str) -> list[float]:
     """Returns the numbers of a text that are values, not those of a range in brackets or of a unit's power of ten."""
@@ -134,7 +129,7 @@ def measured(finding: Finding) -> Measured | None:
         return None
     standing = _standing(numbers[0], _reference_text(finding))
     if standing is None:
-        marked = (("low", _MARKED_LOW), ("high", _MARKED_HIGH))
+        marked = (("low", MARKED_LOW), ("high", MARKED_HIGH))
         standing = next((name for name, mark in marked if mark.search(finding.value)), None)  # type: ignore[misc]
     return Measured(numbers[0], f"{numbers[0]:g}", standing)
 
