@@ -147,6 +147,10 @@ class Supporter:
             found = self._word_for_word(wording, family)
             if found.status == "supported":
                 return found
+        # A symptom's own name may hold what divides claims ("contact with ...").
+        found = self._by_symptoms(said, family)
+        if found.status == "supported" and not any(ch.isdigit() for ch in said):
+            return found
         claims = claims_of(said)
         held = self._held([part for claim in claims for part in self._results.apart(claim.text)])
         if not any(one.verdict in {"contradicted", "not there"} for one in held.values()):

@@ -137,11 +137,14 @@ class PartReader:
         for heading, end in zip(headings, ends, strict=False):
             examination = self._examinations[heading[1].casefold()]
             body = report[heading.end() : end]
-            for chunk in _CHUNK.split(body):
+            for number, chunk in enumerate(_CHUNK.split(body)):
                 quote = chunk.strip().rstrip(".。")
                 shown = self._result_in(examination, quote)
-                if shown is not None:
-                    yield self._seen(shown, quote)
+                if shown is None:
+                    continue
+                # A number alone says nothing; the name of the one examination that it is of stands before it.
+                bare = number == 0 and quote[:1].isdigit()
+                yield self._seen(shown, f"{heading[0]}{chunk}".strip().rstrip(".。") if bare else quote)
 
     def _seen(self, shown: Shown, quote: str) -> Observed:
         """Returns a result with its words, which say its reference range where the record has one."""
