@@ -148,9 +148,8 @@ class Supporter:
             if found.status == "supported":
                 return found
         # A symptom's own name may hold what divides claims ("contact with ...").
-        found = self._by_symptoms(said, family)
-        if found.status == "supported" and not any(ch.isdigit() for ch in said):
-            return found
+        if any(said.casefold() == name.casefold() for one in self._symptoms.values() for name in one.names()):
+            return self._by_symptoms(said, family)
         claims = claims_of(said)
         held = self._held([part for claim in claims for part in self._results.apart(claim.text)])
         if not any(one.verdict in {"contradicted", "not there"} for one in held.values()):
