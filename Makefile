@@ -35,10 +35,10 @@ $(WEIGHTS): | $(DEV)
 
 # The tests that take a moment, with fewer examples: under a minute on two cores, and something of every room.
 quick: $(DEV)
-	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m 'not slow' --hypothesis-profile=quick
+	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m 'not slow' --hypothesis-profile=quick
 
 test: $(DEV) $(WEIGHTS)
-	@XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(DEV)
 	@$(BIN)/ruff check .

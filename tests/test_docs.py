@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from polyclinic.knowledge.knowledge import read_knowledge
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 USAGE = "command-line.md"  # what can be given, and no command that is
@@ -91,3 +93,10 @@ def test_no_path_of_any_machine_stands_in_the_project():
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".yaml", ".cff", ""} and path.is_file():
             assert not re.search(r"/(?:home|work|root|Users)/\w", path.read_text("utf-8", errors="replace")), name
+
+
+def test_the_readme_counts_what_there_is():
+    knowledge = read_knowledge()
+    counted = f"{len(knowledge.diseases)} diseases of {len(knowledge.departments)} departments"
+    for page in ("README.md", "CHANGELOG.md"):
+        assert counted in (ROOT / page).read_text("utf-8"), page

@@ -78,6 +78,7 @@ def doctor(ask, role):
 """
 
 
+@pytest.mark.slow
 def test_what_somebody_elses_code_prints_is_no_part_of_the_document(run, process, serving, folder):
     (folder / "loud.py").write_text(LOUD)
     (folder / "metric.py").write_text("def shouted(dialogue):\n    print('METRIC')\n    return 1.0\n")

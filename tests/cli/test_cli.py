@@ -296,6 +296,7 @@ def test_the_ceiling_is_printed(run):
     assert document["n"] == 48
 
 
+@pytest.mark.slow
 def test_the_schema_describes_the_shipped_cases(run):
     schema = json.loads(run("cases", "schema").stdout)
     assert schema == json.loads(msgspec.json.encode(case_schema()))
@@ -306,12 +307,14 @@ def test_the_schema_describes_the_shipped_cases(run):
         jsonschema.validate({**CASE, "record": {"presentation": {"complaint": 3}}}, schema)
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_what_to_try_next(run):
     shown = run("demo").stdout
     for word in ("A town of 200", "came to the hospital", "right diagnosis", "minutes until called", "Try next:"):
         assert word in shown
 
 
+@pytest.mark.slow
 def test_the_made_documentation_is_up_to_date():
     root = Path(__file__).parents[2]
     command = [sys.executable, root / "docs" / "make.py", "--check"]

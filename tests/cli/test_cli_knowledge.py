@@ -69,6 +69,7 @@ def test_an_unknown_disease_is_one_line_with_those_near(text, told, knowledge):
     assert told in str(raised.value) and "\n" not in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "width", "every"), [("en", 80, 3), ("zh", 120, 4)])
 def test_diseases_are_pages_in_both_languages(language, width, every, knowledge):
     for disease in list(knowledge.diseases.values())[::every]:

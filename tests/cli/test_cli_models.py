@@ -96,6 +96,7 @@ def test_what_an_endpoint_refuses_is_one_clear_line(run, complaint, endpoint, tm
     assert "Unreachable" in down.stderr and down.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_key_never_shows(run, tmp_path, serving):
     with serving(key=KEY, faults=0.2, seed=3) as endpoint:
         shown = run(

@@ -69,6 +69,7 @@ def test_the_ten_records(run, shared_data):
     assert {name: one["n"] for name, one in document["doctors"][0]["departments"].items()} == {"内科": 10}
 
 
+@pytest.mark.slow
 def test_models_in_every_role(run, endpoint):
     shown = run(
         *MVME, "--doctor", "direct/a", "--doctors", "direct/a", "rules", "direct/a", "--director", "direct/d",
@@ -129,6 +130,7 @@ def test_a_judge_without_a_grade_is_named_and_outside_the_mean(run, serving):
         assert (doctor["metrics"]["diagnosis"]["mean"], doctor["metrics"]["diagnosis"]["unreadable"]) == (1.0, 6)
 
 
+@pytest.mark.slow
 def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
     with serving(latency=0.001) as process:
         command = (

@@ -72,6 +72,7 @@ def test_methods_on_a_model_and_a_judge(run, serving, tmp_path):
         assert one["methods"]["chain_of_thought"]["unsupported"] is None
 
 
+@pytest.mark.slow
 def test_the_ablation_prints_both_tables(run):
     done = run("study", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules")
     for name in ("Table 2", "Table 3", "w/o evidence tree", "outpatient alone", "data withheld"):
@@ -229,6 +230,7 @@ def test_a_corpus_reaches_every_method_and_the_files(run, serving, tmp_path):
     assert sum("Book 0" in one for one in asked) >= 3
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes_however_sets_are_ordered(process, tmp_path):
     words = ("eval", "tor", "--cases", "inpatients", "--limit", "6", "--doctor", "rules", "--out")
     for order in ("1", "2"):

@@ -31,6 +31,7 @@ def labelled(tmp_path):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tracker", ["staged", "parallel"])
 async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
     def answer(body):
@@ -65,6 +66,7 @@ async def test_states_and_replies_are_scored(labelled, tmp_path, tracker):
     assert {score.name for score in log.results.scores} >= {"STATE", "FOCUS", "GUIDANCE"}
 
 
+@pytest.mark.slow
 async def test_an_endpoint_that_fails_leaves_the_sample_unscored(labelled, tmp_path):
     from inspect_ai import eval_async
     from inspect_ai.model import get_model

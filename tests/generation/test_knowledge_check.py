@@ -105,6 +105,7 @@ def test_old_people_without_medicines_fail(knowledge, patients):
     assert none.tally().failed == 10
 
 
+@pytest.mark.slow
 def test_drawn_patients_meet_what_holds_of_each_of_them(knowledge):
     found = check_all(knowledge.select("respiratory"), n=150, seed=40, whole=knowledge)
     assert found.patients == 150

@@ -515,6 +515,7 @@ def test_published_means(shared_data):
     assert {one.case for one in unreadable(judged)} == {"1079", "1930", "1209", "1313"}
 
 
+@pytest.mark.slow
 async def test_rules_are_as_fitted_and_beat_chance_on_letters_they_were_not_fitted_to(shared_data, rules, fitting):
     even, odd = fitting.halves(read_recorded_reports(shared_data / RECORDED))
     scales = fitting.fitted(rules, even)

@@ -17,6 +17,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 def test_each_is_one_line_that_names_its_place(tmp_path):
     told = []
     for number, (text, instead, expected) in enumerate(WRONG):

@@ -132,6 +132,7 @@ def test_age_and_sex_that_are_unknown_say_nothing(reader):
     assert reader.person(Presentation(complaint="x", age=40, sex="female")).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_ceiling_is_neither_trivial_nor_impossible(knowledge, language):
     ceiling = measure(list(generate(knowledge, n=400, seed=31, language=language)), knowledge)

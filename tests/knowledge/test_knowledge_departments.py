@@ -86,6 +86,7 @@ def test_what_a_disease_does_not_name_has_a_documented_frequency(knowledge):
     assert covid.share(knowledge.symptoms["heartburn"], "mild") == knowledge.symptoms["heartburn"].base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_complaint_is_of_the_disease(knowledge, language):
     lexicon = Lexicon(knowledge.symptoms.values(), language)
@@ -97,6 +98,7 @@ def test_the_complaint_is_of_the_disease(knowledge, language):
             assert not disease.symptoms.keys().isdisjoint(told), case.presentation.complaint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nobody_has_what_cannot_be(knowledge, language):
     lexicon = Lexicon(knowledge.symptoms.values(), language)
@@ -236,6 +238,7 @@ def test_who_knows_more_diseases_meets_less_that_is_unknown(knowledge):
     assert unknown(knowledge) == pytest.approx(2 / (2 + len(knowledge.diseases)))
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_printed_by_department(run):
     shown = run("cases", "check", "--ceiling", "--diseases", "all", "--n", 47).stdout
     assert "by department" in shown

@@ -105,6 +105,7 @@ def test_every_word_list_is_of_an_item_and_of_its_values():
         assert set(raw["items"]) <= set(items)
 
 
+@pytest.mark.slow
 def test_what_an_item_says_of_itself_is_found_under_its_own_name(results):
     """Each of the knowledge's wordings, in both languages and beside its own name, is read as that wording."""
     wrong = []

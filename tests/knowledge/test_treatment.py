@@ -90,6 +90,7 @@ def test_nothing_is_dissolved_in_a_stroke_before_the_head_was_seen(reader):
     assert waiting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n"), [(4711, 600), (815, 600)])
 def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
     cautions, rng, withheld, waiting = read_cautions(), random.Random(seed), 0, 0

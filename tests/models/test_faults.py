@@ -66,6 +66,7 @@ async def test_a_fault_that_stays_is_named(fault, opened):
         assert (caught.value.attempts, endpoint.requests) == (3, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["429-after", "429-date"])
 async def test_retry_after_is_honoured(fault, opened):
     async with Endpoint(plan=[fault, None]) as endpoint, opened(endpoint.url) as model:

@@ -32,6 +32,7 @@ def mock(*outputs, **options):
     return Inspect("mockllm/model", custom_outputs=made, **options)
 
 
+@pytest.mark.slow
 async def test_text_a_choice_a_value_and_a_repair(echo):
     kind, _ = echo
     async with mock("Hello.", "yes", '{"number": 1}', '{"number": 1, "word": "w1"}') as model:

@@ -451,6 +451,7 @@ def test_any_text_is_read_or_unreadable(text, asked):
     assert keys and keys <= asked.options.keys()
 
 
+@pytest.mark.slow
 @each_row(
     "piece",
     ["{", '{"a":', "A, ", "the answer is ", "\\boxed{", "<think>", "not ", "A\n", "选", "A or B. ", "x ", "“", "if "],

@@ -37,6 +37,7 @@ async def test_passages_are_found_by_words_by_meaning_and_by_both(corpus):
     assert both == await corpus.search("painful joints", 3, by="hybrid")
 
 
+@pytest.mark.slow
 async def test_nothing_fits_a_query_without_words(corpus):
     for by in ("bm25", "dense", "hybrid"):
         assert await corpus.search("", 3, by=by) == ()
@@ -79,6 +80,7 @@ def filed(name, *texts, key=None):
     return PassageFile(name, key or name, [NewPassage(f"{name}-{n}", "", text) for n, text in enumerate(texts, 1)])
 
 
+@pytest.mark.slow
 async def test_a_file_that_comes_again_is_replaced_as_a_whole(corpus):
     assert corpus.add_files([filed("a", "mites", "ants", "bees"), filed("b", "wasps")]) == Added(4, 0, 0, 0)
     await corpus.embed()

@@ -180,6 +180,7 @@ async def ordered(examiner: Examiner, text: str) -> Results:
     return await examiner.act(EXAMINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 async def test_what_a_history_tells_comes_when_it_is_asked_for(shared_data, minds, file):
     told = n = 0

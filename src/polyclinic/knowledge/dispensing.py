@@ -20,14 +20,7 @@ from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.plans import Prescription
 from polyclinic.knowledge.safety import (
-    AgeLimit,
-    Allergy,
     Cautions,
-    Duplicate,
-    InIllness,
-    InPregnancy,
-    Interaction,
-    KidneyLimit,
 )
 from polyclinic.language.clauses import clauses, told
 from polyclinic.language.language import Language
@@ -139,7 +132,7 @@ def objection(
     return next((against for objections in found for against in objections), None)
 
 
-def _of_person(drug: Drug, at: _About, known: Known, presentation: Presentation) -> Iterator[Objection]:
+def _of_person(drug: Drug, at: Cautions, known: Known, presentation: Presentation) -> Iterator[Objection]:
     """Yields what allergies, age, pregnancy and the kidneys have against a drug."""
     age = presentation.age
     if known.allergies:
@@ -159,14 +152,16 @@ def _of_person(drug: Drug, at: _About, known: Known, presentation: Presentation)
             yield Objection("kidney", _NONE, least.reason, least.below)
 
 
-def _of_history(at: _About, known: Known, language: Language) -> Iterator[Objection]:
+def _of_history(at: Cautions, known: Known, language: Language) -> Iterator[Objection]:
     """Yields what illnesses that somebody tells of have against a drug."""
     for illness in at.conditions if known.past else ():
         if one_told(illness.words.get(language), known.past):
             yield Objection("condition", illness.name, illness.reason)
 
 
-def _of_drugs(drug: Drug, at: _About, known: Known, before: Sequence[Drug], language: Language) -> Iterator[Objection]:
+def _of_drugs(
+    drug: Drug, at: Cautions, known: Known, before: Sequence[Drug], language: Language
+) -> Iterator[Objection]:
     """Yields what other drugs have against a drug: those taken already, and those handed out before it."""
     taken = ". ".join([known.medications, *(other.name.get(language) for other in before)]) if at.interactions else ""
     for one in at.interactions:
@@ -181,22 +176,11 @@ def _of_drugs(drug: Drug, at: _About, known: Known, before: Sequence[Drug], lang
                 yield Objection("duplicate", other.name, group.name)
 
 
-class _About(NamedTuple):
-    """The cautions that speak of one drug."""
-
-    allergies: tuple[Allergy, ...]
-    ages: tuple[AgeLimit, ...]
-    pregnancy: tuple[InPregnancy, ...]
-    kidney: tuple[KidneyLimit, ...]
-    conditions: tuple[InIllness, ...]
-    interactions: tuple[Interaction, ...]
-    duplicates: tuple[Duplicate, ...]
-
-
 @functools.lru_cache(maxsize=4096)
-def _about(cautions: Cautions, atc: str) -> _About:
+def _about(cautions: Cautions, atc: str) -> Cautions:
     """Returns the cautions that speak of a drug."""
-    return _About(
+    return msgspec.structs.replace(
+        cautions,
         allergies=tuple(a for a in cautions.allergies if within(atc, a.drugs)),
         ages=tuple(a for a in cautions.ages if within(atc, a.drugs)),
         pregnancy=tuple(p for p in cautions.pregnancy if within(atc, p.drugs)),

@@ -92,8 +92,14 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def disease_named(self, name: str) -> Disease | None:
         """Returns the disease that a name or synonym in either language means, or None."""
-        wanted = name.strip().casefold()
-        return next((d for d in self.diseases.values() if d.is_called(wanted)), None)
+        return _by_name(self).get(name.strip().casefold())
+
+
+@functools.lru_cache(maxsize=64)
+def _by_name(knowledge: Knowledge) -> dict[str, Disease]:
+    """Returns the diseases by each of their case-folded names; the first that has a name keeps it."""
+    named = reversed(knowledge.diseases.values())
+    return {name.casefold(): disease for disease in named for name in disease.names()}
 
 
 def ancestors(symptoms: Mapping[str, Symptom], symptom: str) -> list[str]:

@@ -57,6 +57,7 @@ def minds(knowledge, doctor="rules"):
     return Minds(doctor=doctor, knowledge=knowledge, seed=5)
 
 
+@pytest.mark.slow
 async def test_two_doctors(cases, knowledge, language):
     steps = []
     came = await aie(cases, seed=1).hold(
@@ -86,6 +87,7 @@ async def test_two_doctors(cases, knowledge, language):
     assert rules.summary.metrics["COVERAGE"].mean > wrong.summary.metrics["COVERAGE"].mean
 
 
+@pytest.mark.slow
 async def test_doctors_are_compared_with_holm(cases, knowledge):
     doctors = {
         "right": minds(knowledge, scripted(cases)),
@@ -150,6 +152,7 @@ def test_a_case_without_a_question(knowledge):
         aie([case])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "needs"), [("HospitalCases.json", "rjieba"), ("MedicalExam.json", "nltk")])
 async def test_real_cases_evaluated_judged_and_correlated(shared_data, knowledge, file, needs):
     pytest.importorskip(needs, reason="cuts text into words; of the extra 'evals'")

@@ -76,6 +76,7 @@ def test_any_names(names, seed):
         assert not others & {m for m in meant if m != identity(one.truth.diagnoses[0].name, KNOWLEDGE)}
 
 
+@pytest.mark.slow
 def test_the_right_one_under_another_name_is_no_wrong_one():
     disease = next(iter(KNOWLEDGE.diseases.values()))
     cases = [

@@ -229,6 +229,7 @@ async def test_why_diagnoses_graded_1_went_wrong(knowledge, cases):
     assert right.reasons.reasons == ()
 
 
+@pytest.mark.slow
 async def test_rules_for_everything_run_to_an_end(knowledge, cases):
     entrants = [
         Entrant("rules", (minds(knowledge),)),

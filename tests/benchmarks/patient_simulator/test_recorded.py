@@ -173,6 +173,7 @@ def test_files_are_told_apart_by_their_last_parts():
     assert short_names(["a.json", "a.txt"]) == ["a.json", "a.txt"]
 
 
+@pytest.mark.slow
 async def test_the_rules_patient_takes_recorded_doctors_as_the_published_tracker_did(shared_data):
     folder = shared_data / "cases" / "aie" / "recorded"
     files = [folder / cases / f"{doctor}.json" for cases in SETS for doctor in ("chatgpt", "internlm-20b")]

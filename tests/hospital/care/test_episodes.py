@@ -213,6 +213,7 @@ def test_a_referral_reads_report_and_results(knowledge):
 # Examinations.
 
 
+@pytest.mark.slow
 @each_row("language", ["en", "zh"])
 @each_row("most", [0, 1, 2])
 async def test_so_many_examinations_a_visit_at_most(knowledge, language, most):

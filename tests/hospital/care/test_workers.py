@@ -86,6 +86,7 @@ async def test_a_mistake_of_ours_in_a_worker_is_said_and_not_turned_into_an_epis
         await pooled(1, SETUP, requests(2))
 
 
+@pytest.mark.slow
 async def test_what_a_library_prints_does_not_stand_among_the_answers(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         textwrap.dedent("""
@@ -112,6 +113,7 @@ async def test_a_wrong_setup_is_the_users_fault():
         WorkerPool(0, SETUP)
 
 
+@pytest.mark.slow
 async def test_a_pool_that_is_left_early_leaves_no_process_and_does_not_finish_the_work_first():
     async def leave():
         async with WorkerPool(1, SETUP) as pool:

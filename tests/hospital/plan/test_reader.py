@@ -199,6 +199,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @each_row(("steps", "field", "problem"), WRONG)
 def test_what_is_wrong_has_one_line_with_path_and_field(tmp_path, knowledge, steps, field, problem):
     with pytest.raises(BadInput) as raised:

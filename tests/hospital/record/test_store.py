@@ -298,6 +298,7 @@ def taken_up(folder):
     return kept
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_by_name_and_it_goes_on_afterwards(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -315,6 +316,7 @@ def test_a_full_disk_ends_the_run_by_name_and_it_goes_on_afterwards(tmp_path):
     assert taken_up(tmp_path / "roomy") > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
 def test_a_file_that_may_not_grow_ends_the_run_by_name_and_it_goes_on_afterwards(tmp_path):
     code = (

@@ -121,6 +121,7 @@ def test_of_its_own_names_the_knowledge_is_the_judge():
     assert known_relation("conjunctivitis", "viral conjunctivitis", KNOWLEDGE) is Relation.BROADER
 
 
+@pytest.mark.slow
 def test_words_are_read_when_a_name_is_in_other_words_and_not_before():
     code = """
 import polyclinic.knowledge.disease_names.relation as r

@@ -82,6 +82,7 @@ async def hear(role, text):
 # Templates.
 
 
+@pytest.mark.slow
 @each_row("file", SHIPPED)
 @each_row("manner", [None, *MANNERS])
 def test_templates_give_every_shipped_patient_a_persona_that_gives_nothing_away(file, manner):

@@ -82,6 +82,7 @@ async def test_everyday_questions_to_drawn_cases(minds):
     check(await figures([row for row in TABLE if "/" not in row["file"]], LABELLED, minds))
 
 
+@pytest.mark.slow
 async def test_everyday_questions_to_real_cases(shared_data, minds):
     check(await figures([row for row in TABLE if "/" in row["file"]], shared_data / "cases", minds))
 

@@ -34,6 +34,7 @@ def held(doctors, case, **settings):
     return asyncio.run(tree_of_reasoning(case.question, None, record=case.record, doctors=doctors, **settings))
 
 
+@pytest.mark.slow
 def test_it_runs_without_a_model_and_the_same_twice(doctors, cases):
     for case in cases:
         outcome = held(doctors, case)
@@ -160,6 +161,7 @@ def test_symptoms_are_read_with_their_denials():
     assert read[SymptomTold("fever", False)] == "The patient denies fever or chest pain"
 
 
+@pytest.mark.slow
 def test_a_team_is_worth_more_than_the_outpatient_doctor_on_its_part_alone(doctors):
     cases = [case for case, _ in zip(read_cases("inpatients"), range(60), strict=False)]
     others = ("laboratory", "radiology", "pathology")

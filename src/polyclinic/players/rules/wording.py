@@ -74,6 +74,7 @@ _english = WORDS.section("wording", _English)
 _chinese = WORDS.section("wording", _Chinese)
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_OF_A_THING = re.compile(r"\b(?:that|which|who) [^,.;]*$")
 _VERB = re.compile(r"((?:\w+ly |also |then |just |never )*)([\w']+)(.*)$", re.DOTALL)
 _MEDICINE = re.compile(r"(?:[A-Z][\w-]+|(?:an? |the )?(?:oral |daily |inhaled )?[\w-]+)(?:[ ,/]|$)")
 _SUBJECT = re.compile(
@@ -214,7 +215,12 @@ def _verb(rest: str, voice: Voice) -> str:
 
 def _together(text: str) -> str:
     """Returns what follows a verb with the verbs that share its subject in its form: "I smoke and drink"."""
-    return _english("en").together.sub(lambda m: f"{m[1]}{_base(m[2])}", text)
+
+    def in_form(found: re.Match[str]) -> str:
+        # "A belly that comes and goes": there the belly is the subject.
+        return found[0] if _OF_A_THING.search(text, 0, found.end(1)) else f"{found[1]}{_base(found[2])}"
+
+    return _english("en").together.sub(in_form, text)
 
 
 def _base(verb: str) -> str:
