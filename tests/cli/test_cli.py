@@ -268,6 +268,7 @@ def test_check_reports_line_and_field_and_fails(run, tmp_path):
     assert "presentation" in found[4, "error"]["field"]
 
 
+@pytest.mark.slow
 def test_what_is_shipped_is_sound_and_up_to_date(run, tmp_path):
     run("cases", "check")
     for name, language in (("shipped", "en"), ("shipped-zh", "zh")):

@@ -357,6 +357,7 @@ def test_bad_files_are_one_clear_line(complaint, tmp_path, dataset, lines, probl
     assert problem in told
 
 
+@pytest.mark.slow
 def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving):
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--journal", tmp_path / "journal")

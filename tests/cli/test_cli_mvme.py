@@ -81,6 +81,7 @@ def test_models_in_every_role(run, endpoint):
         assert word in shown.stderr
 
 
+@pytest.mark.slow
 def test_the_ablation_and_the_order_are_kept(run):
     command = (*MVME, "--doctors", "rules", "rules", "--json")
     document = json.loads(run(*command, "--no-dispute-resolution", "--order", "sequential", "--max-rounds", "2").stdout)

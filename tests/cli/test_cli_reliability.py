@@ -14,6 +14,7 @@ def endpoint(serving):
         yield process
 
 
+@pytest.mark.slow
 def test_the_table_says_what_needs_a_judge(run):
     shown = run("eval", "reliability", "--cases", "shipped", "--limit", 2).stdout
     assert "Rel and Con need a judge" in shown

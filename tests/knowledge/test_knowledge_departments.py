@@ -162,6 +162,7 @@ def _patient(symptom, knowledge, language, *, present):
     return Case(id=f"{symptom.id}-{language}-{present}", record=record, truth=truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_every_question_is_understood_and_answered_as_it_is(knowledge, language):
     lexicon = Lexicon(knowledge.symptoms.values(), language)

@@ -126,6 +126,7 @@ def test_no_drawn_patient_is_given_what_it_must_not_have(reader, seed, n):
     assert waiting > 50
 
 
+@pytest.mark.slow
 def test_the_right_treatment_of_a_drawn_patient_is_chosen_for_it():
     differing = 0
     for case in generate(KNOWLEDGE, n=400, seed=99):

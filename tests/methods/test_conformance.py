@@ -197,6 +197,7 @@ async def test_a_model_that_never_answers_gives_no_answer(name, settings, kind):
     assert (outcome.end, outcome.answers) == (end, frozenset())
 
 
+@pytest.mark.slow
 @variants
 @each_row("kind", FAILURES)
 async def test_any_one_call_may_fail(name, settings, kind):

@@ -55,6 +55,7 @@ def test_extras_are_those_of_the_package():
     assert set(extras()) == set(EXTRAS)
 
 
+@pytest.mark.slow
 def test_the_command(run, complaint):
     with EndpointProcess() as endpoint:
         good = run("check", "--model", "direct/a", "--model", "direct/b", "--base-url", endpoint.url)

@@ -85,6 +85,7 @@ async def test_retry_after_beyond_our_patience_ends_at_once(opened):
         assert time.monotonic() - began < 0.5
 
 
+@pytest.mark.slow
 async def test_a_hang_is_a_time_out(opened):
     async with Endpoint(plan=["hang", None]) as endpoint, opened(endpoint.url, timeout=0.2) as model:
         assert (await model.ask("hello")).attempts == 2
@@ -293,6 +294,7 @@ async def test_two_thousand_asks_with_ten_percent_of_faults(opened, echo):
         assert endpoint.most_in_flight <= 64
 
 
+@pytest.mark.slow
 async def test_an_adaptive_limit_finds_what_the_endpoint_bears(opened):
     limit = Limit(256, adaptive=True, start=16)
     async with (

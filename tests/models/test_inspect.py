@@ -46,6 +46,7 @@ async def test_text_a_choice_a_value_and_a_repair(echo):
         assert model.name == "inspect/mockllm/model"
 
 
+@pytest.mark.slow
 async def test_what_the_model_is_asked(echo):
     kind, _ = echo
     seen = []

@@ -409,6 +409,7 @@ def test_every_format_is_inverted(data, keys, format, language, several):
     assert read_answer(f"<think>{write_answer(keys[:1], format, language)}</think>{reply}", asked) == set(chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["medqa/phrases_no_exclude_test.jsonl", "medmcqa/dev.json", "mmlu"])
 def test_published_options_are_read_or_unreadable_and_never_another(shared_data, name):
     readable = asked = 0

@@ -154,6 +154,7 @@ def test_every_clause_of_a_published_history_has_one_place(shared_data, file):
     assert withheld <= 0.01 * clauses
 
 
+@pytest.mark.slow
 @each_row("file", [*SHIPPED.values(), *(Path(__file__).parents[1] / "cases" / "data" / f for f in OURS)])
 def test_every_clause_of_our_histories_has_one_place(file):
     assert [left for _, left in map(walk, read_cases(file)) if left] == []

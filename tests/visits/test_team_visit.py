@@ -133,6 +133,7 @@ async def test_a_rules_doctor_takes_in_what_others_found(knowledge):
     assert better >= 20
 
 
+@pytest.mark.slow
 async def test_a_rules_doctor_is_overruled_by_the_facts(case, knowledge):
     """The director's facts come after a question put again; what the doctor had heard before gives way."""
     facts = {"symptoms": ["no fever", "dry cough"], "examinations": []}

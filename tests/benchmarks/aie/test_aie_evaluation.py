@@ -112,6 +112,7 @@ async def test_doctors_are_compared_with_holm(cases, knowledge):
     assert came == await aie(cases, seed=1).hold(doctors)
 
 
+@pytest.mark.slow
 async def test_no_answer_is_outside_every_mean_and_an_unusable_one_is_wrong(cases, knowledge):
     failing = {
         cases[0].id: (TimedOut("late"), True),

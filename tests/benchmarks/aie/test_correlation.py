@@ -76,6 +76,7 @@ def test_across_doctors():
     assert "20 of 210 coefficients are left out: fewer than 4 doctors" in came.note
 
 
+@pytest.mark.slow
 def test_over_pairs_the_order_of_the_doctors_changes_nothing():
     judgements = judged(LEVELS, upside_down=("logic",), undecided=("clear",))
     came = correlate(DOCTORS, judgements).pairs
@@ -91,6 +92,7 @@ def test_over_pairs_the_order_of_the_doctors_changes_nothing():
         assert mine == pytest.approx(theirs)
 
 
+@pytest.mark.slow
 def test_within_and_between_groups():
     groups = {"a": "open", "b": "closed", "c": "open", "d": "closed", "e": "closed"}
     came = correlate(DOCTORS, judged(LEVELS), groups=groups).groups

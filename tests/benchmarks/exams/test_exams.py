@@ -322,6 +322,7 @@ def given_away(dataset, path):
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", FILES)
 async def test_nothing_that_gives_the_answer_away_is_in_a_prompt(shared_data, dataset):
     """Every prompt of every method over a sample: no explanation, no conclusion, and the key changes nothing."""

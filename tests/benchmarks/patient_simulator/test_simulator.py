@@ -121,6 +121,7 @@ async def test_a_patient_that_cannot_open_has_answered_nothing(file):
     assert len(rows) == len(LABELS)
 
 
+@pytest.mark.slow
 async def test_the_rules_patient_agrees_with_people(shared_data):
     (path,) = (shared_data / "cases" / "aie" / "patient_simulator").glob("*.json")
     cases = read_labelled(path)

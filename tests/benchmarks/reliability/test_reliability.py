@@ -195,6 +195,7 @@ async def test_a_spent_budget_ends_the_study():
         await one(["Do you cough?"], ["Yes."], Spending())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", SHIPPED)
 async def test_the_judge_sees_the_record_and_the_round_and_no_diagnosis(file):
     cases = list(read_cases(SHIPPED[file]))[:4]

@@ -71,6 +71,7 @@ async def test_a_worker_that_is_killed_ends_the_run_with_its_name():
         assert worker._process.returncode is not None
 
 
+@pytest.mark.slow
 async def test_a_mistake_of_ours_in_a_worker_is_said_and_not_turned_into_an_episode(monkeypatch, tmp_path):
     # A module that stands in for one of polyclinic's, in the worker alone.
     (tmp_path / "sitecustomize.py").write_text(

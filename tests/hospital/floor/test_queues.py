@@ -260,6 +260,7 @@ async def mean_wait(c, rho, *, seed, n=4000, warm_up=400, service=1000):
     return float(np.mean(waits[warm_up:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("c", "rho"), [(1, 0.6), (2, 0.7), (4, 0.8)])
 async def test_the_mean_wait_is_that_of_erlang(c, rho):
     service = 1000

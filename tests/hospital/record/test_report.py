@@ -175,6 +175,7 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
     assert found.log_hash in words
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(html, found):
     assert page(found) == html
 
@@ -202,6 +203,7 @@ def test_names_come_from_the_hospital_and_nothing_that_anybody_wrote_is_markup(f
         assert "<figure>" in page(found, configuration=strange)
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_says_so_and_one_without_visits_has_no_pictures(lived, tmp_path):
     with Store.create(tmp_path / "run", {}) as store:
         store.flush()

@@ -165,6 +165,7 @@ async def check_case(case, *, every, asked_before=None):
     return asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", SHIPPED)
 async def test_every_shipped_finding_is_found_by_each_of_its_names_and_nothing_else(file):
     """Each name is asked for in two cases of a file."""
@@ -255,6 +256,7 @@ async def test_only_what_the_request_names_counts_of_what_was_read_in_it(request
     assert all(name not in results.not_recorded for name in examiner.unasked)
 
 
+@pytest.mark.slow
 async def test_a_reader_that_has_given_in_gets_what_the_request_names_and_nothing_else():
     for case in list(read_cases(SHIPPED["shipped"]))[:2]:
         for name in dict.fromkeys(f.examination for f in case.record.findings):

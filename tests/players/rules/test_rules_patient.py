@@ -294,6 +294,7 @@ QUESTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file",
     [
