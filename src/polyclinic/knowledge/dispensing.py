@@ -19,9 +19,7 @@ from polyclinic.cases.record import History
 from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.entries import Drug
 from polyclinic.knowledge.plans import Prescription
-from polyclinic.knowledge.safety import (
-    Cautions,
-)
+from polyclinic.knowledge.safety import Cautions
 from polyclinic.language.clauses import clauses, told
 from polyclinic.language.language import Language
 
