@@ -18,6 +18,7 @@ from polyclinic.cli.show import show_line
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.events import Role
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.ages import say_age
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -163,7 +164,7 @@ class _Conversation:
         if self._quiet:
             return
         person = self._case.presentation
-        about = (f"{person.age:g} years" if person.age is not None else "", person.sex or "", plain(person.about))
+        about = (say_age(person.age, "en") if person.age is not None else "", person.sex or "", plain(person.about))
         self._screen.rule(Text(f"Case {plain(self._case.id)}", style="bold"), align="left")
         known = [text for text in about if text]
         self._screen.print(f"    {', '.join(known)}" if known else "", style="dim")

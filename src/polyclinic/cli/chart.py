@@ -15,6 +15,7 @@ from rich.text import Text
 from polyclinic.cases.case import Case
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.terminal.screen import plain
@@ -43,8 +44,6 @@ _RULE = 2  # letters that what belongs to a heading stands in
 
 
 class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    year: str
-    years: str
     sexes: dict[str, str]
     complaint: str
     history: dict[str, str]
@@ -119,7 +118,7 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
 
 def _head(case: Case, words: _ChartWords) -> str:
     person = case.presentation
-    age = "" if person.age is None else (words.year if person.age == 1 else words.years).format(age=person.age)
+    age = "" if person.age is None else say_age(person.age, person.language)
     sex = "" if person.sex is None else words.sexes[person.sex]
     return " · ".join(plain(part) for part in (case.id, person.about, sex, age) if part)
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.events import Chosen, End, Ended, Event, Examined, Failed, Opened, Retrieved, Revealed, Role, Said
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.ages import say_age
 from polyclinic.language.language import is_chinese
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.terminal.screen import plain
@@ -81,7 +82,7 @@ def _indented(text: Text | str) -> Text:
 
 def _show_opening(console: Console, event: Opened) -> None:
     p = event.presentation
-    who = [f"{p.age:g} years" if p.age is not None else "", p.sex or "", plain(p.about)]
+    who = [say_age(p.age, "en") if p.age is not None else "", p.sex or "", plain(p.about)]
     minds = ", ".join(f"{role}: {mind}" for role, mind in event.minds.items())
     doctor = f", doctor {event.doctor}" if event.doctor else ""
     console.rule(Text(f"Case {plain(event.case)}{doctor}", style="bold"), align="left")

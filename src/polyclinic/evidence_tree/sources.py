@@ -13,6 +13,7 @@ import msgspec
 
 from polyclinic.cases.record import Finding, Record
 from polyclinic.evidence_tree.printed import WORDS
+from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern
 
@@ -70,7 +71,6 @@ class PartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     laboratory: Pattern
     labels: dict[str, str]
     sexes: _Sexes
-    years: str
 
 
 part_words = WORDS.section("parts", PartWords)
@@ -85,7 +85,7 @@ def _texts(record: Record) -> Iterator[RecordText]:
     person, language = record.presentation, record.presentation.language
     words = part_words(language)
     if person.age is not None:
-        yield _told("presentation.age", "age", words.years.format(f"{person.age:g}"), language)
+        yield _told("presentation.age", "age", say_age(person.age, language), language)
     if person.sex is not None:
         yield _told("presentation.sex", "sex", getattr(words.sexes, person.sex), language)
     if person.about.strip():

@@ -75,7 +75,7 @@ class BodyDrawing:
         while True:
             values, shown = self._quantities(ill, rng)
             present = self._symptoms(possible, ill, values, rng)
-            if any(s.section == "symptoms" and s.id in disease.symptoms for s in present):
+            if any(s.section == "symptoms" and s.complaint and s.id in disease.symptoms for s in present):
                 return DrawnBody(shown, present, values)
 
     def _quantities(self, ill: _Ill, rng: random.Random) -> tuple[dict[str, float | str], dict[str, float | str]]:

@@ -13,6 +13,7 @@ from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.disease_body import DiseaseBody
 from polyclinic.knowledge.entries import Disease, Item
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.ages import say_age
 from polyclinic.language.language import Language
 
 ADULT = 18
@@ -58,9 +59,10 @@ class CheckedPatient(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def line(self, *values: str) -> str:
         """Returns the patient and what is wrong with it, in one line."""
-        who = f"{'woman' if self.sex == 'female' else 'man'} of {self.age:g}"
+        age = say_age(self.age, "en")
+        who = f"{'woman' if self.sex == 'female' else 'man'} of {age}"
         if self.age < ADULT:
-            who = f"{'girl' if self.sex == 'female' else 'boy'} of {self.age:g}"
+            who = f"{'girl' if self.sex == 'female' else 'boy'} of {age}"
         return f"{self.drawn.case.id}, {self.disease.id} ({self.severity}), {who}: {', '.join(values)}"
 
     def values(self, items: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Item, Symptom
+from polyclinic.knowledge.entries import MONTHS, Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.language.language import MARKS, Language, capitalised
@@ -34,6 +34,7 @@ from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
 
+_OLDEST = 100
 _COMPLAINTS = 3  # A chief complaint names the main troubles; more is a history.
 
 
@@ -41,7 +42,7 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     female: tuple[str, ...]
     male: tuple[str, ...]
     family: tuple[str, ...]
-    occupations: dict[str, tuple[str, ...]]
+    occupations: dict[str, tuple[str, ...]]  # up to which year of age
 
 
 class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +67,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
         history: what was so before the illness, in the language of the case; its symptoms are ignored.
     """
 
-    age: int
+    age: float
     sex: Sex
     about: str
     history: History = History()
@@ -132,13 +133,25 @@ def _behind(before: History, drawn: History, language: Language) -> History:
     return msgspec.structs.replace(drawn, **merged)
 
 
-def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, str, int]:
-    """Returns the sex, the band of age and the age of somebody who falls ill with a disease."""
-    sex: Sex = "female" if rng.random() < disease.epidemiology.female else "male"
-    bands = list(disease.epidemiology.age)
-    band = rng.choices(bands, [disease.epidemiology.age[b] for b in bands])[0]
-    (first, last), ages = AGE_BANDS[band], disease.epidemiology.ages
-    return sex, band, rng.randint(min(max(first, ages[0]), last), max(min(last, ages[1]), first))
+def draw_sex_and_age(disease: Disease, rng: random.Random) -> tuple[Sex, float]:
+    """Returns the sex and the age in years of somebody who falls ill with a disease; an infant's in whole months.
+
+    Within a band ages are even, but for the last: there are fewer people with every year up to a hundred.
+    """
+    of = disease.epidemiology
+    sex: Sex = "female" if rng.random() < of.female else "male"
+    bands = list(of.age)
+    band = rng.choices(bands, [of.age[b] for b in bands])[0]
+    place = rng.random()
+    first, last = of.years(band)
+    if band == bands[0] and place < of.infants:
+        months = of.first_month + int(place / of.infants * (MONTHS - of.first_month))
+        return sex, round(months / MONTHS, 3)
+    if band == bands[0]:
+        place = (place - of.infants) / (1 - of.infants)
+    elif band == bands[-1] and of.ages[1] > _OLDEST:
+        last, place = _OLDEST, 1 - math.sqrt(1 - place)
+    return sex, first + int(place * (last - first + 1))
 
 
 def _draw(
@@ -151,14 +164,14 @@ def _draw(
     case_id: str,
 ) -> DrawnPatient:
     disease, severity = stratum
-    sex, band, age = (who.sex, "", who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
+    sex, age = (who.sex, who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
     days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
     body = body_drawing(knowledge).draw(disease, severity, age, sex, rng)
     present = body.present
+    done = [examination for examination in knowledge.examinations.values() if examination.possible(sex, age)]
     findings = [
         _finding(examination, item, body.shown[item.id], _reference(knowledge, item, age, sex), language)
-        for examination in knowledge.examinations.values()
-        if examination.possible(sex, age)
+        for examination in done
         for item in examination.items
     ]
     told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
@@ -171,7 +184,7 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=who.about if isinstance(who, Person) else _about(who, band, sex, rng, language),
+            about=who.about if isinstance(who, Person) else _about(who, age, sex, rng, language),
         ),
         history=_behind(
             who.history
@@ -184,7 +197,7 @@ def _draw(
     )
     truth = Truth(
         diagnoses=(Diagnosis(name=disease.name.get(language), icd10=disease.code(severity)),),
-        rationale=_rationale(knowledge, disease, present, severity, language),
+        rationale=_rationale(disease, present, severity, done, language),
         treatment=treatment_of(disease.plan(severity), record, body, days, knowledge),
         severity=severity,
         complications=disease.complications.get(language),
@@ -267,11 +280,10 @@ def complaints_of(
     return [*main, *rng.sample(others, min(_COMPLAINTS - len(main), len(others)))]
 
 
-def _about(people: _People, band: str, sex: Sex, rng: random.Random, language: Language) -> str:
+def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: Language) -> str:
     given, family = rng.choice(getattr(people, sex)), rng.choice(people.family)
-    return _sentences(language).about.format(
-        given=given, family=family, occupation=rng.choice(people.occupations[band])
-    )
+    occupation = rng.choice(next(o for last, o in people.occupations.items() if age < int(last) + 1))
+    return _sentences(language).about.format(given=given, family=family, occupation=occupation)
 
 
 def _history(
@@ -292,12 +304,16 @@ def _look_alikes(knowledge: Knowledge, disease: Disease, language: Language) -> 
 
 
 def _rationale(
-    knowledge: Knowledge, disease: Disease, present: Sequence[Symptom], severity: Severity, language: Language
+    disease: Disease,
+    present: Sequence[Symptom],
+    severity: Severity,
+    done: Sequence[Examination],
+    language: Language,
 ) -> tuple[str, ...]:
-    """The symptoms of this patient that speak most for the disease, and the examinations that show it."""
+    """The symptoms of this patient that speak most for the disease, and the examinations done that show it."""
     gain = sorted(present, key=lambda s: s.base - disease.share(s, severity))
     symptoms = [s.name.get(language) for s in gain if disease.share(s, severity) > s.base][:4]
-    shown = [knowledge.examinations[e].name.get(language) for e in disease.examinations]
+    shown = [e.name.get(language) for e in done if e.id in disease.examinations]
     words, item = _sentences(language), MARKS[language].item
     return (
         words.typical.format(symptoms=item.join(symptoms)) if symptoms else words.not_typical,

@@ -29,7 +29,7 @@ from polyclinic.generation.draw import complaints_of, draw_sex_and_age, referenc
 from polyclinic.generation.several_bodies import SeveralBodyDrawing, Value
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Symptom
+from polyclinic.knowledge.entries import Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.physiology import physiology_of
@@ -125,7 +125,7 @@ class _Drawing:
         }
 
     def draw(self, principal: Disease, rng: random.Random, case_id: str) -> Case:
-        sex, _, age = draw_sex_and_age(principal, rng)
+        sex, age = draw_sex_and_age(principal, rng)
         illnesses = self._illnesses(principal, age, sex, rng)
         symptoms = [s for s in self.knowledge.symptoms.values() if s.possible(age, sex)]
         felt = [i for i in illnesses if i is illnesses[0] or not self._is_silent(i.disease, rng)]
@@ -155,7 +155,7 @@ class _Drawing:
             department=principal.department,
         )
 
-    def _illnesses(self, principal: Disease, age: int, sex: Sex, rng: random.Random) -> list[Ailment]:
+    def _illnesses(self, principal: Disease, age: float, sex: Sex, rng: random.Random) -> list[Ailment]:
         count = rng.choices(list(_ILLNESSES), list(_ILLNESSES.values()))[0]
         found = [principal]
         while len(found) < count:
@@ -174,7 +174,7 @@ class _Drawing:
                 break
         return [Ailment(d, self._severity(d is principal, rng)) for d in found]
 
-    def _may_join(self, disease: Disease, found: Sequence[Disease], age: int, sex: Sex) -> bool:
+    def _may_join(self, disease: Disease, found: Sequence[Disease], age: float, sex: Sex) -> bool:
         if any(disease.id in group and any(one.id in group for one in found) for group in self._never):
             return False
         return _can_have(disease, age, sex)
@@ -277,7 +277,7 @@ class _Drawing:
         return ancestors(self.knowledge.symptoms, symptom.id)
 
     def _options(
-        self, illnesses: Sequence[Ailment], age: int, sex: Sex, rng: random.Random
+        self, illnesses: Sequence[Ailment], age: float, sex: Sex, rng: random.Random
     ) -> tuple[dict[str, str], tuple[str, ...]]:
         """Returns the options by letter and the letters of the right ones.
 
@@ -297,11 +297,10 @@ class _Drawing:
         return options, tuple(key for key, d in zip(options, drawn, strict=True) if d in right)
 
 
-def _can_have(disease: Disease, age: int, sex: Sex) -> bool:
+def _can_have(disease: Disease, age: float, sex: Sex) -> bool:
     """Returns whether people of an age and sex have a disease now and then."""
-    band = next(b for b, (_, last) in AGE_BANDS.items() if age <= last)
     of_sex = disease.epidemiology.female if sex == "female" else 1 - disease.epidemiology.female
-    return disease.epidemiology.age.get(band, 0.0) >= _LEAST_SHARE and of_sex > _LEAST_SHARE
+    return disease.epidemiology.share_at(age) >= _LEAST_SHARE and of_sex > _LEAST_SHARE
 
 
 def _listed(symptoms: Sequence[Symptom], language: Language, last: str) -> str:

@@ -24,7 +24,7 @@ from polyclinic.knowledge.safety import read_cautions
 from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 
-_BANDS = ((0, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
+_BANDS = ((0, 0), (1, 1), (2, 5), (6, 11), (12, 17), (18, 44), (45, 64), (65, 120))
 _NORMAL = (
     "temperature", "heart_rate", "respiratory_rate", "oxygen_saturation", "systolic", "diastolic",
     "wbc", "neutrophils", "lymphocytes", "hemoglobin", "platelets",

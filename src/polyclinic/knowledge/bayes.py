@@ -22,7 +22,7 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Finding, Record
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Examination, Item
+from polyclinic.knowledge.entries import MONTHS, Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.likelihoods import LEAST, NumberLikelihoods, Vector, WordingLikelihoods
@@ -87,6 +87,7 @@ class Reader:
         self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
         self._tables = {key: self._table(examination, item) for key, (examination, item) in self._items.items()}
         self._drawn: set[int] = set()
+        self._ages: dict[int, Vector] = {}
         self._names = _names(knowledge.examinations.values())
         self.lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
 
@@ -111,17 +112,19 @@ class Reader:
         """Returns the log-likelihood of age and sex."""
         total = np.zeros(len(self._pairs) + 1)
         if presentation.age is not None:
-            band = next((b for b, (_, last) in AGE_BANDS.items() if presentation.age < last + 1), "65-90")
-            total += self._of_age[band]
+            total += self._of_age(presentation.age)
         if presentation.sex is not None:
             total += self._of_sex[presentation.sex]
         return total
 
-    @functools.cached_property
-    def _of_age(self) -> dict[str, Vector]:
-        """The log-likelihood of being of each age."""
-        shares = {b: [max(d.epidemiology.age.get(b, 0.0), LEAST) for d, _ in self._pairs] for b in AGE_BANDS}
-        return {band: np.log([*of_band, float(np.mean(of_band))]) for band, of_band in shares.items()}
+    def _of_age(self, age: float) -> Vector:
+        """Returns the log-likelihood of being of an age."""
+        months = max(1, round(age * MONTHS)) if age < 1 else int(age) * MONTHS
+        found = self._ages.get(months)
+        if found is None:
+            shares = [max(d.epidemiology.share_at(months / MONTHS), LEAST) for d, _ in self._pairs]
+            found = self._ages[months] = np.log([*shares, float(np.mean(shares))])
+        return found
 
     @functools.cached_property
     def _of_sex(self) -> dict[Sex, Vector]:

@@ -19,7 +19,7 @@ import msgspec
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import DATA, Data, Share
-from polyclinic.knowledge.entries import Item, Source
+from polyclinic.knowledge.entries import MONTHS, Item, Source
 from polyclinic.yaml_files import read_yaml
 
 T = TypeVar("T")
@@ -82,8 +82,10 @@ class ShownAs(Data, frozen=True, kw_only=True):
 
 
 class BodyRules(Data, frozen=True, kw_only=True):
-    """What `body.yaml` holds; `ranges` are rows of first year, last year, sex or "both", low and high.
+    """What `body.yaml` holds.
 
+    `ranges` are rows of first year, last year, sex or "both", low and high; `infants`, which go before them, of first
+    month, last month, low and high.
     `told` is the share of those with a symptom of this illness who tell of it. Nobody has both symptoms of a pair in
     `apart`. The texts of the items in `graded` are grades of one thing, in their order: of several the last is said.
     """
@@ -97,6 +99,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     derived: dict[str, Derived]
     apart: tuple[tuple[str, str], ...] = ()
     graded: frozenset[str] = frozenset()
+    infants: dict[str, tuple[tuple[int, int, float, float], ...]] = msgspec.field(default_factory=dict)
     ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
 
 
@@ -123,6 +126,11 @@ def read_body(path: Path = DATA / "body.yaml") -> BodyRules:
 
 def range_of(item: Item, age: float | None, sex: Sex | None, body: BodyRules) -> Range:
     """Returns the reference range of an item at an age and sex; an adult's where they are not known."""
+    if age is not None and age < 1:
+        months = round(age * MONTHS)
+        for first, last, low, high in body.infants.get(item.id, ()):
+            if first <= months <= last:
+                return Range(low, high)
     if age is not None:
         for first, last, whose, low, high in body.ranges.get(item.id, ()):
             if first <= age < last + 1 and whose in ("both", sex):

@@ -23,7 +23,7 @@ from polyclinic.knowledge.body import (
     read_body,
 )
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import Disease, Examination, Item
+from polyclinic.knowledge.entries import MONTHS, Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.variants import Interval, Variant
 
@@ -69,11 +69,11 @@ class Physiology:
             for severity in SEVERITIES
             for way in knowledge.bodies[disease.id].ways[severity]
         )
-        self._carrying: dict[tuple[str, int | None, Sex | None], Carrying] = {}
+        self._carrying: dict[tuple[str, float | None, Sex | None], Carrying] = {}
 
     def carrying(self, item: Item, age: float | None, sex: Sex | None) -> Carrying:
         """Returns how the numbers of an item are carried over to an age and sex."""
-        key = item.id, None if age is None else int(age), sex
+        key = item.id, None if age is None else _told_age(age), sex
         found = self._carrying.get(key)
         if found is None:
             found = self._carrying[key] = Carrying(item, self.range(item, age, sex))
@@ -103,6 +103,11 @@ class Physiology:
             else:
                 break
         return shown
+
+
+def _told_age(age: float) -> float:
+    """Returns an age as ranges tell ages apart: whole years, an infant's in whole months."""
+    return round(age * MONTHS) / MONTHS if age < 1 else int(age)
 
 
 def rounded(item: Item, value: float) -> float:

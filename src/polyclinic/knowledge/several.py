@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item
+from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, band_of
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of
 
@@ -104,10 +104,9 @@ class SeveralReader:
         total = np.zeros(len(self.diseases))
         if presentation.age is not None:
             age = presentation.age
-            band = next((b for b, (_, last) in AGE_BANDS.items() if age < last + 1), "65-90")
             years = {b: last - first + 1 for b, (first, last) in AGE_BANDS.items()}
-            usual = years[band] / sum(years.values())
-            shares = np.array([d.epidemiology.age.get(band, 0.0) for d in self.diseases])
+            usual = years[band_of(age)] / sum(years.values())
+            shares = np.array([d.epidemiology.share_at(age) for d in self.diseases])
             total += np.log(np.maximum(shares, 0.01) / usual)
         if presentation.sex is not None:
             female = np.clip(np.array([d.epidemiology.female for d in self.diseases]), 0.01, 0.99)

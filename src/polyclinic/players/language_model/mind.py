@@ -170,7 +170,12 @@ def describe(presentation: Presentation) -> str:
     words = _words()[presentation.language]
     parts = [presentation.complaint]
     if presentation.age is not None:
-        parts.append(words["age"].format(age=presentation.age))
+        of_infant = presentation.age < 1
+        parts.append(
+            words["months"].format(months=round(12 * presentation.age))
+            if of_infant
+            else words["age"].format(age=presentation.age)
+        )
     if presentation.sex is not None:
         parts.append(words[presentation.sex])
     if presentation.about:

@@ -1,0 +1,68 @@
+"""Who falls ill: infants to the very old, each with what people of that age have."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from polyclinic.generation.draw import draw_sex_and_age, generate
+from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.physiology import physiology_of
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+def ages(disease, n=1500):
+    rng = random.Random(3)
+    return [draw_sex_and_age(disease, rng)[1] for _ in range(n)]
+
+
+def test_infants_are_as_many_as_the_file_says_and_none_where_it_names_none(knowledge):
+    wrong = []
+    for disease in knowledge.diseases.values():
+        of = disease.epidemiology
+        infants = [age for age in ages(disease, 400) if age < 1]
+        expected = of.age["0-5"] * of.infants
+        if abs(len(infants) / 400 - expected) > 4 * (expected / 400) ** 0.5 + 1e-9:
+            wrong.append((disease.id, len(infants) / 400, expected))
+        wrong += [(disease.id, age) for age in infants if not max(of.ages[0], 0.08) <= age + 0.001 < 1]
+    assert not wrong
+
+
+def test_bronchiolitis_is_an_illness_of_infants_and_there_are_very_old_people(knowledge):
+    bronchiolitis = ages(knowledge.diseases["acute-bronchiolitis"])
+    assert sum(age < 1 for age in bronchiolitis) > 1100 and max(bronchiolitis) <= 2
+    failure = ages(knowledge.diseases["heart-failure"])
+    assert max(failure) > 92 and sum(65 <= age < 75 for age in failure) > sum(age >= 85 for age in failure)
+    assert min(ages(knowledge.diseases["stable-angina"])) >= 30
+
+
+def test_the_reader_knows_how_old_people_with_a_disease_are(knowledge):
+    reader = Reader(knowledge)
+    at = {age: dict(zip(knowledge.diseases, reader._of_age(age)[::3], strict=False)) for age in (7 / 12, 4)}
+    assert at[7 / 12]["acute-bronchiolitis"] > at[7 / 12]["croup"] > at[7 / 12]["migraine"]
+    assert at[4]["croup"] > at[4]["acute-bronchiolitis"]
+
+
+def test_an_infants_normal_values_are_its_own(knowledge):
+    physiology = physiology_of(knowledge)
+    pulse, breaths = (physiology.places[id][1] for id in ("heart_rate", "respiratory_rate"))
+    two_months, ten_months, adult = 2 / 12, 10 / 12, 40
+    assert [physiology.range(pulse, age, "female").low for age in (two_months, ten_months, adult)] == [110, 98, 60]
+    assert [physiology.range(breaths, age, "male").high for age in (1 / 12, ten_months)] == [60, 50]
+    shown = [physiology.show(pulse, 76, (0, 400), age, "male") for age in (two_months, ten_months, adult)]
+    assert shown == sorted(shown, reverse=True) and shown[0] > 125
+
+
+def test_what_somebody_does_all_day_fits_the_age(knowledge):
+    by_age = Counter()
+    for case in generate(knowledge.select("influenza-a,acute-bronchiolitis"), n=240, seed=4):
+        person = case.presentation
+        by_age[person.about.split(", ")[1].split()[0], person.age < 1, person.age < 18, person.age >= 65] += 1
+    assert all(infant == (word == "brought") for word, infant, _, _ in by_age)
+    assert all(old == (word == "retired") for word, _, _, old in by_age)
+    assert {word for word, infant, child, _ in by_age if child and not infant} <= {"at", "with", "in"}
