@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.language.ages import say_age
+
 CASE = "shipped#p1-00001"
 
 
@@ -58,7 +61,9 @@ def test_an_order_brings_findings_and_names_what_is_not_recorded(run):
 
 def test_what_people_read(run):
     shown = run("ask", "--case", CASE, "Do you have a fever?", "Please do a chest X-ray.")
-    for text in ("Case p1-00001", "35 years, female", "  1 You: Do you have a fever?", "Patient to the examiner: "):
+    who = json.loads(shipped_path("shipped").read_text(encoding="utf-8").splitlines()[0])["record"]["presentation"]
+    about = f"{say_age(who['age'], 'en')}, {who['sex']}"
+    for text in ("Case p1-00001", about, "  1 You: Do you have a fever?", "Patient to the examiner: "):
         assert text in shown.stdout
     assert "A-A-A, effective inquiry" in shown.stdout
     assert f"polyclinic ask --case {CASE} --examiner" in shown.stderr

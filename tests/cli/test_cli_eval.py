@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from polyclinic.players.language_model.saps import QUESTIONS
+
 pytest.importorskip("nltk", reason="the extra 'evals' is not installed")
 
 TEN = {
@@ -39,7 +41,8 @@ def test_doctors_side_by_side_and_a_state_aware_patient(run, endpoint):
     )
     for word in ("rules", "direct/a", "DIAGNOSIS", "MCQE", "p (Holm)", "patient: saps:direct/p"):
         assert word in shown.stdout
-    assert "specific inquiry" in shown.stderr
+    # Which of its questions the patient asks depends on what the endpoint happens to answer.
+    assert any(question in shown.stderr for question in QUESTIONS)
 
 
 def test_what_fails_is_counted_and_never_scored(run, serving):

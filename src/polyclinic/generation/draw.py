@@ -42,7 +42,11 @@ class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     female: tuple[str, ...]
     male: tuple[str, ...]
     family: tuple[str, ...]
-    occupations: dict[str, tuple[str, ...]]  # up to which year of age
+    occupations: dict[str, tuple[str, ...]]  # by the last year of age
+
+    def occupied(self, age: float) -> tuple[str, ...]:
+        """Returns what people of an age do all day."""
+        return next(done for last, done in self.occupations.items() if age < int(last) + 1)
 
 
 class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -282,7 +286,7 @@ def complaints_of(
 
 def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: Language) -> str:
     given, family = rng.choice(getattr(people, sex)), rng.choice(people.family)
-    occupation = rng.choice(next(o for last, o in people.occupations.items() if age < int(last) + 1))
+    occupation = rng.choice(people.occupied(age))
     return _sentences(language).about.format(given=given, family=family, occupation=occupation)
 
 

@@ -188,7 +188,7 @@ class Residents(Sequence[Resident]):
         rng, language, templates = derive(self._seed, "resident", number), self._language, self._templates
         band, sex = BANDS[self.bands[number]], SEXES[self.sexes[number]]
         given, family = rng.choice(getattr(self._people, sex)), rng.choice(self._people.family)
-        occupation = rng.choice(self._people.occupations[band])
+        occupation = rng.choice(self._people.occupied(int(self.ages[number])))
         household, habits = rng.choice(templates.households[band]), rng.sample(templates.habits[band], _HABITS)
         conditions = [
             condition
