@@ -13,7 +13,7 @@ from tests.tables import each_row
 from polyclinic.errors import BadInput
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
-from polyclinic.hospital.plan.plan import AreaKind, Job, Shift
+from polyclinic.hospital.plan.plan import WITH_BEDS, AreaKind, Job, Shift
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.yaml_files import parse_yaml
@@ -58,7 +58,11 @@ def test_the_default_hospital_is_that_of_the_paper(knowledge):
     jobs = [member.job for member in hospital.staff.values()]
     assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (14, 4)
     assert {Job.TECHNICIAN, Job.PHARMACIST, Job.CLERK} <= set(jobs)
-    assert sum(area.kind is not AreaKind.HOME for area in hospital.areas.values()) == 16
+    stays = [area for area in hospital.areas.values() if area.beds]
+    assert {area.kind for area in stays} == set(WITH_BEDS)
+    assert (
+        sum(area.kind not in (AreaKind.HOME, *WITH_BEDS[:1], *WITH_BEDS[2:]) for area in hospital.areas.values()) == 16
+    )
     assert hospital.open[0] == (8 * 3600, 20 * 3600)
     assert hospital.durations.registration.median == 120
     assert hospital.areas["triage"].ways["entrance"] == hospital.areas["entrance"].ways["triage"] == 10
@@ -132,6 +136,10 @@ WRONG = [
     ([("areas/ward/ways", {"radiology": "10 s"})], "$.areas.ward.ways.radiology", "the other way"),
     ([("areas/ward/ways", {"radiology": "-10 s"})], "$.areas.ward.ways.radiology", "above 0"),
     ([("areas/ward/capacity", "0")], "$.areas.ward.capacity", "at least 1"),
+    ([("areas/ward/beds",)], "$.areas.ward.beds", "an area of the kind 'ward' needs beds; it has 0"),
+    ([("areas/theatre/beds", "-1")], "$.areas.theatre.beds", "an area of the kind 'theatre' needs beds; it has -1"),
+    ([("areas/triage/beds", "3")], "$.areas.triage.beds", "3 beds in an area of the kind 'triage'; only those of"),
+    ([("deaths", "perhaps")], "$.deaths", "Expected `bool`"),
     ([("areas/ward/kind", "cellar")], "$.areas.ward.kind", "Invalid enum value 'cellar'"),
     ([("areas/ward/colour", "red")], "$.areas.ward", "unknown field `colour`"),
     ([("areas/ward/departments", ["magic"])], "$.areas.ward.departments", "no department 'magic'"),

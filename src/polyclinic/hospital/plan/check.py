@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.plan.file_words import DAYS
-from polyclinic.hospital.plan.plan import Area, AreaKind, Hospital, Job, Member
+from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind, Hospital, Job, Member
 from polyclinic.knowledge.knowledge import Knowledge
 
 LANGUAGES = ("en", "zh")
@@ -73,12 +73,21 @@ def _wrong_areas(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str
         yield from _unnamed(area.name, f"{field}.name")
         if area.capacity < 1:
             yield f"the capacity is {area.capacity}; at least 1 is needed", f"{field}.capacity"
+        yield from _wrong_beds(area, f"{field}.beds")
         yield from _unknown("department", area.departments, hospital.departments, f"{field}.departments")
         yield from _unknown("kind of examination", area.examinations, kinds, f"{field}.examinations")
         if not all(map(math.isfinite, area.at)):
             yield "a place on the map is two numbers", f"{field}.at"
         if key not in reached:
             yield f"no way leads here from the entrance; name one under `ways`, to any of {', '.join(reached)}", field
+
+
+def _wrong_beds(area: Area, field: str) -> Iterator[tuple[str, str]]:
+    if area.kind in WITH_BEDS and area.beds < 1:
+        yield f"an area of the kind {area.kind.value!r} needs beds; it has {area.beds}", field
+    elif area.kind not in WITH_BEDS and area.beds:
+        kinds = ", ".join(WITH_BEDS)
+        yield f"{area.beds} beds in an area of the kind {area.kind.value!r}; only those of {kinds} have beds", field
 
 
 def _reached(areas: Mapping[str, Area], start: str) -> list[str]:

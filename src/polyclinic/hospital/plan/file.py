@@ -31,6 +31,7 @@ class _AreaText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: dict[str, str]
     kind: AreaKind
     capacity: int = 1
+    beds: int = 0
     departments: tuple[str, ...] = ()
     examinations: tuple[str, ...] = ()
     ways: dict[str, str | int | float] = {}
@@ -58,6 +59,7 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     illness: Illness
     residents: int = 1000
     examinations: int | None = None
+    deaths: bool = True
 
 
 def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
@@ -95,6 +97,7 @@ def _typed(data: Any) -> Hospital:
         illness=text.illness,
         residents=text.residents,
         examinations=text.examinations,
+        deaths=text.deaths,
     )
 
 

@@ -24,8 +24,15 @@ class AreaKind(StrEnum):
     CONSULTATION = "consultation"
     EXAMINATION = "examination"
     PHARMACY = "pharmacy"
+    OBSERVATION = "observation"
     WARD = "ward"
+    INTENSIVE_CARE = "intensive care"
+    THEATRE = "theatre"
     OTHER = "other"
+
+
+WITH_BEDS = (AreaKind.OBSERVATION, AreaKind.WARD, AreaKind.INTENSIVE_CARE, AreaKind.THEATRE)
+"""Where patients stay, the theatre for the time of an operation; later ones care for more than those before."""
 
 
 class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +42,7 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: dict[str, str]  # in English and Chinese
     kind: AreaKind  # what it is for
     capacity: int = 1  # how many can be served in it at once (rooms, machines, counters)
+    beds: int = 0  # of a place where patients stay; tables of a theatre
     departments: tuple[str, ...] = ()  # whose consultations are held here
     examinations: tuple[str, ...] = ()  # the kinds that are done here (`Examination.kind` of the knowledge)
     ways: dict[str, int] = {}  # a neighbouring area to the seconds of walking there; every way leads back
@@ -117,3 +125,4 @@ class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     illness: Illness  # how the town falls ill
     residents: int = 1000  # how many live in the town
     examinations: int | None = None  # a visit at most; None for as many as the doctor orders
+    deaths: bool = True  # whether somebody can die of an illness; else the gravely ill stay gravely ill
