@@ -149,7 +149,7 @@ class Town:
     def case_for(self, onset):
         return case(f"r{onset.resident}-d{onset.day}", onset.severity)
 
-    def worsened(self, resident, was):
+    def worsened(self, onset, was, days=0):
         return case(was.id + "+", next_severity(was.truth.severity))
 
     def course(self, was, visit, treatment):

@@ -10,6 +10,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.generation.chance import Lasting
 from polyclinic.knowledge.body import (
     PanelReading,
     SymptomReading,
@@ -64,19 +65,33 @@ class BodyDrawing:
         self._knowledge = knowledge
         self._physiology = physiology_of(knowledge)
 
-    def draw(self, disease: Disease, severity: Severity, age: float, sex: Sex, rng: random.Random) -> DrawnBody:
+    def draw(
+        self,
+        disease: Disease,
+        severity: Severity,
+        age: float,
+        sex: Sex,
+        rng: random.Random,
+        *,
+        lasting: Lasting | None = None,
+    ) -> DrawnBody:
         """Draws the body of somebody of an age (years) and sex who has a disease, and at least one complaint of it.
 
         Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
+        `lasting` is what decides on symptoms and circumstances; where it gives none of the disease's complaints, the
+        symptoms are drawn.
         """
         possible = [s for s in self._knowledge.symptoms.values() if s.possible(age, sex)]
         way = choose_way(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
         ill = _Ill(disease, severity, way, age, sex)
         while True:
             values, shown = self._quantities(ill, rng)
-            present = self._symptoms(possible, ill, values, rng)
+            present = self._symptoms(possible, ill, values, rng, lasting)
             if any(s.section == "symptoms" and s.complaint and s.id in disease.symptoms for s in present):
                 return DrawnBody(shown, present, values)
+            if lasting is not None:
+                circumstances = {s.id: lasting.present[s.id] for s in possible if s.section != "symptoms"}
+                lasting = lasting._replace(present=circumstances)
 
     def _quantities(self, ill: _Ill, rng: random.Random) -> tuple[dict[str, float | str], dict[str, float | str]]:
         """Returns the quantities, numbers as an adult's, and what every item shows."""
@@ -109,13 +124,21 @@ class BodyDrawing:
         return values, shown
 
     def _symptoms(
-        self, possible: Sequence[Symptom], ill: _Ill, values: Mapping[str, float | str], rng: random.Random
+        self,
+        possible: Sequence[Symptom],
+        ill: _Ill,
+        values: Mapping[str, float | str],
+        rng: random.Random,
+        lasting: Lasting | None,
     ) -> list[Symptom]:
         readings, shares = self._physiology.symptoms, self._knowledge.bodies[ill.disease.id].shares
-        place, way = SEVERITIES.index(ill.severity), ill.way
+        now, way = SEVERITIES.index(ill.severity), ill.way
+        began = now if lasting is None else SEVERITIES.index(lasting.began)
         present: dict[str, Symptom] = {}
         for symptom in possible:
-            draw = rng.random()
+            drawn = rng.random()
+            draw = drawn if lasting is None else lasting.present.get(symptom.id, drawn)
+            place = now if symptom.section == "symptoms" else began
             if symptom.parent is not None and symptom.parent not in present:
                 continue
             if symptom.id in way.symptoms:

@@ -22,6 +22,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import draw_background
 from polyclinic.generation.bodies import DrawnBody, body_drawing
+from polyclinic.generation.chance import EvenRandom, Lasting, lasting
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
@@ -116,15 +117,36 @@ def draw_for(
     person: Person,
     knowledge: Knowledge,
     stratum: tuple[Disease, Severity],
-    rng: random.Random,
+    illness: random.Random,
     *,
+    life: random.Random | None = None,
+    began: Severity | None = None,
+    days: float = 0,
     language: Language,
     case_id: str,
     source: str,
 ) -> Case:
-    """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness."""
-    case = _draw(knowledge, stratum, person, rng, language=language, case_id=case_id).case
-    return msgspec.structs.replace(case, source=source)
+    """Draws the case of somebody in particular: everything but who it is, behind what was so before the illness.
+
+    The same generators give the same person with the same illness; at another severity, the same body further on.
+
+    Args:
+        person: who falls ill.
+        knowledge: what is drawn from.
+        stratum: the disease, and how badly the person has it at this visit.
+        illness: where the chance of this illness comes from, at each of its visits the same.
+        life: where comes from what the person keeps for life; the illness' where None.
+        began: how badly the person had it at first; as now where None.
+        days: since then.
+        language: of the case.
+        case_id: the case's.
+        source: the case's.
+    """
+    even = EvenRandom(illness.getrandbits(128))
+    lifelong = even if life is None else EvenRandom(life.getrandbits(128))
+    lasts = lasting(knowledge, lifelong, even, began or stratum[1])
+    drawn = _draw(knowledge, stratum, person, even, lasts, days=days, language=language, case_id=case_id)
+    return msgspec.structs.replace(drawn.case, source=source)
 
 
 def _behind(before: History, drawn: History, language: Language) -> History:
@@ -163,14 +185,18 @@ def _draw(
     stratum: tuple[Disease, Severity],
     who: _People | Person,
     rng: random.Random,
+    lasts: Lasting | None = None,
     *,
+    days: float = 0,
     language: Language,
     case_id: str,
 ) -> DrawnPatient:
     disease, severity = stratum
     sex, age = (who.sex, who.age) if isinstance(who, Person) else draw_sex_and_age(disease, rng)
-    days = rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
-    body = body_drawing(knowledge).draw(disease, severity, age, sex, rng)
+    days += rng.lognormvariate(math.log(disease.duration[0]), math.log(disease.duration[1]))
+    # A generator of its own: how often a body is drawn anew changes nothing of what follows.
+    bodily = rng if lasts is None else EvenRandom(rng.getrandbits(128))
+    body = body_drawing(knowledge).draw(disease, severity, age, sex, bodily, lasting=lasts)
     present = body.present
     done = [examination for examination in knowledge.examinations.values() if examination.possible(sex, age)]
     findings = [
@@ -178,7 +204,7 @@ def _draw(
         for examination in done
         for item in examination.items
     ]
-    told = {s.id: rng.choice(s.phrases.get(language)) for s in present}
+    told = {s.id: _phrase(s, rng, lasts, language) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
@@ -217,6 +243,12 @@ def _draw(
         department=disease.department,
     )
     return DrawnPatient(case, disease, severity, body)
+
+
+def _phrase(symptom: Symptom, rng: random.Random, lasts: Lasting | None, language: Language) -> str:
+    """Returns how a symptom is told; by the same person always in the same words."""
+    phrases = symptom.phrases.get(language)
+    return rng.choice(phrases) if lasts is None else phrases[int(lasts.told[symptom.id] * len(phrases))]
 
 
 def _finding(examination: Examination, item: Item, shown: float | str, reference: str, language: Language) -> Finding:

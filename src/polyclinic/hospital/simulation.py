@@ -209,6 +209,7 @@ class _Life:
         self.ill += 1
         ill = FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department)
         self._note(who, ill)
+        first = plan.leaves
         while True:
             yield self.clock.at(plan.leaves)
             goes = not self._surplus(plan)
@@ -230,8 +231,8 @@ class _Life:
                 return
             if self._over():
                 return  # it would come again, and nobody sets out any more
-            case = self.town.worsened(onset.resident, case)
             tomorrow = (self.clock.now // DAY + 1) * DAY
+            case = self.town.worsened(onset, case, (tomorrow - first // DAY * DAY) / DAY)
             ready = tomorrow + wakes % DAY + delay
             plan = self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
 

@@ -85,6 +85,7 @@ class Symptom(Entry, frozen=True, kw_only=True):
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
         ages: first and last year of age in which it can be; None at any age.
+        passing: of a circumstance, whether it comes and goes; others are so for life.
         prevalence: how usual it is by age and sex, where that differs: rows of first year, last year, sex or "both",
             and the share; `base` is that of an adult for whom diseases are written.
     """
@@ -97,7 +98,13 @@ class Symptom(Entry, frozen=True, kw_only=True):
     base: Share
     sex: Sex | None = None
     ages: tuple[int, int] | None = None
+    passing: bool = False
     prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...] = ()
+
+    @property
+    def lasts(self) -> bool:
+        """Whether somebody has it for life, whatever it falls ill with."""
+        return self.section != "symptoms" and not self.passing
 
     def usual_at(self, age: float | None, sex: Sex | None) -> float:
         """Returns how usual it is at an age and sex."""

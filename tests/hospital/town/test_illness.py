@@ -29,6 +29,7 @@ from polyclinic.hospital.town.illness import (
 from polyclinic.hospital.town.residents import BANDS, Residents
 from polyclinic.hospital.town.town import SEASONS, Town
 from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 
@@ -180,20 +181,22 @@ def test_cases_for_persons_are_drawn_as_those_that_are_generated():
     assert abs(heat[0] - heat[1]) < 0.25
 
 
-def test_who_gets_worse_comes_back_one_up_and_drawn_anew():
+def test_who_gets_worse_comes_back_one_up():
     town = Residents(20, 1)
     living = Town(HOSPITAL, KNOWLEDGE, town, seed=1)
-    case = living.case_for(Onset(resident=3, day=7, disease="covid-19", severity="mild"))
+    onset = Onset(resident=3, day=7, disease="covid-19", severity="mild")
+    case = living.case_for(onset)
     seen = [case]
     for severity in ("moderate", "severe", "severe"):
-        case = living.worsened(3, case)
+        case = living.worsened(onset, case)
         assert case.truth.severity == severity
         assert case.truth.diagnoses == seen[0].truth.diagnoses
         assert case.presentation.about == seen[0].presentation.about
-        assert case.record.findings not in [c.record.findings for c in seen]
+        # Who is severely ill already is as ill as before.
+        assert (case.record == seen[-1].record) == (seen[-1].truth.severity == severity)
         seen.append(case)
     assert [c.id for c in seen] == ["r00004-d0007", "r00004-d0007.2", "r00004-d0007.3", "r00004-d0007.4"]
-    assert living.worsened(3, seen[0]) == seen[1]
+    assert living.worsened(onset, seen[0]) == seen[1]
 
 
 def case_of(disease, severity, number=0):
@@ -291,3 +294,24 @@ async def test_a_models_failure_is_no_course(answer, error):
     assert isinstance(result, NoCourse)
     assert result.error == error
     assert result.problem
+
+
+@each_row("language", ["en", "zh"])
+def test_who_comes_back_is_the_same_person_with_the_same_illness_later(language):
+    town = Town(HOSPITAL, KNOWLEDGE, Residents(400, 1, language=language), seed=1)
+    kept = all_of_them = 0
+    days = []
+    for onset in [o for day in range(12) for o in town.onsets(day) if o.severity != "severe"]:
+        first = town.case_for(onset)
+        later = town.worsened(onset, first, 6)
+        then, now = first.record.history, later.record.history
+        for section in ("past", "medications", "allergies", "personal", "family"):
+            assert getattr(then, section) == getattr(now, section), (onset, section)
+        assert first.presentation.about == later.presentation.about
+        days.append([read_days(case.presentation.complaint, language) for case in (first, later)])
+        kept += len({*then.symptoms} & {*now.symptoms})
+        all_of_them += len(then.symptoms)
+    assert all(now >= then for then, now in days)
+    assert sum(now > then for then, now in days) > 0.8 * len(days)
+    assert all_of_them > 100
+    assert kept > 0.85 * all_of_them

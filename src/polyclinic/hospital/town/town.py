@@ -101,26 +101,44 @@ class Town:
         disease, resident = self._knowledge.diseases[onset.disease], self._residents[onset.resident]
         return self._case(resident, disease, onset.severity, f"{resident.id}-d{onset.day:04d}")
 
-    def worsened(self, resident: int, case: Case) -> Case:
-        """Draws the case that a patient comes back with who got worse: the same disease, a severity up, all anew.
+    def worsened(self, onset: Onset, case: Case, days: float = 0) -> Case:
+        """Draws the case that a patient comes back with who got worse: the same illness, a severity up, days later.
 
         Its id has `.2` behind that of the illness, then `.3`.
+
+        Args:
+            onset: how the illness began.
+            case: the illness as it was.
+            days: since the first visit.
         """
         illness, _, time = case.id.partition(".")
         disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))
-        return self._case(self._residents[resident], disease, severity, f"{illness}.{int(time or 1) + 1}")
+        resident, case_id = self._residents[onset.resident], f"{illness}.{int(time or 1) + 1}"
+        return self._case(resident, disease, severity, case_id, began=onset.severity, days=days)
 
     def course(self, case: Case, visit: int, treatment: Treatment) -> IllnessCourse:
         """Returns how the illness goes on after a visit, which is counted from 1 within the illness."""
         days = self._follow_up_days
         return course(case, self._knowledge, visit=visit, treatment=treatment, follow_up_days=days, seed=self._seed)
 
-    def _case(self, resident: Resident, disease: Disease, severity: Severity, case_id: str) -> Case:
+    def _case(
+        self,
+        resident: Resident,
+        disease: Disease,
+        severity: Severity,
+        case_id: str,
+        *,
+        began: Severity | None = None,
+        days: float = 0,
+    ) -> Case:
         return draw_for(
             resident.person,
             self._knowledge,
             (disease, severity),
-            derive(self._seed, "case", case_id),
+            derive(self._seed, "case", case_id.partition(".")[0]),
+            life=derive(self._seed, "life", resident.id),
+            began=began or severity,
+            days=days,
             language=resident.language,
             case_id=case_id,
             source=f"polyclinic hospital, seed {self._seed}",
