@@ -63,6 +63,27 @@ def test_what_somebody_does_all_day_fits_the_age(knowledge):
     for case in generate(knowledge.select("influenza-a,acute-bronchiolitis"), n=240, seed=4):
         person = case.presentation
         by_age[person.about.split(", ")[1].split()[0], person.age < 1, person.age < 18, person.age >= 65] += 1
-    assert all(infant == (word == "brought") for word, infant, _, _ in by_age)
+    assert all(infant == (word in ("brought", "carried")) for word, infant, _, _ in by_age)
     assert all(old == (word == "retired") for word, _, _, old in by_age)
     assert {word for word, infant, child, _ in by_age if child and not infant} <= {"at", "with", "in"}
+
+
+def test_a_child_has_a_childs_words(knowledge):
+    ache = knowledge.symptoms["abdominal_pain"]
+    assert "a tummy ache" in ache.said_at(4, "en") and "belly" not in " ".join(ache.said_at(4, "en"))
+    assert ache.said_at(8, "en") == ache.of_schoolchild.en and ache.said_at(12, "en") == ache.phrases.en
+    assert not [
+        p for s in knowledge.symptoms.values() for p in s.said_at(4, "en") if s.possible(4, None) and " my " in p
+    ]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nothing_that_only_its_owner_feels_is_told_of_an_infant(knowledge, language):
+    subjective = ("chest_tightness", "chest_pain", "headache", "loss_of_taste", "palpitations", "sore_throat",
+                  "low_mood", "abdominal_pain", "numbness", "vertigo", "muscle_aches", "heartburn")  # fmt: skip
+    told = {p for s in subjective for p in knowledge.symptoms[s].said(language)}
+    young = knowledge.select("acute-bronchiolitis,croup,sepsis,influenza-a")
+    seen = [case for case in generate(young, n=150, seed=8, language=language) if case.presentation.age < 1]
+    assert len(seen) > 30
+    assert not [(c.id, s) for c in seen for s in c.record.history.symptoms if s in told]
+    assert not [c.id for c in seen if " my " in f" {c.presentation.complaint} "]

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from polyclinic.cases.record import printed_unit
 from polyclinic.cli.chart import WORDS
+from polyclinic.knowledge.ages import AGE_BANDS
 from polyclinic.knowledge.criteria import Criterion
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, Plan
+from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item, Plan
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.plans import DueWhen, Measure, Prescription
 from polyclinic.language.language import MARKS, Language, capitalised

@@ -25,9 +25,10 @@ from polyclinic.generation.bodies import DrawnBody, body_drawing
 from polyclinic.generation.chance import EvenRandom, Lasting, lasting
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
+from polyclinic.knowledge.ages import MONTHS
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import MONTHS, Disease, Examination, Item, Symptom
+from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.language.language import MARKS, Language, capitalised
@@ -36,12 +37,15 @@ from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml
 
 _OLDEST = 100
+_ELDER = 55  # years of age from which on names are those of an older generation
 _COMPLAINTS = 3  # A chief complaint names the main troubles; more is a history.
 
 
 class _People(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     female: tuple[str, ...]
     male: tuple[str, ...]
+    female_elder: tuple[str, ...]
+    male_elder: tuple[str, ...]
     family: tuple[str, ...]
     occupations: dict[str, tuple[str, ...]]  # by the last year of age
 
@@ -204,7 +208,7 @@ def _draw(
         for examination in done
         for item in examination.items
     ]
-    told = {s.id: _phrase(s, rng, lasts, language) for s in present}
+    told = {s.id: _phrase(s, age, rng, lasts, language) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
@@ -245,9 +249,9 @@ def _draw(
     return DrawnPatient(case, disease, severity, body)
 
 
-def _phrase(symptom: Symptom, rng: random.Random, lasts: Lasting | None, language: Language) -> str:
-    """Returns how a symptom is told; by the same person always in the same words."""
-    phrases = symptom.phrases.get(language)
+def _phrase(symptom: Symptom, age: float, rng: random.Random, lasts: Lasting | None, language: Language) -> str:
+    """Returns how a symptom is told at an age (years); by the same person always in the same words."""
+    phrases = symptom.said_at(age, language)
     return rng.choice(phrases) if lasts is None else phrases[int(lasts.told[symptom.id] * len(phrases))]
 
 
@@ -317,7 +321,8 @@ def complaints_of(
 
 
 def _about(people: _People, age: float, sex: Sex, rng: random.Random, language: Language) -> str:
-    given, family = rng.choice(getattr(people, sex)), rng.choice(people.family)
+    names: tuple[str, ...] = getattr(people, f"{sex}_elder" if age >= _ELDER else sex)
+    given, family = rng.choice(names), rng.choice(people.family)
     occupation = rng.choice(people.occupied(age))
     return _sentences(language).about.format(given=given, family=family, occupation=occupation)
 

@@ -18,8 +18,9 @@ import msgspec
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.errors import BadInput
+from polyclinic.knowledge.ages import MONTHS
 from polyclinic.knowledge.data import DATA, Data, Share
-from polyclinic.knowledge.entries import MONTHS, Item, Source
+from polyclinic.knowledge.entries import Item, Source
 from polyclinic.yaml_files import read_yaml
 
 T = TypeVar("T")

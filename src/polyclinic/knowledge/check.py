@@ -12,9 +12,10 @@ from typing import Literal
 
 import msgspec
 
+from polyclinic.knowledge.ages import AGE_BANDS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.duration import read_days
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Entry, Item, Symptom
+from polyclinic.knowledge.entries import Disease, Distribution, Entry, Item, Symptom
 from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
@@ -145,7 +146,10 @@ def _symptom_texts(symptom: Symptom, lexicon: Lexicon, knowledge: Knowledge, lan
         if text.strip() and read != dict.fromkeys(family, True):
             said = ", ".join(f"{key}: {'yes' if present else 'no'}" for key, present in sorted(read.items()))
             yield Flaw(where, f"{text!r} is read as {{{said}}}")
-    for phrase in phrases:
+    small = symptom.said_at(1, language)
+    if symptom.possible(SPEAKS_FROM - 1, None) and any(OF_ITSELF.search(phrase) for phrase in small):
+        yield Flaw(f"{where}.of_small_child", f"needs phrases in {language!r}: those there speak of 'me'")
+    for phrase in symptom.said(language):
         for word, other in _names_in(phrase, "symptoms", knowledge, language):
             if other not in family:
                 yield Flaw(f"{where}.phrases", f"{phrase!r} also says {word!r} ({other})")

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 import msgspec
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.ages import OF_ITSELF, SPEAKS_FROM, YOUNGEST_ADOLESCENT, Epidemiology
 from polyclinic.knowledge.criteria import Criteria, Indicated
 from polyclinic.knowledge.data import SEVERITIES, Data, InBoth, Name, Severity, Share, Texts
 from polyclinic.knowledge.plans import Disposition, Measure
 from polyclinic.language.language import Language
 
-AGE_BANDS: dict[str, tuple[int, int]] = {
-    "0-5": (1, 5),
-    "6-14": (6, 14),
-    "15-44": (15, 44),
-    "45-64": (45, 64),
-    "65-90": (65, 90),
-}
-"""Age bands of the diseases' epidemiology, first and last year of age; older people belong to the last.
-
-Infants, in their first year, are a share of the first band: `Epidemiology.infants`.
-"""
-
-MONTHS = 12
-_FIRST_BAND = next(iter(AGE_BANDS))
-
-
-def band_of(age: float) -> str:
-    """Returns the band that an age in years belongs to."""
-    return next((band for band, (_, last) in AGE_BANDS.items() if age < last + 1), list(AGE_BANDS)[-1])
-
-
 Section = Literal["symptoms", "past", "medications", "allergies", "personal", "family"]
-Season = Literal["winter", "spring", "summer", "autumn"]
 Distribution = tuple[float, float] | dict[str, Share]
 """Of a number: `[mean, sd]`, or `[median, geometric sd]` where the item is lognormal. Of a text: value id to share."""
 
@@ -81,6 +59,9 @@ class Symptom(Entry, frozen=True, kw_only=True):
     Attributes:
         parent: it can only be present where this one is; its probabilities are given the parent.
         phrases: how a patient puts it: noun phrases that go on from "I have" (en), phrases that go on from "我" (zh).
+        of_small_child: how a parent puts it who speaks for a child under six, where `phrases` are an adult's; nobody
+            in particular has it ("a tummy ache").
+        of_schoolchild: how a child of six to eleven puts it, where that differs.
         complaint: whether somebody comes to the doctor for it; a circumstance ("it began suddenly") is told when asked.
         base: how often patients with some other illness have it (given the parent).
         sex: whose alone it can be; None where anybody's.
@@ -93,6 +74,8 @@ class Symptom(Entry, frozen=True, kw_only=True):
     section: Section = "symptoms"
     parent: str | None = None
     phrases: Texts
+    of_small_child: Texts = Texts()
+    of_schoolchild: Texts = Texts()
     question: Name
     complaint: bool = True
     base: Share
@@ -124,7 +107,22 @@ class Symptom(Entry, frozen=True, kw_only=True):
 
     def words(self, language: Language) -> tuple[str, ...]:
         """Returns its names and how patients put it."""
-        return (*self.called(language), *self.phrases.get(language))
+        return (*self.called(language), *self.said(language))
+
+    def said(self, language: Language) -> tuple[str, ...]:
+        """Returns how patients of any age put it."""
+        of_children = (*self.of_small_child.get(language), *self.of_schoolchild.get(language))
+        return (*self.phrases.get(language), *of_children)
+
+    def said_at(self, age: float | None, language: Language) -> tuple[str, ...]:
+        """Returns how somebody of an age puts it, or the parent who speaks for it."""
+        adults = self.phrases.get(language)
+        if age is None or age >= YOUNGEST_ADOLESCENT:
+            return adults
+        if age >= SPEAKS_FROM:
+            return self.of_schoolchild.get(language) or adults
+        others = tuple(phrase for phrase in adults if not OF_ITSELF.search(phrase))
+        return self.of_small_child.get(language) or others or adults
 
     def possible(self, age: float | None, sex: Sex | None) -> bool:
         """Returns whether somebody of this age and sex can have it; what is unknown excludes nothing."""
@@ -257,43 +255,6 @@ class Courses(Data, frozen=True, kw_only=True):
     treated: Course
     wrongly: Course
     untreated: Course
-
-
-class Epidemiology(Data, frozen=True, kw_only=True):
-    """Who has it and when; each sums to 1.
-
-    `ages` are the first and last age in years at which anybody has it, where its bands are too wide for that, and
-    `infants` the share of those in the first band who are under one year old.
-    """
-
-    age: dict[str, Share]
-    ages: tuple[float, float] = (0, 150)
-    infants: Share = 0
-    female: Share
-    season: dict[Season, Share]
-
-    @property
-    def first_month(self) -> int:
-        """The first month of age at which an infant has it; the newborn are not drawn."""
-        return min(max(1, math.ceil(self.ages[0] * MONTHS)), MONTHS - 1)
-
-    def years(self, band: str) -> tuple[int, int]:
-        """Returns the first and last whole year of age of a band at which anybody has it."""
-        (first, last), (least, most) = AGE_BANDS[band], self.ages
-        return min(max(first, math.ceil(least)), last), max(min(last, int(most)), first)
-
-    def share_at(self, age: float) -> float:
-        """Returns which share of its patients is of an age (years), as if its whole band had that age's rate."""
-        band = band_of(age)
-        share = self.age.get(band, 0.0)
-        if age < 1:
-            is_so_young = age * MONTHS > self.first_month - 0.5
-            return share * self.infants * MONTHS / (MONTHS - self.first_month) if is_so_young else 0.0
-        first, last = self.years(band)
-        if not first <= age < last + 1 and age <= AGE_BANDS[band][1]:
-            return 0.0
-        whole = AGE_BANDS[band][1] - AGE_BANDS[band][0] + 1
-        return share * (1 - self.infants if band == _FIRST_BAND else 1.0) * whole / (last - first + 1)
 
 
 class Source(Data, frozen=True, kw_only=True):

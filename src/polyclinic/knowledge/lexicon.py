@@ -6,14 +6,31 @@ import functools
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from polyclinic.knowledge.entries import Symptom
+from polyclinic.knowledge.examination_words import WORDS
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.language.clauses import clause_words
 from polyclinic.language.language import Language
+from polyclinic.language.word_lists import Rule, rewritten
 
 _CLAUSE = re.compile(r"[.;:!?\n。；：！？]|,\s*but\b|\bbut\b|\bhowever\b|，?但是?|(?<!喘)，?不过(?!气)", re.IGNORECASE)
 
 _QUESTION = re.compile(r"(?<=[?？])")
+
+
+class _Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    of_parent: tuple[Rule, ...]
+
+
+_questions = WORDS.section("questions", _Questions)
+
+
+@functools.lru_cache(maxsize=4096)
+def asked_of_parent(question: str, language: Language) -> str:
+    """Returns a question to the patient as it is asked of the parent who speaks for a child."""
+    return rewritten(question, _questions(language).of_parent)
 
 
 class Lexicon:
@@ -26,7 +43,10 @@ class Lexicon:
     def __init__(self, symptoms: Iterable[Symptom], language: Language) -> None:
         self.language = language
         self.symptoms = {s.id: s for s in symptoms}
-        self._questions = {_bare(s.question.get(language)): s.id for s in self.symptoms.values()}
+        asked = {s.question.get(language): s.id for s in self.symptoms.values()}
+        self._questions = {
+            _bare(form): s for text, s in asked.items() for form in (asked_of_parent(text, language), text)
+        }
         self._owner = {
             word.casefold(): symptom.id for symptom in self.symptoms.values() for word in symptom.words(language)
         }

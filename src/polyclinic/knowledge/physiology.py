@@ -12,6 +12,7 @@ import functools
 from typing import NamedTuple
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.ages import MONTHS
 from polyclinic.knowledge.body import (
     BodyRules,
     Carrying,
@@ -23,7 +24,7 @@ from polyclinic.knowledge.body import (
     read_body,
 )
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import MONTHS, Disease, Examination, Item
+from polyclinic.knowledge.entries import Disease, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.variants import Interval, Variant
 

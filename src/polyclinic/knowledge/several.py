@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.presentation import Presentation
+from polyclinic.knowledge.ages import AGE_BANDS, band_of
 from polyclinic.knowledge.data import SEVERITIES, Severity
-from polyclinic.knowledge.entries import AGE_BANDS, Disease, Distribution, Examination, Item, band_of
+from polyclinic.knowledge.entries import Disease, Distribution, Examination, Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.physiology import physiology_of
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyclinic.errors import BadInput, Refused
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import BANDS, SEXES, Residents, read_templates
-from polyclinic.knowledge.entries import AGE_BANDS
+from polyclinic.knowledge.ages import AGE_BANDS
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.language.folding import fold_term, stands_in

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
 from polyclinic.generation.draw import Person, read_people
+from polyclinic.knowledge.ages import AGE_BANDS
 from polyclinic.knowledge.data import Name
-from polyclinic.knowledge.entries import AGE_BANDS
 from polyclinic.language.language import Language
 from polyclinic.seeds import derive
 from polyclinic.yaml_files import read_yaml

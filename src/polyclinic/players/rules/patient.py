@@ -23,6 +23,7 @@ from polyclinic.cases.persona import Manner
 from polyclinic.cases.record import read_out
 from polyclinic.errors import ScriptError
 from polyclinic.events import State
+from polyclinic.knowledge.ages import SPEAKS_FROM, YOUNGEST_ADOLESCENT
 from polyclinic.knowledge.examination_words import EXAMINATION
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
@@ -62,7 +63,7 @@ AT_MOST = 3  # clauses in one answer
 RESULTS_AT_MOST = 8  # sentences in one answer about results
 SENTENCE = 160  # characters up to which a sentence with a result is told as a whole
 LED_UP = 12  # characters from which on what leads up to a question is more than a comment
-SPEAKS_FROM = 6  # years of age from which on a patient speaks for itself; before, a parent does
+_PARENT_TELLS = frozenset({"past", "medications", "allergies", "family"})
 
 
 class RulesPatient:
@@ -303,11 +304,17 @@ class _PlayedPatient:
         chosen = sorted(dict.fromkeys(facts), key=lambda f: f.number)[:at_most]
         denied = [f.text for f in chosen if f.denied]
         there = [
-            first_person(f.text, self._language, self._voice, taken=f.section == "medications")
+            first_person(f.text, self._language, self._voice_for(f), taken=f.section == "medications")
             for f in chosen
             if not f.denied
         ]
         return answer(there, denied + absent, self._language, self._voice)
+
+    def _voice_for(self, fact: Fact) -> Voice:
+        """Returns who tells something: of a schoolchild's earlier life and medicines the parent who is with it does."""
+        age = self.role.presentation.age
+        with_parent = age is not None and SPEAKS_FROM <= age < YOUNGEST_ADOLESCENT
+        return "parent" if with_parent and fact.section in _PARENT_TELLS else self._voice
 
 
 def voice_of(role: Patient) -> Voice:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from polyclinic.cases.presentation import Presentation, Sex
+from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
 from polyclinic.players.rules.words import WORDS, Voice
@@ -22,8 +23,7 @@ class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     between_none: str
     either: str
     subject: str
-    years: str
-    months: str
+    old: str
     sex: dict[Sex, str]
     phrases: dict[str, tuple[str, ...]]
     of_parent: tuple[tuple[str, str], ...]
@@ -55,7 +55,7 @@ def who(topic: str, presentation: Presentation) -> str:
         return "" if presentation.sex is None else words.sex[presentation.sex]
     if age is None:
         return ""
-    return words.months.format(max(round(age * 12), 0)) if age < 1 else words.years.format(int(age))
+    return words.old.format(say_age(age if age < 1 else int(age), presentation.language))
 
 
 def deny(what: str, language: Language, voice: Voice = "self") -> str:
