@@ -79,7 +79,7 @@ def test_at_the_terminal_of_a_run(tmp_path, by):
     document = json.loads(done.stdout)
     assert document["minds"]["nurse"] == "human"
     assert (document["failed"], document["visits"] > 0) == (0, True)
-    assert "Department and urgency" in done.stderr
+    assert "department and level" in done.stderr
 
 
 def test_a_person_is_in_one_place(complaint):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     rationale: tuple[str, ...] = ()
     treatment: tuple[str, ...] = ()
     severity: Severity | None = None
-    acuity: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+    acuity: Literal[1, 2, 3, 4, 5] | None = None
     complications: tuple[str, ...] = ()
     differential: tuple[str, ...] = ()
     prevention: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.journey import OF_SEVERITY, RIGHT_ACUITY, Encounter, House, VisitEnd
+from polyclinic.hospital.floor.journey import OF_SEVERITY, Encounter, House, VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
@@ -136,6 +136,7 @@ class _PlannedVisit:
         """Returns the case, which is drawn when it is first wanted."""
         if self.drawn is None:
             self.drawn = town.case_for(self.onset)
+            self.visit.is_of_level(self.drawn.truth.acuity)
         return self.drawn
 
     def __lt__(self, other: _PlannedVisit) -> bool:
@@ -292,15 +293,17 @@ class _Life:
 
     def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Encounter:
         who = self.town.name(onset.resident)
-        level = None if case is None else case.truth.acuity
-        return Encounter(
+        visit = Encounter(
             who,
             number=number,
             department=self.town.department(onset),
-            right_acuity=OF_SEVERITY[onset.severity] if level is None else RIGHT_ACUITY[level],
+            right_acuity=OF_SEVERITY[onset.severity],
             rng=derive(self.seed, who, "visit", onset.day, number, time),
             hospital=self.hospital,
         )
+        if case is not None:
+            visit.is_of_level(case.truth.acuity)
+        return visit
 
     def _decide(self, plan: _PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""

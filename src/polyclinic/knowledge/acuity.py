@@ -26,6 +26,10 @@ _DANGER_ZONE = (
     ("respiratory_rate", "above", 24.0),
 )
 _VITAL_SIGNS = ("oxygen_saturation", "heart_rate", "respiratory_rate", "systolic", "gcs")
+
+MEASURED = ("temperature", "heart_rate", "respiratory_rate", "systolic", "diastolic", "oxygen_saturation", "gcs")
+"""What a nurse measures at the door, by item id: temperature, pulse, breathing, pressure, saturation, consciousness."""
+
 _LABORATORY = ("laboratory", "microbiology", "pathology")
 
 
@@ -43,14 +47,33 @@ def acuity_level(
         vital_signs: quantities by id, as an adult's numbers.
         examinations: all there are, by id.
     """
+    of_signs = by_signs(vital_signs)
+    if of_signs == 1:
+        return 1
+    if severity in disease.time_critical or of_signs is not None:
+        return 2
+    resources = needed_resources(disease, severity, examinations)
+    if resources >= 2:
+        return 2 if in_danger_zone(vital_signs) else 3
+    return 4 if resources else 5
+
+
+def by_signs(vital_signs: Mapping[str, float]) -> Literal[1, 2] | None:
+    """Returns the level that vital signs (quantities by id, as an adult's numbers) make by themselves; None: none."""
     if _any(_SAVE_NOW + _SAVE_NOW_RATE, vital_signs):
         return 1
-    if severity in disease.time_critical or _any(_WAITING_IS_DANGEROUS, vital_signs):
-        return 2
-    resources = _resources(disease, severity, examinations)
-    if resources >= 2:
-        return 2 if _any(_DANGER_ZONE, vital_signs) else 3
-    return 4 if resources else 5
+    return 2 if _any(_WAITING_IS_DANGEROUS, vital_signs) else None
+
+
+def in_danger_zone(vital_signs: Mapping[str, float]) -> bool:
+    """Whether somebody who would be of level 3 is of level 2 by these vital signs."""
+    return _any(_DANGER_ZONE, vital_signs)
+
+
+def telling_signs(vital_signs: Mapping[str, float]) -> tuple[str, ...]:
+    """Returns which vital signs lie beyond a limit, by id."""
+    limits = _SAVE_NOW + _SAVE_NOW_RATE + _WAITING_IS_DANGEROUS + _DANGER_ZONE
+    return tuple(dict.fromkeys(limit[0] for limit in limits if _any((limit,), vital_signs)))
 
 
 def usual_level(disease: Disease, severity: Severity, knowledge: Knowledge) -> Level:
@@ -73,7 +96,7 @@ def _any(limits: tuple[tuple[str, str, float], ...], vital_signs: Mapping[str, f
     )
 
 
-def _resources(disease: Disease, severity: Severity, examinations: Mapping[str, Examination]) -> int:
+def needed_resources(disease: Disease, severity: Severity, examinations: Mapping[str, Examination]) -> int:
     """Returns how many kinds of resources it takes: laboratory, imaging, function tests, drugs by needle, a ward."""
     kinds = {
         "laboratory" if examinations[id].kind in _LABORATORY else examinations[id].kind

@@ -67,15 +67,17 @@ class Objection(NamedTuple):
 _NONE = Name(en="", zh="")
 
 
+def says_pregnant(text: str, language: Language) -> bool:
+    """Whether a text says of a woman that she is pregnant."""
+    return _PREGNANT.search(text) is not None and any(
+        _PREGNANT.search(clause) and not _NOT.search(clause) for clause in clauses(text, language)
+    )
+
+
 def told_at_the_counter(presentation: Presentation, history: History) -> Known:
     """Returns what a patient tells the pharmacist, from what it can tell at all."""
     texts = (presentation.complaint, presentation.about, history.present, history.past, history.personal, history.other)
-    language = presentation.language
-    pregnant = any(
-        _PREGNANT.search(text)
-        and any(_PREGNANT.search(clause) and not _NOT.search(clause) for clause in clauses(text, language))
-        for text in texts
-    )
+    pregnant = any(says_pregnant(text, presentation.language) for text in texts)
     return Known(
         allergies=history.allergies,
         medications=history.medications,

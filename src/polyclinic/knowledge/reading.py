@@ -291,6 +291,11 @@ class PatientReading:
             )
         return tables.number(quantity, self._back(item, float(observed)))
 
+    def as_adult(self, item: str, value: float) -> float:
+        """Returns the adult's number that a patient's stands for."""
+        known = self._tables.physiology.items.get(item)
+        return value if known is None else self._back(known, value)
+
     def _back(self, item: Item, value: float) -> float:
         if math.isinf(value):
             return value

@@ -6,19 +6,70 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from polyclinic.knowledge.data import DATA, Data, Name, Texts
 from polyclinic.knowledge.entries import Source
 from polyclinic.yaml_files import read_yaml
 
 
+class SignLimit(Data, frozen=True, kw_only=True):
+    """A vital sign, by item id, above a value in its unit as it is measured; and what it makes."""
+
+    of: str
+    above: float
+    makes: Literal["emergency", "urgent"]
+
+
+class DangerGroup(Data, frozen=True, kw_only=True):
+    """What must not wait in some people more than in others.
+
+    Attributes:
+        below: of those younger than this, in years; None: of any age.
+        pregnant: of those who have, or may have, a child within them.
+        emergency, urgent: symptoms, by id.
+        signs: vital signs.
+    """
+
+    below: float | None = None
+    pregnant: bool = False
+    emergency: tuple[str, ...] = ()
+    urgent: tuple[str, ...] = ()
+    signs: tuple[SignLimit, ...] = ()
+
+    def has(self, age: float | None, *, pregnant: bool) -> bool:
+        """Whether somebody is of the group."""
+        young = self.below is None or (age is not None and age < self.below)
+        return young and (pregnant or not self.pregnant)
+
+
 class RedFlags(Data, frozen=True, kw_only=True):
-    """Symptoms, by id, that make an emergency, and those that make a patient urgent."""
+    """Symptoms, by id, that make an emergency, and those that make a patient urgent; of some people more.
+
+    `may_be_pregnant` is the symptom by which a woman may be.
+    """
 
     sources: tuple[Source, ...]
     emergency: tuple[str, ...]
     urgent: tuple[str, ...]
+    may_be_pregnant: str = ""
+    groups: tuple[DangerGroup, ...] = ()
+
+    def of(self, age: float | None, *, pregnant: bool) -> RedFlags:
+        """Returns the flags of somebody, with those of its groups; the only groups left are its own."""
+        groups = tuple(group for group in self.groups if group.has(age, pregnant=pregnant))
+        emergency = dict.fromkeys((*self.emergency, *(s for group in groups for s in group.emergency)))
+        urgent = dict.fromkeys((*self.urgent, *(s for group in groups for s in group.urgent)))
+        return msgspec.structs.replace(self, emergency=(*emergency,), urgent=(*urgent,), groups=groups)
+
+    def by_sign(self, measured: Mapping[str, float]) -> Literal["emergency", "urgent"] | None:
+        """Returns what measured vital signs make in somebody of all these groups; None: nothing."""
+        made = [s.makes for g in self.groups for s in g.signs if measured.get(s.of, s.above) > s.above]
+        return "emergency" if "emergency" in made else "urgent" if made else None
 
 
 class Allergy(Data, frozen=True, kw_only=True):

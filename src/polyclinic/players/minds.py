@@ -156,8 +156,6 @@ class Minds:
         self._knowledge, self._reader = knowledge, _reader_of(knowledge)
         self.examination_names: Names = _names_of(knowledge)
         self._departments = frozenset(disease.department for disease in knowledge.diseases.values())
-        # It remembers nothing of a patient, so one is enough for all; who needs none does not wait for its tables.
-        self.rules_nurse: Callable[[], RulesNurse] = functools.cache(lambda: RulesNurse(self._reader))
 
     def doctor(self, case: str, *, seat: Seat = ALONE, department: str = "") -> Mind[Doctor]:
         """Returns a mind for the doctor of this case; one with rules knows a department's diseases alone."""
@@ -241,7 +239,7 @@ _RULES: dict[Role, _Maker] = {
     ),
     Role.EXAMINER: lambda *_: RulesExaminer(),
     Role.DIRECTOR: lambda minds, _: RulesDirector(minds.reader()),
-    Role.NURSE: lambda minds, _: minds.rules_nurse(),
+    Role.NURSE: lambda minds, _: RulesNurse(minds.reader()),
     Role.PHARMACIST: lambda *_: RulesPharmacist(),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
 
@@ -19,6 +19,7 @@ from polyclinic.cases.report import Report
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.events import Event, Failed, Role, Said, State
 from polyclinic.files import split_place
+from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Disease
 from polyclinic.language.language import Language
@@ -110,12 +111,39 @@ Urgency = Literal["emergency", "urgent", "routine"]
 """How soon somebody must be seen, the soonest first."""
 
 
-class Triage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the nurse sends a patient, how soon the patient must be seen, and why, in one sentence."""
+URGENCY: dict[Level, Urgency] = {1: "emergency", 2: "emergency", 3: "urgent", 4: "routine", 5: "routine"}
+"""How urgent each level of the five-level index is."""
+
+_USUAL: dict[Urgency, Level] = {"emergency": 2, "urgent": 3, "routine": 4}
+
+
+class Triage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the nurse sends a patient, how soon the patient must be seen, and why, in one sentence.
+
+    Attributes:
+        level: of the five-level index, 1 (at once) to 5; None from who judges in three steps.
+        ask: what the nurse asks the patient first. What it judges beside that stands where it may ask no more.
+    """
 
     department: str
     acuity: Urgency
     reason: str
+    level: Level | None = None
+    ask: str = ""
+
+    def __post_init__(self) -> None:
+        if self.level is not None and self.acuity != URGENCY[self.level]:
+            raise ValueError(f"level {self.level} is {URGENCY[self.level]}, and not {self.acuity}")
+
+    @property
+    def judged(self) -> Level:
+        """The level; that of most who are as urgent where the nurse gives none."""
+        return _USUAL[self.acuity] if self.level is None else self.level
+
+    @classmethod
+    def at(cls, level: Level, department: str, reason: str, ask: str = "") -> Self:
+        """Returns the judgement of a level."""
+        return cls(department, URGENCY[level], reason, level, ask)
 
 
 class Withheld(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,7 +174,7 @@ class Purpose(StrEnum):
         DISPUTE: `dispute`, the director: the points of dispute; none ends the discussion.
         REVISE: `revise`, a doctor of a team: its report after what the others said.
         CONCLUDE: `conclude`, the director: the team's report.
-        TRIAGE: `triage`, the nurse: a department out of `ask.among`.
+        TRIAGE: `triage`, the nurse: a department out of `ask.among` and how soon; or, first, a question to the patient.
         PLAN: `plan`, the hospital's doctor: the plan that fits, an option of `ask.question`.
         DISPENSE: `dispense`, the pharmacist: which drugs out of `ask.among` it withholds.
     """
@@ -245,7 +273,8 @@ _ALLOWED: dict[type, str] = {
     Choice: "the key or the text of an option, or a Choice",
     Facts: "Facts, or a dict with 'symptoms' and 'examinations', each a list of texts",
     Disputes: f"at most {MOST_POINTS} texts in a list, none where the doctors agree, or Disputes",
-    Triage: f"a Triage, or a dict with 'department', 'acuity' ({', '.join(get_args(Urgency))}) and 'reason'",
+    Triage: f"a Triage, or a dict with 'department', 'acuity' ({', '.join(get_args(Urgency))}) and 'reason'; "
+    "also 'level' (1 to 5), and 'ask', a question to the patient first",
     Dispensing: "a Dispensing, or a dict with 'withheld', a list of dicts with 'drug' and 'reason'",
 }
 

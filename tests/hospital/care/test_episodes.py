@@ -424,7 +424,10 @@ async def test_models_play_everybody_and_nobody_is_told_the_truth(knowledge, lan
         named += [
             t for s in ("moderate", "severe") for t in knowledge.disease_named(staff.disease).plan(s).get(language)
         ]
-        for who, allowed in (("nurse", []), ("doctor", [*revealed, *named]), ("pharmacist", [])):
+        # The nurse is told what she has measured herself.
+        measured = [one.finding.text(language) for one in episode.at_door.vital_signs]
+        assert len(measured) == 7
+        for who, allowed in (("nurse", measured), ("doctor", [*revealed, *named]), ("pharmacist", [])):
             assert find_leaks(staff.told[who], case, revealed=allowed) == [], who
         shown = {"en": "- respiratory: chest medicine", "zh": "- respiratory: 胸科"}[language]
         assert shown in staff.told["nurse"][0]

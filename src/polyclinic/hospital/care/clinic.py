@@ -1,6 +1,6 @@
 """Computes the medical part of a visit in this process: triage, consultations, the plan, the pharmacy.
 
-1. The nurse sees the presentation and sends the patient to a department (agent-hospital §3.4.2).
+1. The nurse measures, asks, and sends the patient to a department (`triage.py`; agent-hospital §3.4.2).
 2. A doctor of that department sees the patient; the examinations of the whole visit are counted together (§3.4.4).
 3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
 4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
@@ -32,6 +32,7 @@ from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.counter import AtCounter, at_counter
 from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.triage import StationFailure, TriageStation
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
@@ -49,9 +50,8 @@ from polyclinic.models.session import WHOLE, Share
 from polyclinic.players.minds import Minds
 from polyclinic.players.opening import open_minds
 from polyclinic.players.own_mind import is_shared
-from polyclinic.players.player import choose_plan, send_to
+from polyclinic.players.player import choose_plan
 from polyclinic.players.roles.doctor import Doctor
-from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.visit import Attended, attend
 
@@ -82,6 +82,7 @@ class Clinic:
 
     def __init__(self, minds: Minds, knowledge: Knowledge, setup: Setup) -> None:
         self.minds, self.knowledge, self.setup = minds, knowledge, setup
+        self.station = TriageStation(knowledge)
         self.examinations = {
             name.casefold(): examination.id
             for examination in knowledge.examinations.values()
@@ -156,10 +157,15 @@ class _EpisodeUnderWay:
     async def _triage(self) -> str:
         names = self._setup.departments
         departments = {d: names.get(d, {}).get(self._language, d) for d in self._request.departments}
-        nurse = Nurse(self._minds.nurse(self._request.key), self._case.presentation, departments)
-        with _stopping(Role.NURSE):
-            triage = await nurse.act(send_to(departments))
-        self.put(department=triage.department, acuity=Acuity(triage.acuity))
+        key = self._request.key
+        self._keys.append(f"{key}/triage")
+        try:
+            triage, at_door = await self._clinic.station.receive(
+                self._case, self._minds, key=key, departments=departments, max_questions=self._setup.nurse_questions
+            )
+        except StationFailure as station:
+            raise _Stopped(station.who, type(station.failure).__name__, str(station.failure)) from None
+        self.put(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
         return triage.department
 
     async def _consult(self, department: str) -> tuple[Attended, Report]:

@@ -9,6 +9,7 @@ from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast
+from polyclinic.players.roles.nurse import MAX_QUESTIONS
 from polyclinic.visits.consultation import MAX_TURNS
 
 MAX_REFERRALS = 2
@@ -27,6 +28,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     knowledge: str = ""  # the folder of the medical knowledge; "" for the package's own
     diseases: str = "all"  # which of them the hospital knows, as `Knowledge.select` takes it
     max_turns: int = MAX_TURNS  # a doctor's turns a consultation
+    nurse_questions: int = MAX_QUESTIONS  # at the door
     max_referrals: int = MAX_REFERRALS  # a visit
     max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
     traces: bool = False  # whether episodes hold traces, which take most of their memory

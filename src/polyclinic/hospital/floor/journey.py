@@ -20,6 +20,7 @@ import random
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import groupby
+from typing import Any
 
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.queues import Floor, Gone, Server
@@ -47,6 +48,7 @@ from polyclinic.hospital.record.happenings import (
     What,
 )
 from polyclinic.hospital.record.log import Log
+from polyclinic.knowledge.acuity import Level
 
 RIGHT_ACUITY = {
     1: Acuity.EMERGENCY,
@@ -80,6 +82,7 @@ class Encounter:
     ) -> None:
         self.who, self.number, self.department, self.rng = who, number, department, rng
         self.right_acuity = right_acuity
+        self.right_level: Level | None = None
         # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
         durations = hospital.durations
         self.triage = durations.triage.draw(rng)
@@ -90,6 +93,11 @@ class Encounter:
         self.at = ""
         self.acuity: Acuity | None = None
         self.care = 0  # its number among those under care
+
+    def is_of_level(self, level: Level | None) -> None:
+        """Takes down of which level of the five-level index it is, where its case says so."""
+        if level is not None:
+            self.right_acuity, self.right_level = RIGHT_ACUITY[level], level
 
 
 class House:
@@ -212,6 +220,8 @@ class House:
                 acuity=episode.acuity,
                 right_department=visit.department,
                 right_acuity=visit.right_acuity,
+                right_level=visit.right_level,
+                **_learnt(episode),
             ),
         )
         yield from self._walk(visit, self._registration)
@@ -386,6 +396,14 @@ class House:
 
     def _note(self, visit: Encounter, what: What) -> None:
         self._log.add(self._clock.now, visit.who, what)
+
+
+def _learnt(episode: Episode) -> dict[str, Any]:
+    """Returns what the log says of what the nurse learnt."""
+    at_door = episode.at_door
+    if at_door is None:
+        return {}
+    return {"level": at_door.level, "vital_signs": at_door.measured, "asked": len(at_door.told)}
 
 
 def _ended(why: Gone) -> VisitEnd:

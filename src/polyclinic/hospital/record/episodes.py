@@ -11,8 +11,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.record import Finding
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.knowledge.acuity import Level
 
 
 class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +29,27 @@ class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """Names the episode in a run."""
         return f"{self.case.id}/{self.visit}"
+
+
+class VitalSign(msgspec.Struct, frozen=True, kw_only=True):
+    """What the nurse measured."""
+
+    sign: str  # id of the item, such as heart_rate
+    finding: Finding  # as it is read out
+
+
+class AtDoor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the nurse learnt at the door; it is given on with the patient."""
+
+    level: Level  # of the five-level index, as she judged it
+    reason: str = ""  # why, in a sentence
+    vital_signs: tuple[VitalSign, ...] = ()  # in the order of the record
+    told: tuple[tuple[str, str], ...] = ()  # what she asked, and what was answered
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The vital signs, items by id with the value behind a colon."""
+        return tuple(f"{one.sign}: {one.finding.value_text}" for one in self.vital_signs)
 
 
 class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,6 +69,7 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str  # of the request
     department: str = ""  # where the nurse sent the patient; "" where triage failed
     acuity: Acuity = Acuity.ROUTINE  # as the nurse judged it
+    at_door: AtDoor | None = None  # what she learnt; None where triage failed
     seen: tuple[ConsultationHeld, ...] = ()  # the consultations, one, or two and more where the patient was referred
     plan: Severity | None = None  # the severity whose plan the doctor chose; None where it chose none
     treatment: tuple[str, ...] = ()  # what was done for this patient, short items; substitutes, not what was withheld

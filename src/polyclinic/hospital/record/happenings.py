@@ -56,13 +56,21 @@ class Walked(_What, frozen=True, kw_only=True, tag="walked"):
 
 
 class Triaged(_What, frozen=True, kw_only=True, tag="triaged"):
-    """A nurse has sent a patient to a department. The log says beside it what would have been right."""
+    """A nurse has sent a patient to a department. The log says beside it what would have been right.
+
+    `level` is that of the five-level index, `vital_signs` are what she measured, items by id with their numbers behind
+    a colon, and `asked` how many questions she put. `right_level` is None of a case whose maker does not say.
+    """
 
     nurse: str
     department: str
     acuity: Acuity
     right_department: str
     right_acuity: Acuity
+    level: int | None = None
+    right_level: int | None = None
+    vital_signs: tuple[str, ...] = ()
+    asked: int = 0
 
 
 class Registered(_What, frozen=True, kw_only=True, tag="registered"):

@@ -19,7 +19,7 @@ from polyclinic.events import Event, Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
-from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages
+from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
 from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
@@ -70,6 +70,8 @@ class ModelMind:
         )
         if ask.question is not None:
             return Choice(reply.value)
+        if ask.purpose is Purpose.TRIAGE:
+            return sent(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
 

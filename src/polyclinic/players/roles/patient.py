@@ -72,5 +72,5 @@ class Patient(PlayedRole):
             self.persona = msgspec.structs.replace(persona, questions=questions, **texts)
 
     def heard(self) -> str:
-        """Returns what the doctor last said; "" before that."""
-        return self.last_said(who=Role.DOCTOR)
+        """Returns what the doctor, or the nurse at the door, last said; "" before that."""
+        return self.last_said(who=Role.DOCTOR) or self.last_said(who=Role.NURSE)

@@ -1,4 +1,4 @@
-"""What the rules doctor of one visit has learnt, and what follows from it."""
+"""What the rules doctor of one visit, or the rules nurse, has learnt, and what follows from it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
 
 _UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
@@ -33,12 +34,14 @@ _TRUST = 0.55
 _UNTOLD = 0.25
 """How much it weighs that a record in others' words does not speak of a symptom, where its absence weighs 1."""
 
+_LISTENERS = (Role.DOCTOR, Role.NURSE)
+
 _REASONS = 5
 _WORTH_SAYING = 1.5
 
 
 class Belief:
-    """What the doctor of one visit has learnt, and what follows from it.
+    """What the doctor of one visit, or the nurse at its door, has learnt, and what follows from it.
 
     Attributes:
         asked: questions and orders so far.
@@ -48,7 +51,7 @@ class Belief:
         complaint_unread: part of the complaint was in words outside the knowledge.
     """
 
-    def __init__(self, reader: Reader, role: Doctor) -> None:
+    def __init__(self, reader: Reader, role: Doctor | Nurse) -> None:
         self._reader = reader
         self._role = role
         self._language = role.presentation.language
@@ -117,7 +120,7 @@ class Belief:
     def update(self) -> None:
         """Reads what was said and found since the last time."""
         for event in self._role.seen[self._events_read :]:
-            if isinstance(event, Said) and event.who is Role.PATIENT and event.to is Role.DOCTOR and event.turn > 0:
+            if isinstance(event, Said) and event.who is Role.PATIENT and event.to in _LISTENERS and event.turn > 0:
                 self._hear_reply(event.text)
             elif isinstance(event, Examined):
                 for finding in event.findings:
@@ -128,14 +131,23 @@ class Belief:
         if not self._role.may_order():
             self._ordered.update(self._reader.knowledge.examinations)
 
+    def present(self) -> tuple[str, ...]:
+        """Returns the symptoms that are there, by id, in the order in which they became known."""
+        return tuple(symptom for symptom, there in self._present.items() if there)
+
+    def leaves(self) -> tuple[str, ...]:
+        """Returns the symptoms that are there, by id, leaving out what a closer one implies."""
+        implied = {p for s in self.present() for p in self._lexicon.ancestors(s)}
+        return tuple(symptom for symptom in self.present() if symptom not in implied)
+
+    def numbers(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Returns the numbers that were measured, by item id: as they are, and as an adult's."""
+        measured = {item.place[1]: item.observed for _, item in self._told.values() if isinstance(item.observed, float)}
+        return measured, {item: self._reading.as_adult(item, value) for item, value in measured.items()}
+
     def symptoms_found(self) -> tuple[str, ...]:
         """Returns the clinical names of what is there, leaving out what a closer one implies; then other words."""
-        implied = {p for s, there in self._present.items() if there for p in self._lexicon.ancestors(s)}
-        known = [
-            self._reader.knowledge.symptoms[s].name.get(self._language)
-            for s, there in self._present.items()
-            if there and s not in implied
-        ]
+        known = (self._reader.knowledge.symptoms[s].name.get(self._language) for s in self.leaves())
         return (*self._other_words, *known)
 
     def reasons(self, disease: int, say: DoctorSayings) -> tuple[str, ...]:

@@ -1,90 +1,215 @@
-"""The rules nurse: weighs over all diseases of the knowledge what is known at the door.
+"""The rules nurse: measures, asks for danger signs, and weighs over all diseases of the knowledge what she has learnt.
 
-The department is the one whose diseases are together the likeliest, of those that the hospital has. What it may be says
-how soon (`polyclinic.knowledge.acuity`); a red flag of the knowledge (`red_flags.yaml`) in the complaint makes it
-sooner. Of a complaint in unknown words it knows age and sex alone: the department is the one that sees most people like
-this one, and the patient waits for its turn.
+The department is the one whose diseases are together the likeliest, of those that the hospital has. The level follows
+the logic of the Emergency Severity Index (`polyclinic.knowledge.acuity`): what her vital signs make of themselves; a
+danger sign of the knowledge (`red_flags.yaml`), those of children and pregnant women among them; and, of all that it
+may be, whether minutes decide there and how many kinds of resources it takes. Of a complaint in unknown words she knows
+age and sex alone: the department is the one that sees most people like this one.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
-from polyclinic.knowledge.acuity import Level, usual_level
+from polyclinic.knowledge.acuity import Level, by_signs, in_danger_zone, needed_resources, telling_signs
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.duration import read_days
+from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
-from polyclinic.language.language import MARKS
-from polyclinic.players.player import Ask, Purpose, Triage, Urgency
+from polyclinic.language.language import MARKS, Language
+from polyclinic.players.player import Ask, Purpose, Triage
 from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import nurse_sayings
 
-_ASKED_BY: dict[Level, Urgency] = {1: "emergency", 2: "emergency", 3: "urgent", 4: "routine", 5: "routine"}
+_LEVELS: tuple[Level, ...] = (1, 2, 3, 4, 5)
 
-_MAY_BE_EMERGENCY = 0.4
-"""From this probability on somebody is seen at once: who waits in danger loses more than who is seen too soon."""
+_TOO_LATE = 2.0
+"""Being a level too late is so many times as bad as being one too early: who waits in danger loses more."""
+
+_AT_ONCE = 2
+"""Things asked for in one question; more is an interrogation, and patients answer it badly."""
+
+_WORTH_ASKING = 0.003
+"""Nats about the level that an answer must be expected to say; of a danger sign that is not known less is enough."""
+
+_DANGER_WORTH_ASKING = 0.001
+
+_GOES_WITH, _MAY_BE_THERE = 1.5, 0.01
+"""A danger sign goes with what is known where it is so many times as likely as in all who come, and so likely."""
+
+
+class TriageTables:
+    """What the rules nurse looks up of a knowledge; made once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.log_complaints = complaints_expected(reader)
+        examinations = reader.knowledge.examinations
+        pairs = [(d, severity) for d in reader.diseases for severity in SEVERITIES]
+        resources = np.array([needed_resources(d, severity, examinations) for d, severity in pairs])
+        self._critical = np.array([severity in d.time_critical for d, severity in pairs])
+        self._many, self._some = resources >= 2, resources == 1
+        self.usual: Vector = reader.shares @ normalise(reader.prior())  # how often each symptom is, in all who come
+        choices = np.array(_LEVELS)
+        later = choices[:, None] - choices[None, :]
+        self.losses: Vector = np.where(later > 0, _TOO_LATE * later, -later)
+
+    def levels(self, vital_signs: dict[str, float]) -> Vector:
+        """Returns which hypothesis is of which level, with these vital signs: (level, hypothesis).
+
+        "Something else" takes two kinds of resources, as most that a knowledge does not hold.
+        """
+        of_signs = by_signs(vital_signs)
+        of_many = 2 if in_danger_zone(vital_signs) else 3
+        level = np.where(self._many, of_many, np.where(self._some, 4, 5))
+        level = np.append(np.where(self._critical, 2, level), of_many)
+        if of_signs is not None:
+            level = np.full(len(level), of_signs) if of_signs == 1 else np.minimum(level, 2)
+        members: Vector = (level[None, :] == np.array(_LEVELS)[:, None]).astype(np.float64)
+        return members
+
+
+@functools.lru_cache(maxsize=16)
+def tables_of(reader: Reader) -> TriageTables:
+    """Returns what the rules nurse looks up; the same for the same reader."""
+    return TriageTables(reader)
 
 
 class RulesNurse:
-    """A mind for `Nurse`; its red flags are the knowledge's unless others are given."""
+    """A mind for `Nurse`, one for each visit; its red flags are the knowledge's unless others are given."""
 
     name = "rules"
 
     def __init__(self, reader: Reader, red_flags: RedFlags | None = None) -> None:
-        self._reader = reader
+        self._reader, self._tables = reader, tables_of(reader)
         self._flags = read_red_flags() if red_flags is None else red_flags
-        self._log_complaints = complaints_expected(reader)
-        levels = [usual_level(d, severity, reader.knowledge) for d in reader.diseases for severity in SEVERITIES]
-        self._levels = np.array([_ASKED_BY[level] for level in levels])
+        self._known: tuple[Nurse, Belief] | None = None
 
     async def answer(self, ask: Ask[Any], role: Nurse) -> object:
-        """Returns where the patient is sent."""
+        """Returns where the patient is sent, or what she asks first."""
         if ask.purpose is not Purpose.TRIAGE:
             raise ScriptError(f"the rules nurse triages; it was asked to {ask.purpose}")
+        if self._known is None or self._known[0] is not role:
+            self._known = role, Belief(self._reader, role)
+        belief = self._known[1]
+        belief.update()
+        judging = _Judgement(self._tables, self._flags, role, belief)
+        asked = judging.questions() if role.questions_left() > 0 else []
+        if asked:
+            belief.expect(symptoms=asked)
         language = role.presentation.language
-        present = symptoms_told(self._reader, role.presentation)
-        log = at_the_door(self._reader, role.presentation, present)
-        posterior = normalise(log - self._named(present) * self._log_complaints)
-        shares = by_department(self._reader, posterior)
-        department = max(ask.among, key=lambda d: shares.get(d, 0.0))
+        question = MARKS[language].blank.join(symptom.question.get(language) for symptom in asked)
+        return judging.triage(ask.among, question)
+
+
+class _Judgement:
+    """What follows from what the nurse of one visit knows now."""
+
+    def __init__(self, tables: TriageTables, flags: RedFlags, role: Nurse, belief: Belief) -> None:
+        self._tables, self._reader, self._role, self._belief = tables, tables.reader, role, belief
+        person = role.presentation
+        self._language: Language = person.language
+        self._present = belief.present()
+        pregnant = self._is_pregnant(flags, person)
+        self._flags = flags.of(person.age, pregnant=pregnant)
+        self._measured, as_adult = belief.numbers()
+        self._as_adult = as_adult
+        self._levels = tables.levels(as_adult)
+        # Who comes through the door names a few complaints of those that there are: see `complaints_expected`.
+        named = _named(self._reader, symptoms_told(self._reader, person))
+        self._posterior = normalise(np.log(belief.posterior() + 1e-300) - named * tables.log_complaints)
+
+    def _is_pregnant(self, flags: RedFlags, person: Presentation) -> bool:
+        if person.sex == "male":
+            return False
+        told = (person.complaint, person.about)
+        return flags.may_be_pregnant in self._present or any(says_pregnant(text, person.language) for text in told)
+
+    def questions(self) -> list[Symptom]:
+        """Returns what to ask for next, danger signs first; nothing where no answer would say enough of the level."""
+        symptoms = list(self._reader.knowledge.symptoms.values())
+        dangers = {*self._flags.emergency, *self._flags.urgent, self._flags.may_be_pregnant}
+        information = np.where(self._belief.askable(), self._information(), 0.0)
+        least = _WORTH_ASKING
+        if not self._belief.asked:
+            goes_with = self._reader.shares @ self._posterior >= np.maximum(_GOES_WITH * self._tables.usual, _MAY_BE_THERE)
+            of_danger = information * goes_with * np.array([symptom.id in dangers for symptom in symptoms])
+            if of_danger.max(initial=0.0) >= _DANGER_WORTH_ASKING:
+                information, least = of_danger, _DANGER_WORTH_ASKING
+        best = np.argsort(-information, kind="stable")[:_AT_ONCE]
+        return [symptoms[i] for i in best if information[i] >= least]
+
+    def _information(self) -> Vector:
+        """Returns how much the answer on each symptom is expected to say about the level, in nats."""
+        present = (self._reader.shares * self._posterior) @ self._levels.T
+        now = self._levels @ self._posterior
+        shares = present.sum(axis=1)
+        information: Vector = _entropy(now) - _entropy_of(present, shares) - _entropy_of(now - present, 1 - shares)
+        return information
+
+    def triage(self, departments: Collection[str], question: str) -> Triage:
+        """Returns the judgement."""
+        shares = by_department(self._reader, self._posterior)
+        department = max(departments, key=lambda d: shares.get(d, 0.0))
+        by_level = self._levels @ self._posterior
+        level = _LEVELS[int((self._tables.losses @ by_level).argmin())]
         # Nobody is an emergency for age and sex alone.
-        flag, acuity = self._flag(present), self._acuity(posterior) if present else "routine"
-        say, names = nurse_sayings(language), self._reader.knowledge.symptoms
-        percent = 100 * shares.get(department, 0.0)
-        named = MARKS[language].item.join(names[s].name.get(language) for s in present)
-        reason = (say.known if present else say.unknown).format(symptoms=named, percent=percent)
+        if not self._present and by_signs(self._as_adult) is None:
+            level = level if level > 4 else 4
+        flag = self._flag()
+        made: dict[str, Level] = {"emergency": 2, "urgent": 3}
+        for urgency in (None if flag is None else flag[1], self._flags.by_sign(self._measured)):
+            if urgency is not None:
+                level = level if level < made[urgency] else made[urgency]
+        return Triage.at(level, department, self._reason(level, shares.get(department, 0.0), flag), question)
+
+    def _reason(self, level: Level, share: float, flag: tuple[str, str] | None) -> str:
+        say, knowledge = nurse_sayings(self._language), self._reader.knowledge
+        item = MARKS[self._language].item
+        named = item.join(knowledge.symptoms[s].name.get(self._language) for s in self._belief.leaves())
+        reason = (say.known if self._present else say.unknown).format(symptoms=named, percent=100 * share)
+        signs = [
+            f"{knowledge.quantities[sign].name.get(self._language)} {self._measured[sign]:g}"
+            for sign in telling_signs(self._as_adult)
+        ]
         if flag is not None:
-            symptom, acuity = flag[0], min(flag[1], acuity, key=get_args(Urgency).index)
-            reason += say.flag.format(flag=names[symptom].name.get(language))
-        return Triage(department, acuity, reason)
+            reason += say.flag.format(flag=knowledge.symptoms[flag[0]].name.get(self._language))
+        if signs:
+            reason += say.signs.format(signs=item.join(signs))
+        return reason + say.level.format(level=level)
 
-    def _named(self, present: Collection[str]) -> int:
-        """Returns how many complaints are named, leaving out what closer ones imply."""
-        symptoms = self._reader.knowledge.symptoms
-        implied = {symptoms[s].parent for s in present}
-        return sum(s not in implied for s in present)
+    def _flag(self) -> tuple[str, str] | None:
+        """Returns the gravest danger sign that is there, and what it makes."""
+        flagged = (("emergency", self._flags.emergency), ("urgent", self._flags.urgent))
+        return next(((s, urgency) for urgency, flags in flagged for s in self._present if s in flags), None)
 
-    def _flag(self, present: Iterable[str]) -> tuple[str, Urgency] | None:
-        """Returns the gravest red flag among the symptoms, and what it makes."""
-        flagged: tuple[tuple[Urgency, tuple[str, ...]], ...] = (
-            ("emergency", self._flags.emergency),
-            ("urgent", self._flags.urgent),
-        )
-        return next(((s, urgency) for urgency, flags in flagged for s in present if s in flags), None)
 
-    def _acuity(self, posterior: Vector) -> Urgency:
-        """Returns how soon what it may be asks for."""
-        shares = {urgency: float(posterior[:-1][self._levels == urgency].sum()) for urgency in get_args(Urgency)}
-        if shares["emergency"] >= _MAY_BE_EMERGENCY * sum(shares.values()):
-            return "emergency"
-        return max(get_args(Urgency), key=lambda urgency: shares[urgency])
+def _entropy(shares: Vector) -> float:
+    kept = np.maximum(shares, 1e-12)
+    return float(-(kept * np.log(kept)).sum())
+
+
+def _entropy_of(joint: Vector, shares: Vector) -> Vector:
+    """Returns the entropy that is left after each answer, times how often it comes: (symptom, level), (symptom)."""
+    kept = np.maximum(joint, 1e-12)
+    left: Vector = -(kept * np.log(kept / np.maximum(shares, 1e-12)[:, None])).sum(axis=1)
+    return left
+
+
+def _named(reader: Reader, present: Collection[str]) -> int:
+    """Returns how many complaints are named, leaving out what closer ones imply."""
+    implied = {reader.knowledge.symptoms[s].parent for s in present}
+    return sum(s not in implied for s in present)
 
 
 def complaints_expected(reader: Reader) -> Vector:

@@ -61,6 +61,8 @@ class _NurseSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     known: str
     unknown: str
     flag: str
+    signs: str
+    level: str
 
 
 class _PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
