@@ -9,6 +9,7 @@ import pytest
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
+from polyclinic.events import Role, Said
 from polyclinic.players.human_nurse import HumanNurse
 from polyclinic.players.player import send_to
 from polyclinic.players.roles.nurse import Nurse
@@ -36,6 +37,21 @@ async def test_asked_until_it_is_an_answer():
     text = "".join(shown)
     assert "headache" in text and "1 Cardiology  2 Neurology" in text
     assert text.count("a number from 1 to 2") == 4
+
+
+async def test_a_person_may_ask_and_gives_a_level():
+    shown = []
+    mind = person(["Does it throb?\n", "Since when?\n", "2 5\n"], shown)
+    nurse = Nurse(mind, Presentation(complaint="headache"), DEPARTMENTS, 1)
+    asked = await nurse.act(send_to(DEPARTMENTS))
+    assert asked.ask == "Does it throb?"
+    for seq, (who, to, text) in enumerate((("nurse", "patient", asked.ask), ("patient", "nurse", "It does."))):
+        nurse.observe(Said(seq=seq, turn=1, who=Role(who), to=Role(to), text=text))
+    # A second question is one too many.
+    triage = await nurse.act(send_to(DEPARTMENTS))
+    assert (triage.department, triage.level, triage.ask) == ("neurology", 5, "")
+    text = "".join(shown)
+    assert "1 left" in text and "Does it throb? - It does." in text and text.count("headache") == 1
 
 
 async def test_one_patient_at_a_time():

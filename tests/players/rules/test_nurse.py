@@ -5,7 +5,9 @@ import pytest
 
 from polyclinic.cases.leaks import find_leaks
 from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Finding
 from polyclinic.errors import ScriptError, UnreadableReply
+from polyclinic.events import Examined, Role, Said
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.safety import read_red_flags
@@ -118,6 +120,65 @@ async def test_only_departments_of_the_hospital_can_be_named():
 async def test_the_rules_nurse_does_nothing_else(rules):
     with pytest.raises(ScriptError, match="triages"):
         await Nurse(rules, Presentation(complaint="cough"), DEPARTMENTS).act(REPORT)
+
+
+FLAGS = read_red_flags()
+
+
+@pytest.mark.parametrize(
+    ("age", "pregnant", "symptom", "is_danger"),
+    [
+        (0.5, False, "green_vomit", True),
+        (30, False, "green_vomit", False),
+        (30, True, "shoulder_pain_lying", True),
+        (30, False, "shoulder_pain_lying", False),
+        (None, False, "blue_lips", True),
+    ],
+)
+def test_some_signs_are_dangerous_in_children_and_pregnant_women(age, pregnant, symptom, is_danger):
+    assert (symptom in FLAGS.of(age, pregnant=pregnant).emergency) is is_danger
+
+
+def test_fever_of_the_smallest_and_high_pressure_in_pregnancy_are_signs():
+    for age, pregnant, measured, made in (
+        (0.1, False, {"temperature": 38.0}, "emergency"),
+        (0.1, False, {"temperature": 37.5}, None),
+        (0.4, False, {"temperature": 39.2}, "urgent"),
+        (5, False, {"temperature": 39.2}, None),
+        (30, True, {"systolic": 165.0}, "emergency"),
+        (30, False, {"systolic": 165.0}, None),
+    ):
+        assert FLAGS.of(age, pregnant=pregnant).by_sign(measured) == made, (age, measured)
+
+
+async def test_vital_signs_alone_make_an_emergency(rules):
+    seen = Finding(examination="physical examination", item="oxygen saturation", value=84.0, unit="%")
+    nurse = Nurse(rules, Presentation(complaint="Sneezing for 2 days", age=30), DEPARTMENTS)
+    before = await nurse.act(send_to(DEPARTMENTS))
+    nurse.observe(Examined(seq=0, turn=0, findings=(seen,), not_recorded=(), text="84 %"))
+    sent = await nurse.act(send_to(DEPARTMENTS))
+    assert (before.level, sent.level) == (4, 1)
+    assert "oxygen saturation 84" in sent.reason
+
+
+async def test_she_asks_for_danger_signs_first(rules):
+    nurse = Nurse(rules, Presentation(complaint="Wheezing for a day", age=30), DEPARTMENTS, 3)
+    asked = (await nurse.act(send_to(DEPARTMENTS))).ask
+    symptoms = read_knowledge().symptoms
+    dangers = {*FLAGS.emergency, *FLAGS.urgent}
+    # Or for what a danger sign is a worse form of.
+    dangers |= {symptoms[s].parent for s in dangers} - {None}
+    assert any(symptoms[s].question.en in asked for s in dangers), asked
+    for seq, (who, to, text) in enumerate((("nurse", "patient", asked), ("patient", "nurse", "Yes."))):
+        nurse.observe(Said(seq=seq, turn=1, who=Role(who), to=Role(to), text=text))
+    assert (await nurse.act(send_to(DEPARTMENTS))).ask != asked
+
+
+def test_a_level_and_a_word_that_contradict_one_another_are_no_judgement():
+    with pytest.raises(ValueError, match="level 1 is emergency, and not routine"):
+        Triage("respiratory", "routine", "why", level=1)
+    assert Triage.at(5, "respiratory", "why").acuity == "routine"
+    assert Triage("respiratory", "emergency", "why").judged == 2
 
 
 # By a model.

@@ -139,10 +139,14 @@ class _Judgement:
         """Returns what to ask for next, danger signs first; nothing where no answer would say enough of the level."""
         symptoms = list(self._reader.knowledge.symptoms.values())
         dangers = {*self._flags.emergency, *self._flags.urgent, self._flags.may_be_pregnant}
+        # Who is not short of breath is not asked whether that is so at rest.
+        dangers |= {s.parent for s in symptoms if s.id in dangers and s.parent is not None}
         information = np.where(self._belief.askable(), self._information(), 0.0)
         least = _WORTH_ASKING
-        if not self._belief.asked:
-            goes_with = self._reader.shares @ self._posterior >= np.maximum(_GOES_WITH * self._tables.usual, _MAY_BE_THERE)
+        if self._role.questions_left() > 1 or not self._belief.asked:
+            goes_with = self._reader.shares @ self._posterior >= np.maximum(
+                _GOES_WITH * self._tables.usual, _MAY_BE_THERE
+            )
             of_danger = information * goes_with * np.array([symptom.id in dangers for symptom in symptoms])
             if of_danger.max(initial=0.0) >= _DANGER_WORTH_ASKING:
                 information, least = of_danger, _DANGER_WORTH_ASKING
