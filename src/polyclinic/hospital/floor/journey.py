@@ -20,7 +20,6 @@ import random
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import groupby
-from typing import Any
 
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.queues import Floor, Gone, Server
@@ -61,8 +60,6 @@ RIGHT_ACUITY = {
 
 OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
 """The same by severity, of a case whose maker does not say the level."""
-
-"""How soon somebody must be seen, by how ill it is."""
 
 
 class VisitEnd(Enum):
@@ -221,7 +218,7 @@ class House:
                 right_department=visit.department,
                 right_acuity=visit.right_acuity,
                 right_level=visit.right_level,
-                **_learnt(episode),
+                **episode.learnt_at_door,
             ),
         )
         yield from self._walk(visit, self._registration)
@@ -396,14 +393,6 @@ class House:
 
     def _note(self, visit: Encounter, what: What) -> None:
         self._log.add(self._clock.now, visit.who, what)
-
-
-def _learnt(episode: Episode) -> dict[str, Any]:
-    """Returns what the log says of what the nurse learnt."""
-    at_door = episode.at_door
-    if at_door is None:
-        return {}
-    return {"level": at_door.level, "vital_signs": at_door.measured, "asked": len(at_door.told)}
 
 
 def _ended(why: Gone) -> VisitEnd:

@@ -7,6 +7,7 @@ simulation gives its parts their place in simulated time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -87,6 +88,14 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: int = 0  # to models
     tokens: int = 0  # in and out
     cost: float | None = None  # in the currency of the prices; None where there are none
+
+    @property
+    def learnt_at_door(self) -> dict[str, Any]:
+        """What the log says of what the nurse learnt, as fields of `Triaged`."""
+        at_door = self.at_door
+        if at_door is None:
+            return {}
+        return {"level": at_door.level, "vital_signs": at_door.measured, "asked": len(at_door.told)}
 
 
 Compute = Callable[[EpisodeRequest], Awaitable[Episode]]

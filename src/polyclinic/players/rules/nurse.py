@@ -18,11 +18,13 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import Level, by_signs, in_danger_zone, needed_resources, telling_signs
+from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
+from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
 from polyclinic.language.language import MARKS, Language
@@ -103,16 +105,18 @@ class RulesNurse:
             self._known = role, Belief(self._reader, role)
         belief = self._known[1]
         belief.update()
-        judging = _Judgement(self._tables, self._flags, role, belief)
+        judging = _DoorJudgement(self._tables, self._flags, role, belief)
         asked = judging.questions() if role.questions_left() > 0 else []
         if asked:
             belief.expect(symptoms=asked)
-        language = role.presentation.language
-        question = MARKS[language].blank.join(symptom.question.get(language) for symptom in asked)
-        return judging.triage(ask.among, question)
+        language, age = role.presentation.language, role.presentation.age
+        questions = [symptom.question.get(language) for symptom in asked]
+        if age is not None and age < SPEAKS_FROM:
+            questions = [asked_of_parent(text, language) for text in questions]
+        return judging.triage(ask.among, MARKS[language].blank.join(questions))
 
 
-class _Judgement:
+class _DoorJudgement:
     """What follows from what the nurse of one visit knows now."""
 
     def __init__(self, tables: TriageTables, flags: RedFlags, role: Nurse, belief: Belief) -> None:
