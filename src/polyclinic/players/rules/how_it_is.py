@@ -23,6 +23,8 @@ _CAUSES = frozenset({"trigger", "relief"})
 _OF_DEGREE = frozenset({"course", "frequency", "severity"})
 _SEVERAL = 2
 _PRESUMED = frozenset({"generic", "whole", "functions", "illnesses", "operations"})
+_OF_TIME = frozenset({"time", "length"})
+_ANOTHER = frozenset({"illnesses", "operations"})
 _COUNTED = frozenset({"time", "amount", "size", "frequency", "length"})
 """What only a number or a time tells."""
 
@@ -47,11 +49,17 @@ def how_it_is(
     circumstance = frozenset() if is_open or takes_any(text, story.language) else _circumstance(frames, story)
     manners = {manner for frame in frames for manner in frame.manners}
 
+    others = _FELT | (_ANOTHER if names <= _OF_TIME and subjects else frozenset())
+    given = _places_given(frames, subjects, story)
+
+    def tells(one: Attribute, fact: Fact) -> bool:
+        return one.is_told(fact) and (not one.place or one.is_quality(fact) or _tells_place(fact, subjects, given, story))
+
     def said(facts: Iterable[Fact]) -> list[Fact]:
         fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
         fitting = [f for f in fitting if f in about or not f.of_vaccine]
-        fitting = [f for f in fitting if any(one.is_told(f) for one in how) and _is_so(f, circumstance)]
-        fitting = [f for f in fitting if f in about or not _is_of_another(f, subjects or elsewhere, story)]
+        fitting = [f for f in fitting if any(tells(one, f) for one in how) and _is_so(f, circumstance)]
+        fitting = [f for f in fitting if f in about or not _is_of_another(f, subjects or elsewhere, story, others)]
 
         def order(f: Fact) -> tuple[int, bool, bool]:
             spelt = any(one.told is not None and one.told.search(f.text) for one in how)
@@ -87,7 +95,7 @@ def how_it_is(
         # Who feels bad near cats says so in whatever words.
         kinds = vocabulary(story.language).kind
         told = about if all(kinds[i] == "exposures" for frame in subjects for i in essential(frame)) else []
-    if not told and any(part.listed for part in asked):
+    if not told and any(part.listed for part in asked) and not (is_open and counted and subjects):
         return None
     return told[:2]
 
@@ -150,10 +158,24 @@ def _is_denied(fact: Fact, subjects: list[Frame], story: Story) -> bool:
     return bool(fitting) and all(frame.denied for frame in fitting)
 
 
-def _is_of_another(fact: Fact, asked: list[Frame], story: Story) -> bool:
-    """Whether a fact names something that is felt, and nothing of what is asked for."""
+def _places_given(frames: list[Frame], subjects: list[Frame], story: Story) -> frozenset[str]:
+    """Returns the places that a question names, and those where what it names is always felt: they answer no "where"."""
     known = vocabulary(story.language)
-    named = [f for f in fact.frames if any(known.kind[thing] in _FELT for thing in essential(f))]
+    own = {part for frame in subjects for thing in frame.things for part in known.felt[thing]}
+    return frozenset({part for frame in frames for part in frame.named} | own)
+
+
+def _tells_place(fact: Fact, subjects: list[Frame], given: frozenset[str], story: Story) -> bool:
+    """Whether a fact tells where what is asked for is, more than the question itself says."""
+    known = vocabulary(story.language)
+    of_it = [f for f in fact.frames if not subjects or not f.things or any(fit(s, f, known) != NONE for s in subjects)]
+    return any(set(frame.named) - given for frame in of_it)
+
+
+def _is_of_another(fact: Fact, asked: list[Frame], story: Story, kinds: frozenset[str] = _FELT) -> bool:
+    """Whether a fact names something that is felt, or of other kinds, and nothing of what is asked for."""
+    known = vocabulary(story.language)
+    named = [f for f in fact.frames if any(known.kind[thing] in kinds for thing in essential(f))]
     return bool(asked and named) and not any(fit(one, frame, known) != NONE for one in asked for frame in fact.frames)
 
 

@@ -21,6 +21,8 @@ from polyclinic.players.rules.held import held, is_beside, without_place
 from polyclinic.players.rules.how_it_is import how_it_is
 from polyclinic.players.rules.matching import ANYWHERE, essential
 from polyclinic.players.rules.meaning import Frame, read, unread
+from polyclinic.players.rules.narrowing import for_sake, not_set_apart
+from polyclinic.players.rules.others import asks_of_others, told_of_others
 from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.topics import Topic, beside_topics, same_topics, topics_of
@@ -154,6 +156,12 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     # What only leads up to the question, or says since when, asks for nothing itself.
     plainly = without_context(text, story.language)
     topics = topics_of(plainly, story.language)
+    of_family = any(topic.whole for topic in topics)
+    if asks_of_others(text, story.language, of_family=of_family):
+        met = told_of_others(story, of_family=of_family)
+        family = _of_topics(tuple(t for t in topics if t.whole), asked, (), plainly, story) if of_family else None
+        if not (family and family.told) and (met or not of_family):
+            return Recalled(told=met, lack="" if met else "no others")
     how = attributes_of(plainly, story.language, asked)
     if not topics and not asked and not how:
         return Recalled()
@@ -167,7 +175,7 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         topics = tuple(topic for topic in topics if topic.name != "medications")
     if topics:
         others = parts(beside_topics(text, story.language), lexicon)
-        found = _of_topics(topics, asked, others, plainly, story)
+        found = _of_topics(topics, asked, others, plainly, story, text)
         # Of what has no time none can be told, but of the thing itself it may stand elsewhere.
         of_time = {one.name for one in how} == {"time"} and {topic.name for topic in topics} == {"medications"}
         timeless = found is not None and of_time and not _any_tells(found.told, how)
@@ -242,14 +250,19 @@ def names_thing(text: str, language: Language) -> bool:
 
 
 def _of_topics(
-    topics: tuple[Topic, ...], asked: tuple[Part, ...], others: tuple[Part, ...], text: str, story: Story
+    topics: tuple[Topic, ...], asked: tuple[Part, ...], others: tuple[Part, ...], text: str, story: Story, whole: str = ""
 ) -> Recalled | None:
-    """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all."""
+    """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all.
+
+    `whole` is the question with what it sets beside what it asks for.
+    """
     sake = [frame for topic in topics for frame in topic.purposes(text, story.language)]
-    if sake and not any(_is_there(frame, story) for frame in sake):
-        # What is taken for what is not there, is not taken.
-        return Recalled(lack=topics[0].unknown)
-    held = [fact for topic in topics for fact in topic.answers(story, asked, text)]
+    held = [f for t in topics for f in not_set_apart(t.answers(story, asked, text), whole, t.name, story.language)]
+    if sake:
+        held, certain = for_sake(held, sake, story)
+        if not certain and (not held or not any(_is_there(frame, story) for frame in sake)):
+            # What is taken for what is not there, is not taken.
+            return Recalled(lack=topics[0].unknown)
     of_sake = {thing for frame in sake for thing in essential(frame)}
     others = tuple(p for p in others if not any(of_sake & set(essential(frame)) for frame in p.frames))
     beside = tuple(
