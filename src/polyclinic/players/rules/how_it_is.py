@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from polyclinic.players.rules.attributes import ALIKE, BY_DOING, Attribute
 from polyclinic.players.rules.held import held
-from polyclinic.players.rules.matching import ANYWHERE, NONE, SAME, essential, fit
-from polyclinic.players.rules.meaning import Frame
+from polyclinic.players.rules.matching import ANYWHERE, NONE, SAME, WIDER, essential, fit
+from polyclinic.players.rules.meaning import Frame, read
 from polyclinic.players.rules.questions import Part, occasions, other_words, takes_any
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.vocabulary import vocabulary
@@ -23,10 +23,11 @@ _CAUSES = frozenset({"trigger", "relief"})
 _OF_DEGREE = frozenset({"course", "frequency", "severity"})
 _SEVERAL = 2
 _PRESUMED = frozenset({"generic", "whole", "functions", "illnesses", "operations"})
+_AGAIN = "recurrent"
 _OF_TIME = frozenset({"time", "length"})
 _ANOTHER = frozenset({"illnesses", "operations"})
-_COUNTED = frozenset({"time", "amount", "size", "frequency", "length"})
-"""What only a number or a time tells."""
+_COUNTED = frozenset({"time", "amount", "size", "frequency", "length", "where"})
+"""What only a number, a time or a place tells."""
 
 
 def how_it_is(
@@ -52,8 +53,14 @@ def how_it_is(
     others = _FELT | (_ANOTHER if names <= _OF_TIME and subjects else frozenset())
     given = _places_given(frames, subjects, story)
 
+    again = names & _CAUSES and any(_AGAIN in frame.manners for frame in read(text, story.language))
+
     def tells(one: Attribute, fact: Fact) -> bool:
-        return one.is_told(fact) and (not one.place or one.is_quality(fact) or _tells_place(fact, subjects, given, story))
+        if again and (_AGAIN in fact.manners or any("similar_before" in frame.wide for frame in fact.frames)):
+            return True
+        return one.is_told(fact) and (
+            not one.place or one.is_quality(fact) or _tells_place(fact, subjects, given, story)
+        )
 
     def said(facts: Iterable[Fact]) -> list[Fact]:
         fitting = [f for f in facts if not (f.denied or (f.is_measured and not f.of_temperature))]
@@ -159,7 +166,7 @@ def _is_denied(fact: Fact, subjects: list[Frame], story: Story) -> bool:
 
 
 def _places_given(frames: list[Frame], subjects: list[Frame], story: Story) -> frozenset[str]:
-    """Returns the places that a question names, and those where what it names is always felt: they answer no "where"."""
+    """Returns the places that answer no "where": those a question names, and where what it names is always felt."""
     known = vocabulary(story.language)
     own = {part for frame in subjects for thing in frame.things for part in known.felt[thing]}
     return frozenset({part for frame in frames for part in frame.named} | own)
@@ -168,7 +175,11 @@ def _places_given(frames: list[Frame], subjects: list[Frame], story: Story) -> f
 def _tells_place(fact: Fact, subjects: list[Frame], given: frozenset[str], story: Story) -> bool:
     """Whether a fact tells where what is asked for is, more than the question itself says."""
     known = vocabulary(story.language)
-    of_it = [f for f in fact.frames if not subjects or not f.things or any(fit(s, f, known) != NONE for s in subjects)]
+    of_it = [
+        f
+        for f in fact.frames
+        if not subjects or not f.things or any(fit(s, f, known).likeness >= WIDER for s in subjects)
+    ]
     return any(set(frame.named) - given for frame in of_it)
 
 

@@ -159,8 +159,9 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     of_family = any(topic.whole for topic in topics)
     if asks_of_others(text, story.language, of_family=of_family):
         met = told_of_others(story, of_family=of_family)
-        family = _of_topics(tuple(t for t in topics if t.whole), asked, (), plainly, story) if of_family else None
-        if not (family and family.told) and (met or not of_family):
+        kin = tuple(topic for topic in topics if topic.whole)
+        of_kin = _of_topics(kin, asked, (), plainly, story) if kin else None
+        if not (of_kin and of_kin.told) and (met or not of_family):
             return Recalled(told=met, lack="" if met else "no others")
     how = attributes_of(plainly, story.language, asked)
     if not topics and not asked and not how:
@@ -175,7 +176,7 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         topics = tuple(topic for topic in topics if topic.name != "medications")
     if topics:
         others = parts(beside_topics(text, story.language), lexicon)
-        found = _of_topics(topics, asked, others, plainly, story, text)
+        found = _of_topics(topics, asked, others, plainly, story, whole=text)
         # Of what has no time none can be told, but of the thing itself it may stand elsewhere.
         of_time = {one.name for one in how} == {"time"} and {topic.name for topic in topics} == {"medications"}
         timeless = found is not None and of_time and not _any_tells(found.told, how)
@@ -250,7 +251,13 @@ def names_thing(text: str, language: Language) -> bool:
 
 
 def _of_topics(
-    topics: tuple[Topic, ...], asked: tuple[Part, ...], others: tuple[Part, ...], text: str, story: Story, whole: str = ""
+    topics: tuple[Topic, ...],
+    asked: tuple[Part, ...],
+    others: tuple[Part, ...],
+    text: str,
+    story: Story,
+    *,
+    whole: str = "",
 ) -> Recalled | None:
     """Returns what is known of the topics, and of what else is asked for in the same breath; None where that is all.
 

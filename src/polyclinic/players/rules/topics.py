@@ -80,11 +80,8 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         known = vocabulary(story.language)
         if self.each:
             # Of "flu vaccine" the flu tells which; what somebody gets from something is not the thing.
-            named = [f for f in named if any(known.kind[i] not in _FELT for i in essential(f))]
-            named = [
-                _of(frame, [i for i in frame.things if not self._of_it(i, known) and known.kind[i] not in _FELT])
-                for frame in named
-            ]
+            of_it = [[i for i in f.things if not self._of_it(i, known) and known.kind[i] not in _FELT] for f in named]
+            named = [_of(frame, things) for frame, things in zip(named, of_it, strict=True) if things]
         fitting = [fact for frame in named for fact in story.meaning(frame, told)]
         if fitting:
             return fitting[:3]
