@@ -24,7 +24,6 @@ _OF_DEGREE = frozenset({"course", "frequency", "severity"})
 _SEVERAL = 2
 _PRESUMED = frozenset({"generic", "whole", "functions", "illnesses", "operations"})
 _AGAIN = "recurrent"
-_OF_TIME = frozenset({"time", "length"})
 _ANOTHER = frozenset({"illnesses", "operations"})
 _COUNTED = frozenset({"time", "amount", "size", "frequency", "length", "where"})
 """What only a number, a time or a place tells."""
@@ -50,7 +49,7 @@ def how_it_is(
     circumstance = frozenset() if is_open or takes_any(text, story.language) else _circumstance(frames, story)
     manners = {manner for frame in frames for manner in frame.manners}
 
-    others = _FELT | (_ANOTHER if names <= _OF_TIME and subjects else frozenset())
+    others = _FELT | (_ANOTHER if names <= _COUNTED and subjects else frozenset())
     given = _places_given(frames, subjects, story)
 
     again = names & _CAUSES and any(_AGAIN in frame.manners for frame in read(text, story.language))

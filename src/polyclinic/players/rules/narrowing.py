@@ -75,6 +75,13 @@ def _is_drug(fact: Fact) -> bool:
     return any(known.kind[i] == "medicines" for frame in fact.frames for i in frame.things)
 
 
+def is_there(frame: Frame, story: Story) -> bool:
+    """Whether something is told of a thing, or of the part of the body where it is felt."""
+    parts_of_body = set(frame.named) - ANYWHERE
+    near = any(parts_of_body & told.places for fact in story.facts for told in fact.frames if not fact.denied)
+    return near or any(not fact.denied for fact in story.meaning(frame))
+
+
 def not_set_apart(facts: Iterable[Fact], text: str, topic: str, language: Language) -> list[Fact]:
     """Returns the facts without those of what a question sets apart ("other than the insulin", "before the hernia")."""
     words = _section(language)

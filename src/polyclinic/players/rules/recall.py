@@ -19,9 +19,9 @@ from polyclinic.players.rules.attributes import Attribute, attributes_of
 from polyclinic.players.rules.entailing import answers
 from polyclinic.players.rules.held import held, is_beside, without_place
 from polyclinic.players.rules.how_it_is import how_it_is
-from polyclinic.players.rules.matching import ANYWHERE, essential
-from polyclinic.players.rules.meaning import Frame, read, unread
-from polyclinic.players.rules.narrowing import for_sake, not_set_apart
+from polyclinic.players.rules.matching import essential
+from polyclinic.players.rules.meaning import read, unread
+from polyclinic.players.rules.narrowing import for_sake, is_there, not_set_apart
 from polyclinic.players.rules.others import asks_of_others, told_of_others
 from polyclinic.players.rules.questions import Part, headings, is_open, parts, refers_back, spoken, without_context
 from polyclinic.players.rules.story import Fact, Story
@@ -41,6 +41,7 @@ _OF_ITSELF = frozenset({"amount", "size"})
 """What only the thing itself can tell, and the rest of the story never."""
 _NO_RESULTS = frozenset({"operations", "medications", "allergies"})
 _WHEN = frozenset({"time", "trigger", "relief", "length", "frequency", "hours", "onset"})
+_DATED = frozenset({"operations", "hospital", "injuries", "immunizations"})
 _DENIABLE = frozenset({"generic", "whole", "kinds_of_symptoms"})
 
 
@@ -156,13 +157,8 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     # What only leads up to the question, or says since when, asks for nothing itself.
     plainly = without_context(text, story.language)
     topics = topics_of(plainly, story.language)
-    of_family = any(topic.whole for topic in topics)
-    if asks_of_others(text, story.language, of_family=of_family):
-        met = told_of_others(story, of_family=of_family)
-        kin = tuple(topic for topic in topics if topic.whole)
-        of_kin = _of_topics(kin, asked, (), plainly, story) if kin else None
-        if not (of_kin and of_kin.told) and (met or not of_family):
-            return Recalled(told=met, lack="" if met else "no others")
+    if (others := _of_others(text, topics, asked, plainly, story)) is not None:
+        return others
     how = attributes_of(plainly, story.language, asked)
     if not topics and not asked and not how:
         return Recalled()
@@ -180,6 +176,9 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         # Of what has no time none can be told, but of the thing itself it may stand elsewhere.
         of_time = {one.name for one in how} == {"time"} and {topic.name for topic in topics} == {"medications"}
         timeless = found is not None and of_time and not _any_tells(found.told, how)
+        when = is_open(plainly, story.language) and {one.name for one in how} == {"time"}
+        if found and found.told and when and {t.name for t in topics} <= _DATED and not _any_tells(found.told, how):
+            return Recalled(lack="unknown", near=found.told[:1])
         if found is not None and not (timeless and found.told):
             return found
     if how:
@@ -189,6 +188,20 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
         if told is not None:
             return Recalled(told=tuple(told), lack="" if told else "unknown")
     return _of_parts(asked, story)
+
+
+def _of_others(
+    text: str, topics: tuple[Topic, ...], asked: tuple[Part, ...], plainly: str, story: Story
+) -> Recalled | None:
+    """Returns what is known of somebody else's trouble; None where that is not asked for, or the family history is."""
+    kin = tuple(topic for topic in topics if topic.whole)
+    if not asks_of_others(text, story.language, of_family=bool(kin)):
+        return None
+    met = told_of_others(story, of_family=bool(kin))
+    of_kin = _of_topics(kin, asked, (), plainly, story) if kin else None
+    if (of_kin and of_kin.told) or (kin and not met):
+        return None
+    return Recalled(told=met, lack="" if met else "no others")
 
 
 def _asks_otherwise(
@@ -267,7 +280,7 @@ def _of_topics(
     held = [f for t in topics for f in not_set_apart(t.answers(story, asked, text), whole, t.name, story.language)]
     if sake:
         held, certain = for_sake(held, sake, story)
-        if not certain and (not held or not any(_is_there(frame, story) for frame in sake)):
+        if not certain and (not held or not any(is_there(frame, story) for frame in sake)):
             # What is taken for what is not there, is not taken.
             return Recalled(lack=topics[0].unknown)
     of_sake = {thing for frame in sake for thing in essential(frame)}
@@ -292,13 +305,6 @@ def _of_topics(
         unknown=more.unknown if apart else (),
         lacking=tuple(key for key in dict.fromkeys(without) if key != "unknown"),
     )
-
-
-def _is_there(frame: Frame, story: Story) -> bool:
-    """Whether something is told of a thing, or of the part of the body where it is felt."""
-    parts_of_body = set(frame.named) - ANYWHERE
-    near = any(parts_of_body & told.places for fact in story.facts for told in fact.frames if not fact.denied)
-    return near or any(not fact.denied for fact in story.meaning(frame))
 
 
 def _of_parts(asked: tuple[Part, ...], story: Story) -> Recalled:

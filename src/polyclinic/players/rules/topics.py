@@ -20,6 +20,10 @@ _ANY_ILLNESS = "chronic"
 _PLEASURE = "depression"
 """What who enjoys something is without."""
 _FELT = frozenset({"generic", "whole"})
+_NOT_CAUSES = _FELT | {"occasions"}
+_PLACED = frozenset({"operations", "injuries"})
+"""What is done to, or befalls, a part of the body: that of another part is no answer."""
+_INSIDE = {"head": "brain", "brain": "head"}
 _CLAUSE = re.compile(r"[.?!,;，。？！；、]|\band\b")
 _OF_ANYBODY = frozenset({"family", "partner", "children"})
 
@@ -70,6 +74,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             wanted_groups = [group for group in self.groups if group.search(text)]
             return [f for f in story.facts if not f.denied and any(g.search(f.text) for g in wanted_groups)][:3]
         told = self._told(story)
+        if self.name in _PLACED:
+            places = {part for one in asked for f in one.frames for part in f.named if part not in ANYWHERE}
+            told = [fact for fact in told if not places or _may_be_at(fact, places)]
         if self.unasked is not None and not (self.asked_apart is not None and self.asked_apart.search(text)):
             # Who breathes others' smoke need not smoke.
             told = [fact for fact in told if not self.unasked.search(fact.text)]
@@ -80,7 +87,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         known = vocabulary(story.language)
         if self.each:
             # Of "flu vaccine" the flu tells which; what somebody gets from something is not the thing.
-            of_it = [[i for i in f.things if not self._of_it(i, known) and known.kind[i] not in _FELT] for f in named]
+            of_it = [
+                [i for i in f.things if not self._of_it(i, known) and known.kind[i] not in _NOT_CAUSES] for f in named
+            ]
             named = [_of(frame, things) for frame, things in zip(named, of_it, strict=True) if things]
         fitting = [fact for frame in named for fact in story.meaning(frame, told)]
         if fitting:
@@ -151,6 +160,14 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return True
         wide = {i for frame in fact.frames for i in frame.wide}
         return bool(wide & self.about) or any(known.kind[i] in self.about for f in fact.frames for i in f.things)
+
+
+def _may_be_at(fact: Fact, places: set[str]) -> bool:
+    """Whether a fact names one of some parts of the body, or what holds or belongs to it, or no part at all."""
+    known = vocabulary(fact.language)
+    named = [part for frame in fact.frames for part in frame.named if part not in ANYWHERE]
+    wide = {above for part in places for above in known.above[part]} | {_INSIDE.get(part, part) for part in places}
+    return not named or any(known.above[part] & places or part in wide for part in named)
 
 
 def _of(frame: Frame, things: list[str]) -> Frame:
