@@ -82,11 +82,16 @@ def is_there(frame: Frame, story: Story) -> bool:
     return near or any(not fact.denied for fact in story.meaning(frame))
 
 
-def not_set_apart(facts: Iterable[Fact], text: str, topic: str, language: Language) -> list[Fact]:
-    """Returns the facts without those of what a question sets apart ("other than the insulin", "before the hernia")."""
+def not_set_apart(fact: Fact, text: str, topic: str) -> bool:
+    """Whether a fact of a topic is none that a question sets apart ("other than the insulin", "before the hernia")."""
+    return not any(len(wanted & fact.terms) > _HALF * len(wanted) for wanted in _set_apart(text, topic, fact.language))
+
+
+@functools.lru_cache(maxsize=1024)
+def _set_apart(text: str, topic: str, language: Language) -> tuple[frozenset[str], ...]:
     words = _section(language)
-    apart = words.set_apart.findall(text)
+    found = words.set_apart.findall(text)
     if topic == "operations":
-        apart += words.earlier.findall(text)
-    known = [wanted for wanted in (frozenset(terms(said, language)) for said in apart) if wanted]
-    return [f for f in facts if not any(len(wanted & f.terms) > _HALF * len(wanted) for wanted in known)]
+        found += words.earlier.findall(text)
+    known = (frozenset(terms(said, language)) for said in found)
+    return tuple(wanted for wanted in known if wanted)

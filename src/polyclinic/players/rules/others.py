@@ -24,7 +24,7 @@ _NO_PERSON = frozenset({"dust", "animals", "pollen", "water", "travel", "living"
 _AT_MOST = 2
 
 
-class _Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _OthersAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How somebody else is asked for.
 
     Attributes:
@@ -42,7 +42,7 @@ class _Others(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unlike: Pattern
 
 
-_section = WORDS.section("others", _Others)
+_section = WORDS.section("others", _OthersAsked)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -157,8 +157,8 @@ def _by_meaning(text: str, story: Story, lexicon: Lexicon) -> Recalled:
     # What only leads up to the question, or says since when, asks for nothing itself.
     plainly = without_context(text, story.language)
     topics = topics_of(plainly, story.language)
-    if (others := _of_others(text, topics, asked, plainly, story)) is not None:
-        return others
+    if (of_others := _of_others(text, topics, asked, plainly, story)) is not None:
+        return of_others
     how = attributes_of(plainly, story.language, asked)
     if not topics and not asked and not how:
         return Recalled()
@@ -277,7 +277,10 @@ def _of_topics(
     `whole` is the question with what it sets beside what it asks for.
     """
     sake = [frame for topic in topics for frame in topic.purposes(text, story.language)]
-    held = [f for t in topics for f in not_set_apart(t.answers(story, asked, text), whole, t.name, story.language)]
+    known = [(topic, fact) for topic in topics for fact in topic.answers(story, asked, text)]
+    held = [fact for topic, fact in known if not_set_apart(fact, whole, topic.name)]
+    if known and not held:
+        return Recalled(lack=topics[0].unknown)
     if sake:
         held, certain = for_sake(held, sake, story)
         if not certain and (not held or not any(is_there(frame, story) for frame in sake)):
