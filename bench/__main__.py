@@ -15,17 +15,23 @@ PARTS = (
     "seek",
     "hospital",
     "retrieval",
+    "visits",
 )
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or PARTS
+    given = sys.argv[1:]
+    # What follows the first option is for the measurement before it.
+    first = next((n for n, word in enumerate(given) if word.startswith("-")), len(given))
+    wanted, options = given[:first] or PARTS, given[first:]
+    if options and len(wanted) != 1:
+        sys.exit(f"options {' '.join(options)!r} are for one measurement; name it before them")
     for name in wanted:
         if name not in PARTS:
             sys.exit(f"no measurement {name!r}; there are: {', '.join(PARTS)}")
     for name in wanted:
         print(f"== {name}", flush=True)
-        importlib.import_module(f"bench.{name}").run()
+        importlib.import_module(f"bench.{name}").run(*options)
         print()
 
 

@@ -10,7 +10,9 @@ from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.dispensing import (
     Known,
     egfr,
+    goes_on,
     hand_out,
+    is_new,
     objection,
     told_at_the_counter,
     with_results,
@@ -96,10 +98,84 @@ def test_without_age_or_sex_the_filtration_is_not_known():
         ("apixaban", {"before": ["enoxaparin"]}, "duplicate"),
         ("paracetamol", {"before": ["paracetamol"]}, "duplicate"),
         ("prednisolone", {"before": ["dexamethasone"]}, "duplicate"),
+        # Whichever of the two is handed out first.
+        ("apixaban", {"before": ["ibuprofen"]}, "interaction"),
+        ("bisoprolol", {"before": ["diltiazem"]}, "interaction"),
+        ("insulin-human", {"before": ["insulin-glargine"]}, None),
+        # What is said of it in other words.
+        ("ibuprofen", {"allergies": "A bad reaction to salicylates."}, "allergy"),
+        ("diclofenac-gel", {"allergies": "NSAIDs are not tolerated."}, "allergy"),
+        ("acetazolamide", {"allergies": "Sulfonamides are not tolerated."}, "allergy"),
+        ("sumatriptan", {"past": "A stent in the heart."}, "condition"),
+        ("etoricoxib", {"past": "Narrow heart arteries that were found before."}, "condition"),
+        ("etoricoxib", {"past": "心脏支架术后。", "language": "zh"}, "condition"),
+        ("timolol-eye", {"medications": "A blue inhaler that eases it."}, "condition"),
+        ("alteplase", {"past": "A recent operation."}, "condition"),
+        ("tranexamic-acid", {"past": "An earlier blood clot."}, "condition"),
+        ("nirmatrelvir-ritonavir", {"medications": "Tamsulosin at night."}, "interaction"),
+        ("clarithromycin", {"medications": "Tablets against a transplant being rejected."}, "interaction"),
+        ("omeprazole", {"medications": "Clopidogrel 75 mg."}, "interaction"),
+        ("dapagliflozin", {"age": 17.0}, "age"),
+        ("budesonide-formoterol", {"age": 5.0}, "age"),
+        # Painkillers of one kind are one too many; what is no longer taken speaks against nothing.
+        ("ibuprofen", {"medications": "Painkillers nearly every day."}, "taken"),
+        ("ibuprofen", {"medications": "几乎每天吃止痛药。", "language": "zh"}, "taken"),
+        ("ibuprofen", {"medications": "Naproxen until last week, no longer."}, None),
+        ("clarithromycin", {"medications": "Simvastatin, stopped a year ago."}, None),
     ],
 )
 def test_what_speaks_against_a_drug(name, known, kind):
     assert against(name, **known) == kind
+
+
+@each_row(
+    ("options", "known", "on"),
+    [
+        ("atorvastatin", {"medications": "Atorvastatin 20 mg at night."}, (0, "atorvastatin")),
+        ("atorvastatin", {"medications": "Simvastatin 20 mg at night."}, (0, "simvastatin")),
+        ("atorvastatin", {"medications": "辛伐他汀每晚20 mg。", "language": "zh"}, (0, "他汀")),
+        ("ramipril", {"medications": "Losartan 50 mg once a day."}, (0, "losartan")),
+        ("apixaban", {"medications": "Warfarin by the blood test."}, (0, "warfarin")),
+        ("insulin-glargine", {"medications": "Insulin with every meal."}, (0, "insulin")),
+        ("amlodipine", {"medications": ""}, None),
+        ("amlodipine", {"medications": "Tamsulosin."}, None),
+        # The first that may be given is new, whatever of the others is taken.
+        ("aspirin clopidogrel", {"medications": "Clopidogrel 75 mg."}, None),
+        ("aspirin clopidogrel", {"medications": "Clopidogrel 75 mg.", "allergies": "aspirin"}, (1, "clopidogrel")),
+        # What it takes and must not have does not go on.
+        ("ramipril", {"medications": "Ramipril 5 mg.", "pregnant": True}, None),
+        ("metformin sitagliptin", {"medications": "Metformin.", "egfr": 20.0}, None),
+        # Of painkillers another kind is looked for, but for the one itself.
+        ("naproxen", {"medications": "Painkillers nearly every day."}, None),
+        ("naproxen", {"medications": "Naproxen twice a day."}, (0, "naproxen")),
+        ("amoxicillin", {"medications": "A course of amoxicillin behind me that changed little."}, None),
+        ("amoxicillin", {"medications": "Already had amoxicillin from another doctor."}, None),
+        ("amoxicillin", {"medications": "吃过阿莫西林效果不大。", "language": "zh"}, None),
+    ],
+)
+def test_what_is_taken_already_goes_on(options, known, on):
+    language = known.pop("language", "en")
+    presentation = Presentation(complaint="cough", age=60, sex="male", language=language)
+    assert goes_on([drug(name) for name in options.split()], Known(**known), presentation, CAUTIONS) == on
+
+
+def test_what_goes_on_is_not_handed_out_but_by_the_needle():
+    plan = plan_of(
+        "- give: [{drug: ramipril, route: oral, D}]\n"
+        "- give: [{drug: labetalol, route: intravenous, D}]\n"
+        "- give: [{drug: heparin, route: intravenous, D}]\n"
+        "- give: [{drug: ibuprofen, route: oral, D}, {drug: paracetamol, route: oral, D}]\n"
+    )
+    presentation = Presentation(complaint="cough", age=60, sex="male")
+    known = Known(medications="Ramipril. Bisoprolol. Apixaban.")
+    came = hand_out([m.give for m in plan.measures], KNOWLEDGE.drugs, known, presentation, CAUTIONS)
+    assert [(one.given.drug, one.taken) for one in came] == [
+        ("ramipril", "ramipril"),
+        ("labetalol", "bisoprolol"),
+        ("heparin", "apixaban"),
+        ("paracetamol", ""),
+    ]
+    assert [is_new(one.given, KNOWLEDGE.drugs[one.given.drug]) for one in came] == [False, True, False, False]
 
 
 def test_a_test_tells_of_pregnancy_and_kidneys():

@@ -58,15 +58,53 @@ def test_a_visit_knows_what_was_found_said_and_told(reader):
     _, facts = facts_of(reader, found, complaint="A cough for 3 days.", symptoms=["fever"])
     assert facts.patient.findings["systolic"] == pytest.approx(84)
     assert facts.patient.findings["brain_ct"] == "normal"
-    hemoglobin = reader.tables.physiology.items["hemoglobin"]
-    shown = reader.tables.physiology.carrying(hemoglobin, 60, "male").there(facts.patient.findings["hemoglobin"])
-    assert shown == pytest.approx(80)
+    assert facts.patient.findings["hemoglobin"] == pytest.approx(80)
     assert facts.patient.findings["fever"] is True
     assert facts.patient.findings["cough"] is True
     assert facts.patient.days == pytest.approx(3)
     assert {"head-ct", "biochemistry"} <= set(facts.patient.examined)
     assert facts.known.egfr == pytest.approx(14, abs=2)
     assert not facts.known.pregnant
+
+
+def test_limits_are_those_of_everybody_but_for_a_childs_vital_signs(reader):
+    found = [finding("cardiovascular-examination", "systolic", 86.0), finding("blood-test", "hemoglobin", 72.0)]
+    for age, sex in ((40, "female"), (3, "male")):
+        _, facts = facts_of(reader, found, age=age, sex=sex)
+        assert facts.patient.findings["hemoglobin"] == pytest.approx(72)
+        assert (facts.patient.findings["systolic"] > 90) is (age == 3)
+    anaemia = KNOWLEDGE.diseases["iron-deficiency-anaemia"].plan("severe")
+    for value, transfused in ((72.0, False), (68.0, True)):
+        presentation, facts = facts_of(reader, [finding("blood-test", "hemoglobin", value)], age=30, sex="female")
+        planned = PlannedTreatment(anaemia, facts, KNOWLEDGE, presentation)
+        assert ("red-cells" in {drugs[0].id for drugs in planned.measures}) is transfused
+
+
+def test_what_is_taken_already_is_said_to_go_on(reader):
+    angina = KNOWLEDGE.diseases["stable-angina"].plan("mild")
+    for language, medications, said in (
+        (
+            "en",
+            "Simvastatin 20 mg at night.",
+            "goes on with simvastatin, which is taken already; to be adjusted to: ator",
+        ),
+        ("zh", "辛伐他汀每晚20 mg。", "患者已在用他汀，继续使用，并按此调整：阿托伐他汀"),
+    ):
+        presentation = Presentation(
+            complaint="胸痛" if language == "zh" else "pain", language=language, age=60, sex="male"
+        )
+        facts = visit_facts(presentation, Known(medications=medications), (), (), reader)
+        planned = PlannedTreatment(angina, facts, KNOWLEDGE, presentation)
+        assert list(planned.continued) == ["atorvastatin"]
+        assert "atorvastatin" not in {drugs[0].id for drugs in planned.measures}
+        assert any(line.startswith(said) for line in planned.lines())
+    bleeding = KNOWLEDGE.diseases["subarachnoid-haemorrhage"].plan("mild")
+    presentation = Presentation(complaint="headache", age=60, sex="male")
+    found = [finding("cardiovascular-examination", "systolic", 190.0)]
+    facts = visit_facts(presentation, Known(medications="Bisoprolol 5 mg."), (), found, reader)
+    planned = PlannedTreatment(bleeding, facts, KNOWLEDGE, presentation)
+    assert "labetalol" in {drugs[0].id for drugs in planned.measures}
+    assert any(line.endswith("for now in place of bisoprolol, which is taken already") for line in planned.lines())
 
 
 def test_a_pregnancy_test_makes_known_that_she_is_pregnant(reader):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from polyclinic.cases.record import Record
 from polyclinic.generation.bodies import DrawnBody
-from polyclinic.knowledge.dispensing import hand_out, told_at_the_counter, with_results
+from polyclinic.knowledge.dispensing import hand_out, is_new, told_at_the_counter, with_results
 from polyclinic.knowledge.entries import Plan
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
+from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.plan_choice import PlanPatient, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.treatment import as_planned
 
 
 def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowledge: Knowledge) -> tuple[str, ...]:
@@ -25,7 +27,7 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
         knowledge: what both were drawn from.
     """
     presentation = record.presentation
-    language, cautions = presentation.language, read_cautions()
+    language, cautions, physiology = presentation.language, read_cautions(), physiology_of(knowledge)
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
     known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
@@ -34,13 +36,21 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
         sex=presentation.sex,
         pregnant=known.pregnant,
         days=days,
-        findings={**dict.fromkeys(knowledge.symptoms, False), **body.values, **{s.id: True for s in body.present}},
+        findings={
+            **dict.fromkeys(knowledge.symptoms, False),
+            **{id: as_planned(id, body.shown.get(id, v), presentation, physiology) for id, v in body.values.items()},
+            **{s.id: True for s in body.present},
+        },
     )
     due = chosen(plan, patient, knowledge.quantities).due
     handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
     say = MeasureWords(plan_vocabulary(knowledge), language)
     return tuple(
         say.done(one.measure, come.given)
+        if come.given is None or not come.taken
+        else say.beside_taken(
+            one.measure, come.given, come.taken, new=is_new(come.given, knowledge.drugs[come.given.drug])
+        )
         for one, come in zip(due, handed, strict=True)
         if come.given is not None or not one.options
     )

@@ -33,10 +33,21 @@ _PREGNANT_FROM = 25.0
 _UMOL_IN_MG = 88.42
 """umol/L of creatinine in 1 mg/dL."""
 
+_NO_LONGER = re.compile(
+    r"\b(?:behind me|finished|already had|no longer|stopped|used to|recent antibiotics)\b"
+    r"|已停|停用|刚吃|用完|吃过|以前",
+    re.IGNORECASE,
+)
+"""What says that a medicine was taken and is not now."""
+
+_SENTENCE = re.compile(r"[.;\n。；]")
+
+_AGAINST_CLOTS = ("B01AA", "B01AB", "B01AE", "B01AF", "B01AX")
+
 _GROWN = 18.0
 _SCHWARTZ = 0.413
 
-Kind = Literal["allergy", "age", "pregnancy", "kidney", "condition", "interaction", "duplicate"]
+Kind = Literal["allergy", "age", "pregnancy", "kidney", "condition", "interaction", "duplicate", "taken"]
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +138,7 @@ def objection(
     found = (
         _of_person(drug, at, known, presentation),
         _of_history(at, known, presentation.language),
-        _of_drugs(drug, at, known, before, presentation.language),
+        _of_drugs(drug, known, before, presentation.language, cautions),
     )
     return next((against for objections in found for against in objections), None)
 
@@ -153,27 +164,79 @@ def _of_person(drug: Drug, at: Cautions, known: Known, presentation: Presentatio
 
 
 def _of_history(at: Cautions, known: Known, language: Language) -> Iterator[Objection]:
-    """Yields what illnesses that somebody tells of have against a drug."""
-    for illness in at.conditions if known.past else ():
-        if one_told(illness.words.get(language), known.past):
+    """Yields what illnesses that somebody tells of, or shows by what it takes, have against a drug."""
+    for illness in at.conditions:
+        if one_told(illness.words.get(language), f"{known.past}\n{known.medications}"):
             yield Objection("condition", illness.name, illness.reason)
 
 
 def _of_drugs(
-    drug: Drug, at: Cautions, known: Known, before: Sequence[Drug], language: Language
+    drug: Drug, known: Known, before: Sequence[Drug], language: Language, cautions: Cautions
 ) -> Iterator[Objection]:
     """Yields what other drugs have against a drug: those taken already, and those handed out before it."""
-    taken = ". ".join([known.medications, *(other.name.get(language) for other in before)]) if at.interactions else ""
+    at = _about(cautions, drug.atc)
+    taken = _now_taken(known.medications)
+    beside = ". ".join([taken, *(other.name.get(language) for other in before)])
     for one in at.interactions:
-        word = one_told(one.words.get(language), taken)
+        word = one_told(one.words.get(language), beside)
         if word:
             yield Objection("interaction", Name(en=word, zh=word), one.reason)
     for other in before:
         if other.atc == drug.atc:
             yield Objection("duplicate", other.name, drug.name)
         for group in at.duplicates:
-            if within(other.atc, group.drugs):
+            if not group.both and within(other.atc, group.drugs):
                 yield Objection("duplicate", other.name, group.name)
+    for other in before:
+        for one in _about(cautions, other.atc).interactions:
+            if one_told(one.words.get(language), drug.name.get(language)):
+                yield Objection("interaction", other.name, one.reason)
+    for group in at.duplicates:
+        word = "" if group.stays else one_told(group.words.get(language), taken)
+        if word:
+            yield Objection("taken", Name(en=word, zh=word), group.name)
+
+
+def goes_on(
+    options: Sequence[Drug], known: Known, presentation: Presentation, cautions: Cautions
+) -> tuple[int, str] | None:
+    """Returns which of the alternatives of a measure somebody takes already, and the word in which it says so.
+
+    That is so where it takes the first of them that nothing else speaks against, or one of the same kind; None where it
+    does not, and something new is due.
+    """
+    language = presentation.language
+    taken = _now_taken(known.medications)
+    if not taken:
+        return None
+    for number, drug in enumerate(options):
+        at = _about(cautions, drug.atc)
+        if any(True for _ in _of_person(drug, at, known, presentation)) or any(
+            True for _ in _of_history(at, known, language)
+        ):
+            continue
+        kind = [word for group in at.duplicates if group.stays for word in group.words.get(language)]
+        word = one_told([drug.name.get(language), *kind], taken)
+        if word:
+            return number, word
+        if next(_of_drugs(drug, known, (), language, cautions), None) is None:
+            return None
+    return None
+
+
+def is_new(prescription: Prescription, drug: Drug) -> bool:
+    """Whether a drug is handed out though somebody takes one of its kind.
+
+    That is so of what goes into a vein or muscle, in place of tablets or the patient's own supply; but for what keeps
+    blood from clotting, of which there is never a second.
+    """
+    return prescription.route in ("intravenous", "intramuscular") and not within(drug.atc, _AGAINST_CLOTS)
+
+
+@functools.lru_cache(maxsize=1024)
+def _now_taken(medications: str) -> str:
+    """Returns what somebody tells of medicines, without those that it took and takes no more."""
+    return ". ".join(s.strip() for s in _SENTENCE.split(medications) if s.strip() and not _NO_LONGER.search(s))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -205,12 +268,14 @@ class HandedOut(NamedTuple):
     """What became of one measure's drug at the counter.
 
     Attributes:
-        given: what was handed out; None where nothing may be given.
+        given: what was handed out, or goes on; None where nothing may be given.
         withheld: the drugs before it, by id, each with why.
+        taken: in which word somebody says that it takes it, or one of its kind, already; "" where it does not.
     """
 
     given: Prescription | None
     withheld: tuple[tuple[str, Objection], ...] = ()
+    taken: str = ""
 
 
 def hand_out(
@@ -220,10 +285,18 @@ def hand_out(
     presentation: Presentation,
     cautions: Cautions,
 ) -> list[HandedOut]:
-    """Returns what is handed out of each measure's drugs: the first that nothing speaks against."""
+    """Returns what is handed out of each measure's drugs: the first that nothing speaks against.
+
+    What somebody takes already goes on, and is not handed out.
+    """
     out: list[Drug] = []
     came: list[HandedOut] = []
     for options in measures:
+        on = goes_on([drugs[option.drug] for option in options], known, presentation, cautions)
+        taken = "" if on is None else on[1]
+        if on is not None and not is_new(options[on[0]], drugs[options[on[0]].drug]):
+            came.append(HandedOut(options[on[0]], taken=taken))
+            continue
         withheld: dict[str, Objection] = {}
         given = None
         for option in options:
@@ -235,5 +308,5 @@ def hand_out(
                 out.append(drugs[option.drug])
                 break
             withheld[option.drug] = against
-        came.append(HandedOut(given, tuple(withheld.items())))
+        came.append(HandedOut(given, tuple(withheld.items()), taken if given else ""))
     return came

@@ -92,7 +92,7 @@ def _kind(one: Drug, other: Drug, cautions: Cautions) -> str:
     if one.atc == other.atc:
         return one.name.en
     for group in cautions.duplicates:
-        if within(one.atc, group.drugs) and within(other.atc, group.drugs):
+        if not group.both and within(one.atc, group.drugs) and within(other.atc, group.drugs):
             return group.name.en
     return ""
 

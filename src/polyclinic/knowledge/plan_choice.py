@@ -24,7 +24,7 @@ class PlanPatient(NamedTuple):
     Attributes:
         age: in years; None is taken for an adult's.
         days: how long the illness has lasted.
-        findings: quantities, numbers as an adult's (see `polyclinic.knowledge.body.Carrying`), and symptoms, by id.
+        findings: quantities, as `polyclinic.knowledge.treatment.as_planned` has them, and symptoms, by id.
         examined: ids of the examinations that were done; None where all were.
     """
 

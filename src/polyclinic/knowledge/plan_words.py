@@ -58,6 +58,8 @@ class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_begun: str
     lacking: str
     instead: str
+    for_now: str
+    goes_on: str
 
 
 plan_words: Callable[[Language], PlanWords] = WORDS.section("plans", PlanWords)
@@ -102,6 +104,13 @@ class MeasureWords:
         """Returns a measure as it is carried out: with the one drug that is given, and no conditions."""
         line = self._what(measure, "" if given is None else self.prescription(given))
         return self._beside(line, [measure.why.get(self._language)] if measure.why is not None else [])
+
+    def beside_taken(self, measure: Measure, given: Prescription, taken: str, *, new: bool) -> str:
+        """Returns a measure of whose drugs somebody takes one, or one of its kind: what is taken goes on.
+
+        With `new` the drug stands in for it as long as it is given.
+        """
+        return (self._say.for_now if new else self._say.goes_on).format(taken=taken, line=self.done(measure, given))
 
     def not_begun(self, measure: Measure, given: Prescription | None, missing: tuple[str, ...]) -> str:
         """Returns that a measure waits for examinations."""

@@ -121,10 +121,21 @@ class Interaction(Data, frozen=True, kw_only=True):
 
 
 class Duplicate(Data, frozen=True, kw_only=True):
-    """A group of drugs of which one at a time is enough."""
+    """A group of drugs of which one at a time is enough.
+
+    Attributes:
+        name: of the group, in the singular.
+        drugs: ATC codes.
+        words: by which somebody says that it takes one of them.
+        stays: what is taken goes on where one of the group is due; otherwise a drug of another group is looked for.
+        both: two of the group may be handed out together, and only beside what is taken one is enough.
+    """
 
     name: Name
     drugs: tuple[str, ...]
+    words: Texts = Texts()
+    stays: bool = True
+    both: bool = False
 
 
 class Cautions(Data, frozen=True, kw_only=True, eq=False):

@@ -6,21 +6,25 @@ of each measure that is due, nothing before the examination that has to come fir
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.body import back_along
-from polyclinic.knowledge.dispensing import Known, with_results
+from polyclinic.knowledge.dispensing import Known, goes_on, is_new, with_results
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Drug, Plan
 from polyclinic.knowledge.knowledge import Knowledge, plan_vocabulary
+from polyclinic.knowledge.physiology import Physiology
 from polyclinic.knowledge.plan_choice import ChosenPlan, DueMeasure, PlanPatient, WhyNot, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.results import ItemReading
 from polyclinic.knowledge.safety import read_cautions
+
+_MOVES_WITH_AGE = frozenset({"systolic", "heart_rate", "respiratory_rate"})
+_GROWN = 18
 
 
 class VisitFacts(NamedTuple):
@@ -75,7 +79,7 @@ def visit_facts(
                 known[quantity] = value
             else:
                 measured[quantity] = value
-                known[quantity] = physiology.carrying(reader.knowledge.quantities[quantity], age, sex).back(value)
+                known[quantity] = as_planned(quantity, value, presentation, physiology)
     held = with_results(told, presentation, read_cautions(), measured)
     patient = PlanPatient(
         age=age,
@@ -86,6 +90,18 @@ def visit_facts(
         examined=examined,
     )
     return VisitFacts(patient, held)
+
+
+def as_planned(id: str, value: float | str, presentation: Presentation, physiology: Physiology) -> float | str:
+    """Returns a result as the conditions of plans go by it: as it was measured.
+
+    The vital signs of a child are carried over to an adult's, as their limits move with age; a haemoglobin of 70 g/L is
+    one, whoever has it.
+    """
+    age = presentation.age
+    if isinstance(value, str) or id not in _MOVES_WITH_AGE or age is None or age >= _GROWN:
+        return value
+    return physiology.carrying(physiology.items[id], age, presentation.sex).back(value)
 
 
 def _value(observed: float | str | ItemReading) -> float | str | None:
@@ -101,16 +117,27 @@ class PlannedTreatment:
     """A plan for one patient, from the choice of measures to what is handed out.
 
     Attributes:
-        measures: for each measure that gives a drug, its alternatives, the first choice first.
+        measures: for each measure that gives a drug, its alternatives, the first choice first; without those that are
+            met by what the patient takes already.
+        continued: drugs, by id, of which the patient takes one of the kind already, each with the word that it says.
     """
 
     def __init__(self, plan: Plan, facts: VisitFacts, knowledge: Knowledge, presentation: Presentation) -> None:
         self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
-        self._giving = [due for due in self._chosen.due if due.options]
-        self.measures: list[list[Drug]] = [
-            [knowledge.drugs[option.drug] for option in due.options] for due in self._giving
-        ]
+        self._taken: dict[int, tuple[int, str]] = {}
+        self._giving: list[DueMeasure] = []
+        self.measures: list[list[Drug]] = []
+        self.continued: dict[str, str] = {}
+        for due in self._chosen.due:
+            drugs = [knowledge.drugs[option.drug] for option in due.options]
+            on = goes_on(drugs, facts.known, presentation, read_cautions())
+            if on is not None:
+                self._taken[id(due)] = on
+                self.continued[drugs[on[0]].id] = on[1]
+            if drugs and (on is None or is_new(due.options[on[0]], drugs[on[0]])):
+                self._giving.append(due)
+                self.measures.append(drugs)
 
     def lines(self, given: Sequence[int | None] | None = None) -> tuple[str, ...]:
         """Returns what is done, in words.
@@ -119,12 +146,20 @@ class PlannedTreatment:
         the first of each is.
         """
         numbers = dict(zip(map(id, self._giving), given or [0] * len(self._giving), strict=True))
-        return tuple(line for due in self._chosen.due if (line := self._line(due, numbers.get(id(due)))))
+        return tuple(line for due in self._chosen.due if (line := self._line(due, numbers)))
 
-    def _line(self, due: DueMeasure, number: int | None) -> str:
+    def _line(self, due: DueMeasure, numbers: Mapping[int, int | None]) -> str:
         if not due.options:
             return self._words.done(due.measure, None)
-        return "" if number is None else self._words.done(due.measure, due.options[number])
+        on = self._taken.get(id(due))
+        if on is not None and id(due) not in numbers:
+            return self._words.beside_taken(due.measure, due.options[on[0]], on[1], new=False)
+        number = numbers[id(due)]
+        if number is None:
+            return ""
+        if on is not None:
+            return self._words.beside_taken(due.measure, due.options[number], on[1], new=True)
+        return self._words.done(due.measure, due.options[number])
 
     def not_begun(self) -> tuple[str, ...]:
         """Returns the measures that wait for examinations, in words."""

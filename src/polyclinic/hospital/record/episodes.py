@@ -76,6 +76,7 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     treatment: tuple[str, ...] = ()  # what was done for this patient, short items; substitutes, not what was withheld
     not_begun: tuple[str, ...] = ()  # measures that wait for an examination, short items that say for which
     dispensed: tuple[str, ...] = ()  # drugs handed out: ids of the knowledge's
+    continued: tuple[str, ...] = ()  # drugs that are due and taken already, ids, each with what is taken behind a colon
     withheld: tuple[str, ...] = ()  # drugs withheld by the pharmacist, ids, each with its reason behind a colon
     instead: tuple[str, ...] = ()  # of those, each that another drug stands in for, with that behind a colon
     lacking: tuple[str, ...] = ()  # of those, the rest, each with why nothing stands in behind a colon

@@ -73,6 +73,7 @@ class _PharmacistSayings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     condition: str
     interaction: str
     duplicate: str
+    taken: str
 
 
 doctor_sayings = WORDS.section("doctor", DoctorSayings)
