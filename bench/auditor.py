@@ -313,8 +313,8 @@ class Audit:
         tell("no examination skipped that comes first", ", ".join(skipped))
         mentioned = {*given, *kept_on, *(line.split(": ")[0] for line in episode.withheld)}
         for m in giving:
-            met = {p.drug: self._met(m, p, facts) for p in reversed(m.give)}
-            due = [drug for drug, is_met in met.items() if is_met is not False] if True in met.values() else []
+            met = [(p.drug, self._met(m, p, facts)) for p in m.give]
+            due = [drug for drug, is_met in met if is_met is not False] if any(is_met for _, is_met in met) else []
             if due and set(m.after) <= facts.examined:
                 tell("every due drug given, continued or withheld", "" if mentioned & set(due) else " | ".join(due))
                 if not {*given, *kept_on} & {p.drug for p in m.give}:
