@@ -54,7 +54,7 @@ CHINESE = Record(
         ("hemoglobin 121 g/L troponin 900 ng/L", "not there"),
         ("hemoglobin 121 g/L (reference 115-175), troponin 900 ng/L", "not there"),
         ("D-dimer 0.2 mg/L, massive pulmonary embolism", "not there"),
-        ("potassium 4.1 mmol/L, hyperkalaemia", "not there"),
+        ("potassium 4.1 mmol/L, hyperkalaemia", "contradicted"),
         ("hemoglobin 121, blood cultures grow staphylococcus", "not there"),
         ("normal hemoglobin with massive haematemesis", "not there"),
         ("hemoglobin 121 after a transfusion", "not there"),

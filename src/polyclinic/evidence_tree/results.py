@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -26,10 +27,14 @@ from polyclinic.evidence_tree.values import (
     unit_of,
     without_thousands,
 )
+from polyclinic.knowledge.body import range_of, read_body
+from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.name_table import Named
 from polyclinic.knowledge.quantities import converted
+from polyclinic.knowledge.results import ItemReading, ResultReader
 from polyclinic.language.clauses import clause_words
+from polyclinic.language.language import CHINESE
 from polyclinic.language.overlap import pieces
 
 Said = Literal["supported", "contradicted", "not there", "no claim"]
@@ -37,7 +42,12 @@ Said = Literal["supported", "contradicted", "not there", "no claim"]
 _words = WORDS.section("support", SupportWords)
 _DECIDED: tuple[Said, ...] = ("supported", "contradicted")
 _SEGMENT = re.compile(r"(?:[^;；,，\n(（]|[(（][^()（）]*[)）]|,(?=\d{3}(?!\d)))+")
-_NAMED = re.compile(r"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+)(?P<value>[<>≤≥]?\s*\d[^:：]*)$")
+_NAMED = re.compile(
+    rf"\s*(?P<name>[^:：;；\n]*?[^\s:：\d])\s*(?:[:：]\s*|\s+|(?<=[{CHINESE}]))(?P<value>[<>≤≥]?\s*\d[^:：]*)$"
+)
+
+
+_reader = functools.lru_cache(maxsize=4)(ResultReader)
 
 
 class Result(NamedTuple):
@@ -66,6 +76,7 @@ class NumbersHeld:
         ]
         self._known = names_of(knowledge)
         self._names = self._known.of([result.finding for result in self._all])
+        self._record, self._texts, self._knowledge = record, texts, knowledge
 
     def apart(self, claim: str) -> list[str]:
         """Returns a claim cut before every further name that stands behind a number ("Hb 84 troponin 900")."""
@@ -86,7 +97,7 @@ class NumbersHeld:
         bare = said
         for name in named:
             bare = bare[: name.start] + " " * (name.end - name.start) + bare[name.end :]
-        numbers, standing = figures(bare), self._claimed(bare)
+        numbers, standing = figures(bare), self.claimed(bare)
         results = self._spoken_of(said) if named else ()
         if not numbers and standing is None and not limits:
             return HeldAgainst("no claim", results)
@@ -107,6 +118,52 @@ class NumbersHeld:
                 return HeldAgainst(verdict, results, by)
         return HeldAgainst("no claim", results)
 
+    def of_item(self, item: str) -> list[tuple[Result, ItemReading]]:
+        """Returns the results that are of an item of the knowledge, however it is called, as they are read."""
+        return self._by_item.get(item, [])
+
+    @functools.cached_property
+    def _by_item(self) -> dict[str, list[tuple[Result, ItemReading]]]:
+        reader, found = _reader(self._knowledge), dict[str, list[tuple[Result, ItemReading]]]()
+        for text in self._texts:
+            if text.finding is None:
+                continue
+            parts = [result for result in self._all if result.text is text]
+            whole = Result(self._record.findings[text.finding], text, 0, len(text.text))
+            known = set[str]()
+            # What a text tells beside its numbers in a row ("BP 84/50, pulse 121") is read in the whole of it.
+            for result in dict.fromkeys((*parts, whole)):
+                for reading in reader.read(result.finding).readings:
+                    if result != whole or len(parts) == 1 or reading.item not in known:
+                        found.setdefault(reading.item, []).append((result, reading))
+                        known.add(reading.item)
+        return found
+
+    def standing(self, result: Result, reading: ItemReading) -> Standing | None:
+        """Returns where a result lies by its own reference range, or, where it has none, by that of the knowledge."""
+        item = self._item(reading)
+        if reading.values:
+            return "normal" if reading.is_usual(item) else "high"
+        value = measured(result.finding)
+        if value is not None and value.standing is not None:
+            return value.standing
+        low, high = range_of(item, self._record.presentation.age, self._record.presentation.sex, read_body())
+        if high is not None and reading.low >= high and reading.high > high:
+            return "high"
+        if low is not None and reading.high <= low and reading.low < low:
+            return "low"
+        within = (low is None or low <= reading.low) and (high is None or reading.high <= high)
+        return "normal" if within else None
+
+    def _item(self, reading: ItemReading) -> Item:
+        items = self._knowledge.examinations[reading.examination].items
+        return next(item for item in items if item.id == reading.item)
+
+    def _usual(self, result: Result) -> Standing | None:
+        """Returns where a number without a reference range of its own lies by that of the knowledge."""
+        read = _reader(self._knowledge).read(result.finding).readings
+        return self.standing(result, read[0]) if len(read) == 1 else None
+
     def _spoken_of(self, claim: str) -> tuple[Result, ...]:
         wanted = {id(finding) for finding in self._names.mentioned(claim)}
         return tuple(result for result in self._all if id(result.finding) in wanted)
@@ -122,7 +179,7 @@ class NumbersHeld:
         borne = frozenset[str]().union(*(pieces(r.text.label) | pieces(r.finding.value_text) for r in results))
         return bool(pieces(bare) - borne)
 
-    def _claimed(self, rest: str) -> Standing | None:
+    def claimed(self, rest: str) -> Standing | None:
         """Returns what is said of a value: low, high or normal; None where nothing is, or several things are."""
         for figure in reversed(figures(rest)):
             rest = rest[: figure.start] + " " + rest[figure.end :]
@@ -163,9 +220,10 @@ class NumbersHeld:
             return "supported" if _may_be(value.standing, claimed) else "contradicted"
         if claimed is None:
             return "supported" if limits else "not there"
-        if value.standing is None:
+        standing = value.standing or self._usual(result)
+        if standing is None:
             return "not there"
-        return "supported" if _may_be(value.standing, claimed) else "contradicted"
+        return "supported" if _may_be(standing, claimed) else "contradicted"
 
     def _items(self, finding: Finding) -> list[str]:
         return sorted(

@@ -40,6 +40,7 @@ from polyclinic.evidence_tree.printed import WORDS
 from polyclinic.evidence_tree.results import HeldAgainst, NumbersHeld, Result
 from polyclinic.evidence_tree.sources import How, Pointer, RecordText, texts_of
 from polyclinic.evidence_tree.support_words import SupportWords
+from polyclinic.evidence_tree.terms import NO_CLAIM, TermsHeld
 from polyclinic.evidence_tree.tree import EvidenceTree, Leaf, one_line
 from polyclinic.evidence_tree.values import ranges_said
 from polyclinic.knowledge.knowledge import Knowledge
@@ -94,6 +95,7 @@ class Supporter:
         self.texts = texts_of(record)
         self._who = record.presentation
         self._results = NumbersHeld(record, self.texts, knowledge)
+        self._terms = TermsHeld(self._results)
         self._symptoms = knowledge.symptoms
         self._lexicons = {self.language: lexicon or lexicon_of(knowledge, self.language)}
         self._sentences = [sentence for text in self.texts for sentence in _sentences(text)]
@@ -149,7 +151,8 @@ class Supporter:
                 return found
         # A symptom's own name may hold what divides claims ("contact with ...").
         if any(said.casefold() == name.casefold() for one in self._symptoms.values() for name in one.names()):
-            return self._by_symptoms(said, family)
+            found = self._by_symptoms(said, family)
+            return self._by_terms(said, family) if found is NOT_THERE else found
         claims = claims_of(said)
         held = self._held([part for claim in claims for part in self._results.apart(claim.text)])
         if not any(one.verdict in {"contradicted", "not there"} for one in held.values()):
@@ -180,7 +183,7 @@ class Supporter:
         if held.by is not None:
             return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]
         if held.verdict == "not there":
-            return NOT_THERE
+            return self._by_terms(part, family)
         of_person = person_in(part, self._who)
         if of_person is not None:
             text = next(t for t in self.texts if t.field == f"$.presentation.{of_person.section}")
@@ -202,7 +205,11 @@ class Supporter:
                     return found
                 if found.status == "contradicted" and contradicted is NOT_THERE:
                     contradicted = found
-        return contradicted
+        if contradicted is not NOT_THERE:
+            return contradicted
+        # What the record says in words goes before what was measured.
+        answers = [self._by_terms(wording, family) for wording in wordings]
+        return next((one for one in answers if one.status == "supported"), answers[0])
 
     def _word_for_word(self, evidence: str, family: bool) -> Support:
         words = r"\s+".join(map(re.escape, evidence.split()))
@@ -267,6 +274,12 @@ class Supporter:
         came: list[Support] = [self._symptom(symptom, there) for symptom, there in said.items()]
         worst = next((s for s in came if s.status == "contradicted"), None)
         return worst or next((s for s in came if s is NOT_THERE), came[0])
+
+    def _by_terms(self, evidence: str, family: bool) -> Support:
+        held = NO_CLAIM if family else self._terms.hold(evidence)
+        if held.by is None:
+            return NOT_THERE
+        return _found(held.by.text, held.by.start, held.by.end, "by value", held.verdict)  # type: ignore[arg-type]
 
     def _symptom(self, symptom: str, affirmed: bool) -> Support:
         denied, lexicon = NOT_THERE, self._lexicons[self.language]

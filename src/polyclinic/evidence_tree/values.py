@@ -42,6 +42,12 @@ _RANGE_SAID = re.compile(
     re.IGNORECASE,
 )
 
+_OF_SOMETHING = re.compile(
+    r"[(（\[](?!\s*(?:n|nl|ref|reference|normal|range|interval|limits?|values?|lab(?:oratory)?|for|adults?|m|f|male|female|men|women)\b"
+    r"|\s*(?:参考|正常|成人|男|女|范围|区间|up to|below|under|above|over|小于|低于|大于|高于))[\s,;，；]*[^\W\d_]",
+    re.IGNORECASE,
+)
+
 Limits = tuple[float | None, float | None]
 
 
@@ -81,7 +87,8 @@ def ranges_said(text: str) -> tuple[str, list[Limits]]:
 
     def taken(found: re.Match[str]) -> str:
         limits = _reference(found[0])
-        if limits is None:
+        # "(SBP < 90)" is said of a result, and is no range of one.
+        if limits is None or _OF_SOMETHING.match(found[0]):
             return found[0]
         said.append(limits)
         return " " * len(found[0])
