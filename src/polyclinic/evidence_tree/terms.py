@@ -31,7 +31,7 @@ _SIDES: tuple[Standing, ...] = ("high", "low")
 _NORMAL: Standing = "normal"
 
 
-class _Term(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _StandardTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: tuple[str, ...]
     called: Pattern = _NEVER
     high: Pattern = _NEVER
@@ -50,7 +50,7 @@ class _TermWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     past: Pattern
     beside: Pattern
     pressure: Pattern
-    terms: tuple[_Term, ...]
+    terms: tuple[_StandardTerm, ...]
     together: tuple[_Together, ...]
 
 
@@ -164,8 +164,8 @@ def _terms_in(text: str, words: _TermWords) -> list[_Found]:
     for term in words.terms:
         for where in (*_SIDES, _NORMAL):
             wanted = (_Wanted(term.of, where, where == _NORMAL, term.lasting),)
-            found += [_Found(*m.span(), term.of, wanted) for m in getattr(term, where).finditer(text)]
-        found += [_Found(*m.span(), term.of) for m in term.called.finditer(text)]
+            found += [_Found(m.start(), m.end(), term.of, wanted) for m in getattr(term, where).finditer(text)]
+        found += [_Found(m.start(), m.end(), term.of) for m in term.called.finditer(text)]
     for several in words.together:
         each = tuple(_Wanted((i,), w, True) for w in _SIDES for i in getattr(several, w))
         found += [_Found(m.start(), m.end(), (*several.high, *several.low), each) for m in several.say.finditer(text)]
