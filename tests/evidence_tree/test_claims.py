@@ -216,3 +216,12 @@ def test_chinese_in_a_record_that_says_it_is_english(evidence, status):
         history=History(present="否认发热。头痛。"),
     )
     assert Supporter(record, KNOWLEDGE).support(evidence).status == status
+
+
+def test_other_people_s_children_are_no_relatives():
+    history = History(
+        personal="Crowded quarters and contact with other children who have spots.", past="Her children have asthma."
+    )
+    supporter = Supporter(Record(presentation=Presentation(complaint="Itch"), history=history), KNOWLEDGE)
+    assert supporter.support("Crowded quarters").status == "supported"
+    assert supporter.support("asthma").status == "not there"

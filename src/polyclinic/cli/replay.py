@@ -8,7 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec import to_builtins
 
-from polyclinic.benchmarks.tor.page import page, picture
+from polyclinic.benchmarks.tor.page import page
+from polyclinic.benchmarks.tor.picture import picture
 from polyclinic.benchmarks.tor.recorded import holds_meetings, read_meetings
 from polyclinic.cli.meeting_view import show_meeting
 from polyclinic.cli.options import FILE, Force, Json, check_new

@@ -40,7 +40,7 @@ class _StandardTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lasting: bool = False
 
 
-class _Together(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _JointTerm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     say: Pattern
     high: tuple[str, ...] = ()
     low: tuple[str, ...] = ()
@@ -51,10 +51,10 @@ class _TermWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: Pattern
     pressure: Pattern
     terms: tuple[_StandardTerm, ...]
-    together: tuple[_Together, ...]
+    together: tuple[_JointTerm, ...]
 
 
-class _Wanted(NamedTuple):
+class _WantedPlace(NamedTuple):
     """Where items have to lie: any of them, or each."""
 
     items: tuple[str, ...]
@@ -69,7 +69,7 @@ class _Found(NamedTuple):
     start: int
     end: int
     items: tuple[str, ...]
-    wanted: tuple[_Wanted, ...] = ()
+    wanted: tuple[_WantedPlace, ...] = ()
 
 
 _words = WordLists(Path(__file__).with_name("terms")).section("terms", _TermWords)
@@ -124,10 +124,10 @@ class TermsHeld:
         if not wanted:
             if claimed is None:
                 return None
-            wanted = (_Wanted(term.items, claimed, claimed == "normal"),)
+            wanted = (_WantedPlace(term.items, claimed, claimed == "normal"),)
         return _all_of([self._where(one) for one in wanted])
 
-    def _where(self, wanted: _Wanted) -> HeldAgainst:
+    def _where(self, wanted: _WantedPlace) -> HeldAgainst:
         found = [
             (result, standing)
             for item in wanted.items
@@ -163,11 +163,11 @@ def _terms_in(text: str, words: _TermWords) -> list[_Found]:
     found: list[_Found] = []
     for term in words.terms:
         for where in (*_SIDES, _NORMAL):
-            wanted = (_Wanted(term.of, where, where == _NORMAL, term.lasting),)
+            wanted = (_WantedPlace(term.of, where, where == _NORMAL, term.lasting),)
             found += [_Found(m.start(), m.end(), term.of, wanted) for m in getattr(term, where).finditer(text)]
         found += [_Found(m.start(), m.end(), term.of) for m in term.called.finditer(text)]
     for several in words.together:
-        each = tuple(_Wanted((i,), w, True) for w in _SIDES for i in getattr(several, w))
+        each = tuple(_WantedPlace((i,), w, True) for w in _SIDES for i in getattr(several, w))
         found += [_Found(m.start(), m.end(), (*several.high, *several.low), each) for m in several.say.finditer(text)]
     kept: list[_Found] = []
     for one in sorted(found, key=lambda f: f.start - f.end):

@@ -295,6 +295,17 @@ def test_several_models_stand_beside_one_another():
     assert method_document(result)["relevance"] is None
 
 
+async def test_who_writes_nothing_that_can_be_read_has_no_marks_to_gain_by():
+    silent = {"m": scores("m", [diagnosed(PATIENTS[0].id, "A", PATIENTS[0].key), diagnosed(PATIENTS[1].id, "", "A")])}
+    judge = Scripted([{"analysis": "So.", "relevance": 4.0, "completeness": 3.0}])
+    rated = (await with_ratings(silent, PATIENTS[:2], judge=judge))["m"]
+    assert (rated.relevance.mean, rated.completeness.mean) == (2.0, 1.5)
+    assert (rated.judged, rated.unjudged, judge.asked) == (1, {}, 1)
+    # People may mark some records only: of the others nobody knows.
+    people = {(PATIENTS[0].id, "m"): Rating(relevance=4.0, completeness=3.0, raters=("a",))}
+    assert (await with_ratings(silent, PATIENTS[:2], people=people))["m"].relevance.mean == 4.0
+
+
 async def test_marks_of_people_go_before_the_judge_s():
     result = {"m": scores("m", [diagnosed(p.id, "A", p.key) for p in PATIENTS[:2]])}
     said = [{"analysis": "So.", "relevance": 3.04, "completeness": 2.0}]
@@ -305,6 +316,7 @@ async def test_marks_of_people_go_before_the_judge_s():
     assert rated.relevance.mean == pytest.approx(4.0)
     assert rated.completeness.mean == pytest.approx(3.0)
     assert judge.asked == 1
+    assert rated.judged == 2
     assert (await with_ratings(result, PATIENTS[:2]))["m"].relevance is None
     with pytest.raises(UserError, match="none of the"):
         await with_ratings(result, PATIENTS[:2], people={("nobody", "m"): Rating()})

@@ -93,6 +93,27 @@ def test_what_was_said_is_taken_over_and_what_is_refuted_is_dropped(doctors, cas
     assert dropped > 5
 
 
+def test_a_diagnosis_that_stays_keeps_the_doctor_s_own_reasoning(doctors, cases):
+    english = {"outpatient": "complaint", "laboratory": "laboratory", "radiology": "images", "pathology": "specimens"}
+    chinese = {"outpatient": "主诉", "laboratory": "检验", "radiology": "影像", "pathology": "病理"}
+    kept, said = 0, english if cases[0].presentation.language == "en" else chinese
+    for case in cases[:4]:
+        trees = {}
+        for one in held(doctors, case).log:
+            if not isinstance(one, Wrote):
+                continue
+            own = {
+                suspected.diagnosis: any(said[one.by] in line.analysis for line in suspected.reasonings)
+                for suspected in one.opinion.suspected
+            }
+            before = trees.get(one.by, {})
+            lost = [name for name, has in own.items() if before.get(name) and not has]
+            assert not lost, (case.id, one.by, one.round)
+            kept += sum(own.values())
+            trees[one.by] = own
+    assert kept > 10
+
+
 def test_without_trees_they_name_diagnoses_in_a_sentence(doctors, cases):
     outcome = held(doctors, cases[0], tree=False)
     assert outcome.answers

@@ -179,7 +179,7 @@ def scores(name: str, chosen: Sequence[RecordPlay], *, seed: int = 0) -> RecordS
         unreadable=sum(one.unreadable for one in answered),
         broken=sum(one.broken for one in answered),
         failed=len(chosen) - len(answered),
-        judged=sum(one.relevance is not None for one in rated),
+        judged=sum(one.relevance is not None for one in rated if one.raters),
         unjudged=dict(Counter(one.error for one in rated if one.error)),
         chosen=tuple(chosen),
     )

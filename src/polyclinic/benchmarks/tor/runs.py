@@ -105,7 +105,8 @@ async def with_ratings(
 ) -> dict[str, RecordScores]:
     """Returns the results with marks for relevance and completeness: of people where they gave some, else the judge's.
 
-    What a method wrote is its rationale; a record without an answer has none, and no marks.
+    What a method wrote is its rationale. A record that was answered with nothing that can be read has none: 0 and 0,
+    where the judge was asked, or people marked another method on it, so that no method gains by silence.
 
     Raises:
         UserError: a person's mark is on a record or a method that is not here.
@@ -127,11 +128,14 @@ async def with_ratings(
     if judge is not None:
         marks = await rate(asked, judge)
         given |= {(one.case.id, one.method): mark for one, mark in zip(asked, marks, strict=True)}
-    if not given:
+    if not given and judge is None:
         return dict(results)
+    marked = cases.keys() if judge is not None else {case for case, _ in given}
 
     def rated(name: str, one: RecordPlay) -> RecordPlay:
-        return msgspec.structs.replace(one, rating=given.get((one.id, name)))
+        silent = not one.failed and not one.outcome.answers and one.id in marked
+        nothing = Rating(relevance=0.0, completeness=0.0) if silent else None
+        return msgspec.structs.replace(one, rating=given.get((one.id, name), nothing))
 
     return {
         name: scores(name, [rated(name, one) for one in result.chosen], seed=seed) for name, result in results.items()

@@ -156,7 +156,11 @@ class RulesDoctors:
             lines.setdefault(self._id(name), {})[self._speaker(said, language)] = said
         for disease, by in lines.items():
             own = self._line(disease, part, read) if disease in read.weights else None
-            by.pop(words.doctors[me], None)
+            mine = by.pop(words.doctors[me], None)
+            if own is None and mine is not None and by:
+                # What others' diagnoses explain carries this one no more, and stays to be seen while others hold it.
+                no_more = words.speaks_for.format(doctor=words.doctors[me], weight="+0.0")
+                own = Reasoning(no_more, mine.evidence)
             if own is not None:
                 by[words.doctors[me]] = own
         total = {disease: sum(_weight(line, language) for line in by.values()) for disease, by in lines.items()}
