@@ -4,7 +4,8 @@ What stands in the record as it is, is supported. Anything else is cut into its 
 
 1. **Word for word**: the words stand in a text of the record, and neither before nor behind what denies them there.
 2. **By value**: a result is named, and every number is the one recorded, in its unit or another, or lies where it is
-   said to lie; or what is said of it (low, raised, normal) is what its reference range says. A range is no value.
+   said to lie; or what is said of it (low, raised, normal) is what its reference range says; or a standard term says
+   where it lies ("leukocytosis"). A range is no value.
 3. **By name**: all that it says stands in one sentence of the record in another order; or it names symptoms in other
    words of the knowledge's, and the record tells each of them; or it is the patient's age and sex.
 
