@@ -23,7 +23,7 @@ from polyclinic.hospital.plan.plan import (
     Shift,
 )
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome
+from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome, HarmCause
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, next_severity
 from polyclinic.seeds import derive
 
@@ -53,9 +53,10 @@ def hospital(
     way=10,
     durations=None,
     examinations=None,
+    beds=None,
     **illness,
 ):
-    """One doctor for each of the departments named; everybody works the same shift."""
+    """One doctor for each of the departments named; everybody works the same shift. `beds`: by kind of area."""
     begin, end = shift or hours
     shifts = (Shift(days=weekdays, begin=begin, end=end),)
     departments = tuple(dict.fromkeys(doctors))
@@ -76,6 +77,8 @@ def hospital(
         area("scanner", AreaKind.EXAMINATION, capacity=1, examinations=("imaging",), ways={"laboratory": way}),
         area("pharmacy", AreaKind.PHARMACY, ways={"entrance": way}),
     ]
+
+    areas += [area(kind, AreaKind(kind), beds=n, ways={"rooms": way}) for kind, n in (beds or {}).items()]
 
     def member(id, job, where, *, seen=()):
         return Member(id=id, name=named(id), job=job, area=where, departments=seen, shifts=shifts)
@@ -152,6 +155,9 @@ class Town:
     def worsened(self, onset, was, days=0):
         return case(was.id + "+", next_severity(was.truth.severity))
 
+    def nature(self, was, visit, treatment):
+        return Lies(derive(self.seed, "lies", was.id, visit), worse=self.worse)
+
     def course(self, was, visit, treatment):
         rng = derive(self.seed, "course", was.id, visit)
         days = rng.randint(1, 5)
@@ -162,6 +168,53 @@ class Town:
             )
         outcome = FollowUpOutcome.RECOVERED if days <= 2 else FollowUpOutcome.BETTER
         return IllnessCourse(outcome=outcome, recovers_after_days=days, severity=severity)
+
+
+class Lies:
+    """Somebody in a bed, to whom things happen by chance."""
+
+    ill_with, since, severity, recognised = "illness", 0, "mild", False
+
+    def __init__(self, rng, *, worse):
+        self.rng, self.worse, self.stage, self.left = rng, worse, 0, []
+        self._draw()
+
+    def _draw(self):
+        self.stay = self.rng.choice([
+            [("observation", 7200)],
+            [("ward", 90000)],
+            [("intensive care", 40000), ("ward", 20000)],
+            [("theatre", 5000), ("ward", 30000)],
+            [("theatre", 5000), ("intensive care", 9000), ("ward", 30000)],
+        ])  # fmt: skip
+        self.turn = self.rng.uniform(600, 90000) if self.rng.random() < self.worse and self.stage < 4 else None
+        self.dies = self.rng.random() < 0.3
+
+    def legs(self):
+        return self.stay
+
+    def gives(self, place):
+        return 2
+
+    def next_turn(self, gives):
+        assert gives in (1, 2)
+        return None if self.turn is None else (self.dies, max(0.0, self.turn))
+
+    def spend(self, seconds, gives):
+        if self.turn is not None:
+            self.turn -= seconds
+            assert self.turn > -2
+
+    def cause_of(self, gives, *, death):
+        return HarmCause.ILLNESS
+
+    def worsen(self):
+        self.stage += 1
+        self.severity = next_severity(self.severity)
+        self._draw()
+
+    def at_home(self):
+        return IllnessCourse(outcome=FollowUpOutcome.BETTER, recovers_after_days=4, severity=self.severity)
 
 
 def decide(request, *, seed=0, failing=0.0):
@@ -204,6 +257,7 @@ def decide(request, *, seed=0, failing=0.0):
         dispensed=("drug",) if rng.random() < 0.7 else (),
         right_diagnosis=rng.random() < 0.7,
         right_treatment=rng.random() < 0.6,
+        disposition=rng.choice(("home", "home", "observation", "ward", "intensive care", "operation")),
     )
 
 

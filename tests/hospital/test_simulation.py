@@ -17,9 +17,12 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
     Acuity,
+    Admitted,
     CalledIn,
     Consulted,
     Diagnosed,
+    Died,
+    Discharged,
     Dispensed,
     ExaminationDone,
     FellIll,
@@ -27,6 +30,8 @@ from polyclinic.hospital.record.happenings import (
     FollowUpOutcome,
     Happening,
     LeftUnseen,
+    Moved,
+    Operated,
     Prescribed,
     Queued,
     Registered,
@@ -36,6 +41,7 @@ from polyclinic.hospital.record.happenings import (
     VisitFailed,
     Walked,
     WentHome,
+    Worsened,
 )
 from polyclinic.hospital.simulation import simulate
 
@@ -151,8 +157,12 @@ SERVED = Triaged | Registered | Consulted | ExaminationDone | Diagnosed | Prescr
 ENDS = WentHome | LeftUnseen | VisitFailed
 
 
-def check_residents(log, home="homes"):
-    """Everybody is in one place, is served where it is, by whom it was called, and every visit has one end."""
+def check_residents(log, home="homes", *, beds=None):
+    """Everybody is in one place, is served where it is, by whom it was called, and every visit has one end.
+
+    No area has more patients in its beds than `beds` says, who lies in one is there, and nothing happens to the dead.
+    """
+    lies, dead = {}, set()
     at, ill, inside, held, seen, ended = {}, {}, set(), {}, {}, 0
     at_work, last = set(), (-1, -1)
     for h in log:
@@ -163,6 +173,7 @@ def check_residents(log, home="homes"):
         if not isinstance(what, ShiftBegan | ShiftEnded):
             # Whoever is on a way can do nothing before its end.
             assert h.t >= since, h
+            assert who not in dead
         match what:
             case ShiftBegan():
                 assert who not in at_work
@@ -180,9 +191,36 @@ def check_residents(log, home="homes"):
                     inside.add(who)
                     seen[who] = []
                 at[who] = (path[-1], times[-1])
+                assert who not in lies or path[-1] in beds
+            case Admitted(area=area) | Moved(area=area):
+                assert place == area and who in inside and (who in lies) == isinstance(what, Moved)
+                lies[who] = area
+                assert list(lies.values()).count(area) <= beds[area]
+                seen[who].append(what)
+            case Operated(area=area):
+                assert lies[who] == area == "theatre"
+            case Dispensed(staff=""):
+                assert who in inside and isinstance(seen[who][-1], Prescribed)  # to the bed that it will lie in
+                held.pop(who)
+            case Worsened():
+                assert who in inside and who not in held
+            case Discharged(area=area):
+                assert lies.pop(who) == area
+            case Died(area=""):
+                assert who not in lies
+                dead.add(who)
+                ended += who in inside
+                inside.discard(who)
+            case Died(area=area):
+                assert lies.pop(who) == area
+                dead.add(who)
+                inside.remove(who)
+                ended += 1
             case Queued():
                 assert who in inside and who not in held
                 seen[who].append(what)
+                if what.queue in (beds or {}):
+                    assert lies.get(who) != what.queue
             case CalledIn():
                 assert isinstance(seen[who][-1], Queued) and seen[who][-1].queue == what.queue
                 assert what.staff == "" or what.staff in at_work
@@ -213,8 +251,8 @@ def check_residents(log, home="homes"):
         to_the_doctor = isinstance(what, Walked) and bool(seen[who]) and isinstance(seen[who][-1], CalledIn)
         if isinstance(what, Walked | Queued) and not to_the_doctor:
             held.pop(who, None)
-    assert not inside
-    return ended
+    assert inside == set(lies) or all(isinstance(seen[who][-1], Queued) for who in inside - set(lies))
+    return ended + len(inside)
 
 
 def check_order(log):
@@ -261,6 +299,46 @@ async def test_nobody_is_lost(small, seed, residents, per_day, doctors, rooms, f
     assert all(0 <= work.busy <= work.at_work for work in s.work.values())
     if failing == 1.0:
         assert s.seen == 0 and s.diagnosis.n == 0
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 10**6),
+    beds=st.dictionaries(
+        st.sampled_from(["observation", "ward", "intensive care", "theatre"]), st.integers(1, 3), min_size=1
+    ),
+    per_day=st.floats(0.2, 0.9),
+    days=st.integers(1, 5),
+    worse=st.floats(0.0, 0.9),
+    visits=st.sampled_from([None, 20]),
+)
+async def test_beds_are_never_overfilled_and_nobody_in_them_is_lost(small, seed, beds, per_day, days, worse, visits):
+    town = small.Town(seed=seed, residents=40, per_day=per_day, worse=worse)
+    run, log = await live(
+        small, small.Compute(seed=seed), days=days, town=town, hospital=small.hospital(beds=beds), visits=visits
+    )
+    s = run.summary
+    assert check_residents(log, beds=beds) == s.arrived
+    assert s.arrived == s.seen + sum(s.left.values()) + sum(s.failed.values()) + s.died_inside + s.inside
+    assert s.fell_ill - s.follow_ups["recovered"] - s.died == run.still_ill
+    assert s == account_of(log).summary()
+    for area, occupied in s.beds.items():
+        assert 0 <= occupied.mean <= occupied.most <= beds[area]
+    assert s.died_inside <= s.died == sum(s.died_by_cause.values()) == sum(s.died_by_disease.values())
+    kinds = {kind for kind in s.admitted if s.admitted[kind]}
+    assert kinds <= set(beds)
+
+
+async def test_with_wards_too_the_order_of_answers_and_lookahead_are_nothing_to_the_history(small):
+    found = set()
+    beds = {"observation": 1, "ward": 2, "intensive care": 1, "theatre": 1}
+    for minutes in (0, 720):
+        for order in range(3):
+            compute = small.Compute(order=order, longest=(0.0, 0.002, 0.02)[order])
+            run, _ = await live(small, compute, lookahead=minutes, hospital=small.hospital(beds=beds))
+            found.add(run.log_hash)
+    assert len(found) == 1
+    assert run.summary.admitted and run.summary.died and run.summary.operated
 
 
 async def test_everybody_is_accounted_for_where_episodes_fail(small):

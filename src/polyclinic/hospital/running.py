@@ -15,10 +15,11 @@ from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.planned import Forecasting
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.log import Sink
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import Forecasting, SimulatedRun, simulate
+from polyclinic.hospital.simulation import SimulatedRun, simulate
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents

@@ -14,22 +14,34 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
-from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.journey import OF_SEVERITY, Encounter, House, VisitEnd
+from polyclinic.hospital.floor.clock import Clock, Steps
+from polyclinic.hospital.floor.journey import OF_SEVERITY, Encounter, House
+from polyclinic.hospital.floor.visit_end import VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.planned import ConvalescenceEnd, Forecasting, PlannedVisit, treatment_of
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
-from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpFailed, FollowUpOutcome, What
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    Died,
+    FellIll,
+    FollowedUp,
+    FollowUpFailed,
+    FollowUpOutcome,
+    HarmCause,
+    What,
+)
 from polyclinic.hospital.record.log import Log, Sink
-from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
+from polyclinic.hospital.town.nature import Nature
 from polyclinic.hospital.town.town import Town
 from polyclinic.seeds import derive
 
@@ -116,33 +128,6 @@ async def simulate(
         )
 
 
-Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
-"""Says how an illness goes on: of a case, after its visit of a number, with what was done."""
-
-
-@dataclass(eq=False)
-class _PlannedVisit:
-    """A visit that a resident will make unless the run ends before."""
-
-    visit: Encounter  # as the hospital will see it
-    onset: Onset
-    drawn: Case | None  # None until it is wanted
-    leaves: int  # when the resident sets out
-    place: int  # among all plans, by which those who set out together are told apart
-    gone: bool = False  # the resident has set out
-    decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
-
-    def case(self, town: Town) -> Case:
-        """Returns the case, which is drawn when it is first wanted."""
-        if self.drawn is None:
-            self.drawn = town.case_for(self.onset)
-            self.visit.is_of_level(self.drawn.truth.acuity)
-        return self.drawn
-
-    def __lt__(self, other: _PlannedVisit) -> bool:
-        return (self.leaves, self.place) < (other.leaves, other.place)
-
-
 @dataclass(eq=False)
 class _Life:
     """What residents do when they are not in the hospital."""
@@ -159,12 +144,13 @@ class _Life:
     forecast: Forecasting | None
     seed: int
     onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
-    planned: list[_PlannedVisit] = field(default_factory=list)  # in the order of setting out
+    planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out
     plans: int = 0
     visits: int = 0  # that were set out for
     open: int = 0  # who has set out and has not been followed up
     closed: bool = False  # nobody falls ill or sets out any more; the clock stops when the hospital is empty
     ill: int = 0
+    dead: set[int] = field(default_factory=set)  # residents
 
     def town_days(self) -> Steps:
         """Draws, day by day, who falls ill: early enough for the episodes of that day to be launched ahead."""
@@ -174,6 +160,8 @@ class _Life:
             if self._over():
                 return
             for onset in self.town.onsets(day):
+                if onset.resident in self.dead:
+                    continue
                 if onset.resident in self.onsets:
                     self.onsets[onset.resident].append(onset)
                 else:
@@ -189,7 +177,7 @@ class _Life:
     def _resident(self, resident: int) -> Steps:
         """One illness after the other; what would begin during another does not."""
         onsets = self.onsets[resident]
-        while onsets and not self._over():
+        while onsets and not self._over() and resident not in self.dead:
             onset = onsets.popleft()
             if self.town.times(onset)[0] >= self.clock.now:
                 yield from self._illness(onset)
@@ -210,7 +198,6 @@ class _Life:
         self.ill += 1
         ill = FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department)
         self._note(who, ill)
-        first = plan.leaves
         while True:
             yield self.clock.at(plan.leaves)
             goes = not self._surplus(plan)
@@ -220,73 +207,136 @@ class _Life:
             self.visits += 1
             self.open += 1
             plan.gone = True
-            treatment = yield from self._attend(plan, onset, case)
+            ended, treatment, nature = yield from self._attend(plan, onset, case)
             number = plan.visit.number
             del plan  # with its episode, which may be large, for convalescence may be long
-            worse = yield from self._follow_up(who, case, number, treatment, of_visit=True)
-            while worse and number >= self.hospital.illness.most_visits and not self._over():
-                number += 1
-                worse = yield from self._follow_up(who, case, number, Treatment())
-            if not worse:
-                self.ill -= 1
+            if ended is VisitEnd.DIED:
+                self._die(onset.resident)
+                self._follow(of_visit=True)
                 return
-            if self._over():
-                return  # it would come again, and nobody sets out any more
-            tomorrow = (self.clock.now // DAY + 1) * DAY
-            case = self.town.worsened(onset, case, (tomorrow - first // DAY * DAY) / DAY)
-            ready = tomorrow + wakes % DAY + delay
-            plan = self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
+            course = self._course(case, number, treatment, nature)
+            # What is fixed already is planned at once, so that its episode is launched as far ahead as it can be.
+            stages = 1 if nature is None else 1 + nature.stage
+            again = None
+            if self.forecast is None and course.outcome is FollowUpOutcome.WORSE and course.dies_after is None:
+                again = self._again(onset, case, number, course, stages)
+            end = yield from self._follow_up(onset, case, number, treatment, course, of_visit=True)
+            while end is ConvalescenceEnd.WORSE and number >= self.hospital.illness.most_visits and not self._over():
+                number += 1
+                course = self._course(case, number, Treatment(), None)
+                end = yield from self._follow_up(onset, case, number, Treatment(), course)
+            if end is not ConvalescenceEnd.WORSE or self._over():
+                return  # who is worse would come again, and nobody sets out any more
+            plan = again or self._again(onset, case, number, course, stages)
+            case = plan.case(self.town)
 
-    def _attend(self, plan: _PlannedVisit, onset: Onset, case: Case) -> Steps:
-        """The visit; once more where the patient is turned away. Returns the treatment."""
-        ended, episode = yield from self.house.visit(plan.visit, plan.decided)
+    def _attend(self, plan: PlannedVisit, onset: Onset, case: Case) -> Steps:
+        """The visit; once more where the patient is turned away.
+
+        Returns how it ended, the treatment, and where it stayed in the hospital, how the illness goes on (`Nature`).
+        """
+        natures: list[tuple[Nature, int]] = []
+
+        def admit(episode: Episode) -> Nature:
+            natures.append((self.town.nature(case, plan.visit.number, treatment_of(episode)), self.clock.now))
+            if self.closed and not self.house.inside:
+                self.clock.stop()
+            return natures[-1][0]
+
+        ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
         if ended is VisitEnd.TURNED_AWAY:
             delay = self.town.times(onset)[1]
             tomorrow = (self.clock.now // DAY + 1) * DAY
             yield self.clock.at(self._opportunity(tomorrow, delay))
             if not self.closed:
                 visit = self._visit(onset, case, number=plan.visit.number, time=2)
-                ended, episode = yield from self.house.visit(visit, plan.decided)
+                ended, episode = yield from self.house.visit(visit, plan.decided, admit)
         if self.closed and not self.house.inside:
             self.clock.stop()
-        if ended is not VisitEnd.SEEN or (episode.plan is None and not episode.treatment):
-            return Treatment()
-        diagnosis = episode.seen[-1].diagnosis if episode.seen else ""
-        return Treatment(treated=True, right=episode.right_treatment, diagnosis=diagnosis, items=(*episode.treatment,))
+        treated = ended in (VisitEnd.SEEN, VisitEnd.DIED)
+        nature = None
+        if natures:
+            nature, began = natures[-1]
+            nature.since = self.clock.now - began
+        return ended, treatment_of(episode) if treated else Treatment(), nature
 
-    def _follow_up(self, who: str, case: Case, number: int, treatment: Treatment, *, of_visit: bool = False) -> Steps:
-        """Convalescence after a visit, or without one; returns whether the patient has got worse."""
-        course = self.town.course(case, number, treatment)
+    def _course(self, case: Case, number: int, treatment: Treatment, nature: Nature | None) -> IllnessCourse:
+        """Returns how the illness goes on from now, at home."""
+        return self.town.course(case, number, treatment) if nature is None else nature.at_home()
+
+    def _follow_up(
+        self,
+        onset: Onset,
+        case: Case,
+        number: int,
+        treatment: Treatment,
+        course: IllnessCourse,
+        *,
+        of_visit: bool = False,
+    ) -> Steps:
+        """Convalescence after a visit, or without one; returns how it ends."""
+        who = self.town.name(onset.resident)
         rng = derive(self.seed, who, "follow-up", case.id, number)
-        today, hour = self.clock.now // DAY, rng.randint(*_FOLLOW_UP)
+        now, hour = self.clock.now, rng.randint(*_FOLLOW_UP)
+        today = now // DAY
         due = (today + self.hospital.illness.follow_up_days) * DAY + hour
-        if self.forecast is None:
-            yield self.clock.at(due)
-        else:
+        if self.forecast is not None:
             said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
             if isinstance(said, IllnessCourse):
                 course = said
             else:
                 self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
-        self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity))
+        elif course.dies_after is not None:
+            yield self.clock.at(now + course.dies_after)
+        else:
+            yield self.clock.at(due if course.worsens_after is None else now + course.worsens_after)
+        if course.dies_after is not None:
+            self._note(who, Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
+            self._die(onset.resident)
+        else:
+            self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
+        self._follow(of_visit=of_visit)
+        if course.dies_after is not None:
+            return ConvalescenceEnd.DEAD
+        if course.recovers_after_days is None:
+            return ConvalescenceEnd.WORSE
+        if course.outcome is not FollowUpOutcome.RECOVERED:
+            yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
+            self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
+        self.ill -= 1
+        return ConvalescenceEnd.HEALTHY
+
+    def _follow(self, *, of_visit: bool) -> None:
+        """Somebody has been followed up."""
         if of_visit:
             self.open -= 1
             if self._over() and not self.open and not self.house.inside:
                 # Recovery may take a year, and nothing else happens any more.
                 self.clock.stop()
-        if course.recovers_after_days is None:
-            return True
-        if course.outcome is not FollowUpOutcome.RECOVERED:
-            yield self.clock.at((today + course.recovers_after_days) * DAY + hour)
-            self._note(who, FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity=course.severity))
-        return False
+
+    def _die(self, resident: int) -> None:
+        self.dead.add(resident)
+        self.ill -= 1
 
     # --- planning
 
-    def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> _PlannedVisit:
+    def _again(self, onset: Onset, case: Case, number: int, course: IllnessCourse, stages: int) -> PlannedVisit:
+        """Plans the next visit of somebody who gets worse: for the day after the follow-up, or for at once."""
+        wakes, delay = self.town.times(onset)
+        if course.worsens_after is not None and self.forecast is None:
+            delay = min(delay, HOUR)
+            ready = self.clock.now + course.worsens_after + delay
+        else:
+            told = self.clock.now // DAY + (self.hospital.illness.follow_up_days if self.forecast is None else 0)
+            ready = (told + 1) * DAY + wakes % DAY + delay
+        for _ in range(stages):
+            case = self.town.worsened(onset, case, max(0, ready // DAY - onset.day))
+        return self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
+
+    def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> PlannedVisit:
         self.plans += 1
         visit = self._visit(onset, case, number=number)
-        plan = _PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self.plans)
+        plan = PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self.plans)
         insort(self.planned, plan)
         plan.decided = self.clock.start(self._decide(plan))
         return plan
@@ -305,7 +355,7 @@ class _Life:
             visit.is_of_level(case.truth.acuity)
         return visit
 
-    def _decide(self, plan: _PlannedVisit) -> Steps:
+    def _decide(self, plan: PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
         due = plan.leaves + self.house.coming.seconds + plan.visit.triage
         yield self.clock.at(due - self.lookahead)
@@ -320,7 +370,7 @@ class _Life:
         episode: Episode = yield self.clock.launch(self.compute(request), due=due)
         return episode
 
-    def _surplus(self, plan: _PlannedVisit) -> bool:
+    def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
         if self.visits >= self.most:
             return True

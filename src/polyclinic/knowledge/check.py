@@ -21,6 +21,7 @@ from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.plan_check import check_plans
 from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.stays import read_stays, stay_problems
 from polyclinic.language.language import LANGUAGES, Language, is_chinese
 
 UNITS = frozenset(
@@ -281,6 +282,8 @@ def _disease(disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:
     yield from _findings(f"{where}.findings", disease, knowledge)
     yield from _treatment(f"{where}.treatment", disease, knowledge)
     yield from _courses(f"{where}.course", disease)
+    for place, problem in stay_problems({disease.id: disease}, read_stays()):
+        yield Flaw(f"stays.{place}", problem)
 
 
 def _people(where: str, disease: Disease, knowledge: Knowledge) -> Iterator[Flaw]:

@@ -16,16 +16,16 @@ from polyclinic.cases.check import check_case
 from polyclinic.errors import Refused, TimedOut, UnreadableReply
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.record.happenings import FollowUpOutcome
+from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome
 from polyclinic.hospital.town.forecast import NoCourse, course_by_model
 from polyclinic.hospital.town.illness import (
     IllnessCourse,
     Onset,
     Treatment,
-    course,
     disease_of,
     next_severity,
 )
+from polyclinic.hospital.town.nature import course
 from polyclinic.hospital.town.residents import BANDS, Residents
 from polyclinic.hospital.town.town import SEASONS, Town
 from polyclinic.knowledge.data import SEVERITIES
@@ -219,7 +219,9 @@ def test_a_course_is_within_the_knowledges_bounds(disease, severity, seed, treat
     assert result == course(case, KNOWLEDGE, **options)
     courses = KNOWLEDGE.diseases[disease].course
     way = (courses.treated if right else courses.wrongly) if treated else courses.untreated
-    if result.outcome is FollowUpOutcome.WORSE:
+    if result.dies_after is not None:
+        assert 0 < result.dies_after <= 2 * DAY and result.recovers_after_days is None
+    elif result.outcome is FollowUpOutcome.WORSE:
         assert result.recovers_after_days is None
         assert result.severity == next_severity(severity)
     else:
@@ -235,7 +237,8 @@ def test_courses_get_worse_and_end_as_often_as_the_knowledge_says(treated, right
     expected = getattr(KNOWLEDGE.diseases["influenza-a"].course, way)
     case, n = case_of("influenza-a", "severe"), 4000
     treatment = Treatment(treated=treated, right=right)
-    results = [course(case, KNOWLEDGE, visit=1, treatment=treatment, follow_up_days=3, seed=seed) for seed in range(n)]
+    options = {"visit": 1, "treatment": treatment, "follow_up_days": 3, "deaths": False}
+    results = [course(case, KNOWLEDGE, seed=seed, **options) for seed in range(n)]
     counts = Counter(r.outcome for r in results)
     assert counts.total() == n
     assert near(counts[FollowUpOutcome.WORSE], expected.worsening[2], n)

@@ -30,6 +30,7 @@ from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.counter import AtCounter, at_counter
+from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
@@ -150,10 +151,22 @@ class _EpisodeUnderWay:
             on = tuple(f"{drug}: {taken}" for drug, taken in planned.continued.items())
             self.put(treatment=planned.lines(), not_begun=planned.not_begun(), continued=on)
             at = await self._dispense(attended.patient, facts, planned.measures)
-            self.put(treatment=planned.lines(at.given))
+            self.put(
+                treatment=planned.lines(at.given), disposition=disease.plan(plan).disposition, treated_for=disease.id
+            )
         else:
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
             await self._dispense(attended.patient, facts, [[drug] for drug in drugs])
+        self._hold_care_against_truth(disease, plan, facts)
+
+    def _hold_care_against_truth(self, disease: Disease | None, plan: Severity | None, facts: VisitFacts) -> None:
+        named, severity = self._case.truth.diagnoses, self._case.truth.severity
+        truth = self._knowledge.disease_named(named[0].name) if named else None
+        if truth is None or severity is None:
+            return
+        followed = None if disease is None or plan is None else disease.plan(plan)
+        done = VisitDone(disease, followed, self.episode.dispensed, facts)
+        self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
 
     async def _triage(self) -> str:
         names = self._setup.departments

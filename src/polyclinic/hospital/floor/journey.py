@@ -17,12 +17,14 @@ Who is told that it is closed goes home; so does whoever's episode failed, where
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from enum import Enum
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
+from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.queues import Floor, Gone, Server
+from polyclinic.hospital.floor.stays import InBed, Stays, handed_out
+from polyclinic.hospital.floor.visit_end import VisitEnd, ended_by
 from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job
 from polyclinic.hospital.plan.ways import Ways
@@ -33,7 +35,6 @@ from polyclinic.hospital.record.happenings import (
     CalledIn,
     Consulted,
     Diagnosed,
-    Dispensed,
     ExaminationDone,
     LeftUnseen,
     Prescribed,
@@ -60,15 +61,6 @@ RIGHT_ACUITY = {
 
 OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
 """The same by severity, of a case whose maker does not say the level."""
-
-
-class VisitEnd(Enum):
-    """How a visit ended."""
-
-    SEEN = "seen"
-    IMPATIENT = "left: waited too long"
-    TURNED_AWAY = "left: closed or not admitted"
-    FAILED = "failed"
 
 
 class Encounter:
@@ -113,7 +105,8 @@ class House:
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
         self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0))
-        self.inside = 0
+        self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
+        self.inside = 0  # without those who are admitted
         self._entrance = self._first(AreaKind.ENTRANCE)
         self._home = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.HOME), self._entrance)
         self._triage = self._desk(AreaKind.TRIAGE)
@@ -177,12 +170,13 @@ class House:
 
     # --- a visit
 
-    def visit(self, visit: Encounter, decided: Signal) -> Steps:
+    def visit(self, visit: Encounter, decided: Signal, admit: Callable[[Episode], InBed] | None = None) -> Steps:
         """Lets somebody come, be seen and go home.
 
         Args:
             visit: who comes.
             decided: has the episode as its value; happens when triage is over at the earliest.
+            admit: returns the patient as one who stays, whom the hospital admits; where it is None nobody does.
 
         Returns:
             How it ended (`VisitEnd`) and the episode, which is None where nobody came to know it.
@@ -192,6 +186,13 @@ class House:
         ended, episode = yield from self._inside(visit, decided)
         if visit.care:
             self.floor.discharge(visit.care)
+        if admit is not None and ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
+            self.inside -= 1
+            died = yield from self.stays.stay(visit, admit(episode))
+            self.inside += 1
+            if died:
+                self.inside -= 1
+                return VisitEnd.DIED, episode
         yield from self._walk(visit, self._home)
         if ended is VisitEnd.SEEN:
             self._note(visit, WentHome())
@@ -202,7 +203,7 @@ class House:
         yield from self._walk(visit, self._triage)
         nurse = yield from self._wait(visit, self._triage)
         if isinstance(nurse, Gone):
-            return _ended(nurse), None
+            return ended_by(nurse), None
         yield self._clock.wait(visit.triage)
         episode: Episode = yield decided
         self.floor.release(nurse)
@@ -224,7 +225,7 @@ class House:
         yield from self._walk(visit, self._registration)
         clerk = yield from self._wait(visit, self._registration)
         if isinstance(clerk, Gone):
-            return _ended(clerk), episode
+            return ended_by(clerk), episode
         yield self._clock.wait(visit.registration)
         self._note(visit, Registered(department=episode.department, visit=visit.number))
         self.floor.release(clerk)
@@ -235,12 +236,14 @@ class House:
         for number, seen in enumerate(episode.seen):
             doctor = yield from self._consult(visit, department, seen)
             if isinstance(doctor, Gone):
-                return _ended(doctor)
+                return ended_by(doctor)
             if number + 1 == len(episode.seen) and not seen.refer_to:
                 ended = self._conclude(visit, episode, doctor, seen)
                 self.floor.release(doctor)
                 self.floor.refer(visit.care, "")
-                if ended is VisitEnd.SEEN and (episode.dispensed or episode.withheld):
+                if ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
+                    self._note(visit, handed_out(episode))
+                elif ended is VisitEnd.SEEN and (episode.dispensed or episode.withheld):
                     ended = yield from self._collect(visit, episode)
                 return ended
             self._note(visit, Referred(staff=doctor.id, from_department=department, to_department=seen.refer_to))
@@ -251,7 +254,7 @@ class House:
         # The next doctor came to no report: the patient waits for it all the same.
         doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
-            return _ended(doctor)
+            return ended_by(doctor)
         yield self._clock.wait(visit.turn)
         ended = self._fail(visit, episode)
         self.floor.release(doctor)
@@ -282,16 +285,9 @@ class House:
         yield from self._walk(visit, self._pharmacy)
         pharmacist = yield from self._wait(visit, self._pharmacy)
         if isinstance(pharmacist, Gone):
-            return _ended(pharmacist)
+            return ended_by(pharmacist)
         yield self._clock.wait(visit.dispensing)
-        dispensed = Dispensed(
-            staff=pharmacist.id,
-            drugs=episode.dispensed,
-            withheld=episode.withheld,
-            instead=episode.instead,
-            lacking=episode.lacking,
-        )
-        self._note(visit, dispensed)
+        self._note(visit, handed_out(episode, pharmacist.id))
         self.floor.release(pharmacist)
         return VisitEnd.SEEN
 
@@ -393,7 +389,3 @@ class House:
 
     def _note(self, visit: Encounter, what: What) -> None:
         self._log.add(self._clock.now, visit.who, what)
-
-
-def _ended(why: Gone) -> VisitEnd:
-    return VisitEnd.IMPATIENT if why is Gone.PATIENCE else VisitEnd.TURNED_AWAY

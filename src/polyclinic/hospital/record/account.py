@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from polyclinic.hospital.record.beds import OF_BEDS, Inpatients, by_cause
 from polyclinic.hospital.record.figures import (
     Day,
     Hour,
@@ -30,6 +31,7 @@ from polyclinic.hospital.record.happenings import (
     Acuity,
     CalledIn,
     Diagnosed,
+    Died,
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
@@ -52,6 +54,7 @@ _CENSUS = {
     Doing.WAITING: "waiting",
     Doing.CONSULTED: "served",
     Doing.SERVED: "served",
+    Doing.LYING: "lying",
     Doing.WALKING: "other",
     Doing.THERE: "other",
 }
@@ -83,7 +86,7 @@ class Account:
     def __init__(self) -> None:
         self.world = World()  # the hospital after the last happening
         self._hash = hashlib.blake2b(digest_size=_HASH)
-        self._arrived = 0
+        self._arrived = self._died_inside = 0
         self._inside: set[str] = set()
         self._unseen: set[str] = set()  # registered for a department, and not called by it yet
         self._left: Counter[str] = Counter()
@@ -99,6 +102,7 @@ class Account:
         self._acuity: Counter[tuple[Acuity, Acuity]] = Counter()
         self._treated: dict[str, Treated] = {}
         self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
+        self._inpatients = Inpatients()
         self._census = _Census()
 
     def __len__(self) -> int:
@@ -125,6 +129,8 @@ class Account:
                 self._work[before].let_go(t)
             if after:
                 self._work[after].take(t)
+        if type(happening.what) in OF_BEDS:
+            self._inpatients.add(t, who, happening.what)
         count = _COUNTED.get(type(happening.what))
         if count is not None:
             count(self, who, happening.what, self._days[max(0, t) // DAY])
@@ -176,6 +182,14 @@ class Account:
         self._inside.discard(who)
         self._unseen.discard(who)
 
+    def _die(self, who: str, _: Died, day: Counter[str]) -> None:
+        if who in self._inside:
+            day["died"] += 1
+            self._died_inside += 1
+            self._inside.discard(who)
+            self._unseen.discard(who)
+        self._treated.pop(who, None)
+
     def _end_untreated(self, who: str, what: LeftUnseen | VisitFailed, day: Counter[str]) -> None:
         if isinstance(what, VisitFailed):
             day["failed"] += 1
@@ -206,9 +220,17 @@ class Account:
             fell_ill=counts.fell_ill,
             arrived=self._arrived,
             seen=counts.went_home,
+            admitted=dict(self._inpatients.admitted.most_common()),
+            operated=self._inpatients.operations,
+            died=counts.died,
+            died_inside=self._died_inside,
+            died_by_cause=by_cause(self._inpatients.died),
+            died_by_disease=dict(sorted(self._inpatients.died_of.items())),
+            worse_by_cause=by_cause(self._inpatients.worse),
+            beds=self._inpatients.occupancy(self.world.t),
             left=dict(sorted(self._left.items())),
             failed=dict(sorted(self._failed.items())),
-            inside=self._arrived - counts.went_home - self._left.total() - self._failed.total(),
+            inside=self._arrived - counts.went_home - self._died_inside - self._left.total() - self._failed.total(),
             referred=counts.referred,
             follow_ups={
                 **{outcome.value: getattr(counts, outcome.value) for outcome in FollowUpOutcome},
@@ -249,7 +271,7 @@ class Account:
         )
 
     def _day(self, day: int, counts: Counter[str]) -> Day:
-        ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed")}
+        ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed", "died")}
         return Day(day=day, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
 
 
@@ -263,6 +285,7 @@ _COUNTED: dict[type, Callable[[Account, str, Any, Counter[str]], None]] = {
     WentHome: Account._go_home,
     LeftUnseen: Account._end_untreated,
     VisitFailed: Account._end_untreated,
+    Died: Account._die,
     FollowedUp: Account._follow_up,
     FollowUpFailed: Account._fail_follow_up,
 }
@@ -294,6 +317,7 @@ class _Census:
                 hour=hour,
                 waiting=counts["waiting"] / n,
                 served=counts["served"] / n,
+                lying=counts["lying"] / n,
                 other=counts["other"] / n,
                 most=self._most[hour],
             )

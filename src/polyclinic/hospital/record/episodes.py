@@ -16,6 +16,7 @@ from polyclinic.cases.record import Finding
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import Level
+from polyclinic.knowledge.plans import Disposition
 
 
 class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,15 @@ class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     trace: str = ""  # the visit's events as JSON lines
 
 
+class CareGiven(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a visit did, held against what the disease that the patient has needs."""
+
+    covered: float = 0.0  # how much of that was done, from nothing (0) to all (1)
+    missed: tuple[str, ...] = ()  # what was not: drugs by id, else in short words
+    needless: tuple[str, ...] = ()  # drugs handed out that the disease does not call for, by id
+    against: tuple[str, ...] = ()  # drugs handed out that something in the patient's record speaks against, by id
+
+
 class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of the medical part of a visit."""
 
@@ -80,6 +90,9 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     withheld: tuple[str, ...] = ()  # drugs withheld by the pharmacist, ids, each with its reason behind a colon
     instead: tuple[str, ...] = ()  # of those, each that another drug stands in for, with that behind a colon
     lacking: tuple[str, ...] = ()  # of those, the rest, each with why nothing stands in behind a colon
+    disposition: Disposition = "home"  # where the plan treats
+    treated_for: str = ""  # the disease whose plan it is, by id; "" where there is none
+    care: CareGiven | None = None  # what was done; None where nobody treated
     right_examination: bool = False  # an examination that is right for the disease was done
     right_diagnosis: bool = False  # the diagnosis is the disease's
     right_treatment: bool = False  # the plan is that of the disease at its severity

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from polyclinic.frames import Tabular
+from polyclinic.hospital.record.beds import Occupancy
 from polyclinic.statistics.uncertainty import share
 
 
@@ -50,8 +51,16 @@ class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a log says."""
 
     fell_ill: int  # onsets
-    arrived: int  # comings to the hospital: the sum of `seen`, `left`, `failed` and `inside`
+    arrived: int  # comings to the hospital: the sum of `seen`, `left`, `failed`, `died_inside` and `inside`
     seen: int  # treated and gone home
+    admitted: dict[str, int]  # who lay down in a bed, once a stay, by the kind of the first area
+    operated: int  # operations
+    died: int  # everywhere
+    died_inside: int  # of those, in the hospital
+    died_by_cause: dict[str, int]  # by what, done otherwise, would have kept the patient alive (`HarmCause`)
+    died_by_disease: dict[str, int]  # by disease
+    worse_by_cause: dict[str, int]  # who got worse, in the hospital or at home, by the same
+    beds: dict[str, Occupancy]  # by area with beds
     left: dict[str, int]  # by reason, those who left before
     failed: dict[str, int]  # by the failure's name, visits that came to no report
     inside: int  # on the way to or in the hospital at the end of the log
@@ -85,6 +94,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     seen: int  # went home treated on that day
     left: int  # went home before
     failed: int  # visits that came to no report
+    died: int  # in the hospital
     diagnosis: Proportion  # how many diagnoses of the day are right
 
 
@@ -94,7 +104,8 @@ class Hour(msgspec.Struct, frozen=True, kw_only=True):
     hour: int  # from 0 to 23
     waiting: float  # in a queue
     served: float  # with staff, or at a counter without
-    other: float  # on the way within the hospital, or neither
+    lying: float  # in a bed
+    other: float  # on the way within the hospital, or none of these
     most: int  # all together, on the day on which they were most
 
 

@@ -35,6 +35,21 @@ class FollowUpOutcome(StrEnum):
     WORSE = "worse"
 
 
+class HarmCause(StrEnum):
+    """Why somebody got worse or died: what, done otherwise, would have kept the same patient from it.
+
+    A cause counts only where the patient would have fared better without it and without those that stand after it.
+    """
+
+    ILLNESS = "the illness itself"  # also treated as it should be
+    UNTREATED = "not treated"
+    DIAGNOSIS = "wrong diagnosis"  # what its disease needs was not done
+    PLAN = "wrong plan"  # of the right disease
+    LEFT_OUT = "left out of the right plan"  # withheld, or not begun for want of an examination
+    PLACE = "less care than needed"  # at home or waiting for a bed where it should have lain in one
+    DRUG = "a drug given needlessly or against a caution"
+
+
 class _What(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", omit_defaults=True):
     """What happened."""
 
@@ -167,6 +182,55 @@ class WentHome(_What, frozen=True, kw_only=True, tag="went home"):
     """A patient has gone home, treated."""
 
 
+class Admitted(_What, frozen=True, kw_only=True, tag="admitted"):
+    """A patient lies in its first bed, or on the table. `care` is the kind of area; `waited` in seconds for it."""
+
+    area: str
+    care: str
+    waited: int = 0
+
+
+class Moved(_What, frozen=True, kw_only=True, tag="moved"):
+    """A patient lies in another bed. `stayed` in the one before, `waited` for this one, in seconds."""
+
+    area: str
+    care: str
+    stayed: int
+    waited: int = 0
+
+
+class Operated(_What, frozen=True, kw_only=True, tag="operated"):
+    """An operation is over; it took so many seconds."""
+
+    area: str
+    took: int
+
+
+class Worsened(_What, frozen=True, kw_only=True, tag="got worse"):
+    """A patient has got worse where it is; `severity` is how ill it is now, `recognised` whether its disease is."""
+
+    severity: Severity
+    cause: HarmCause
+    recognised: bool = False
+
+
+class Discharged(_What, frozen=True, kw_only=True, tag="discharged"):
+    """A patient has left its bed to go home. `stayed` in the last bed, `days` in beds all together."""
+
+    area: str
+    stayed: int
+    days: float
+
+
+class Died(_What, frozen=True, kw_only=True, tag="died"):
+    """A patient has died, at home ("") or in an area, where it had stayed in its bed for so many seconds."""
+
+    disease: str
+    cause: HarmCause
+    area: str = ""
+    stayed: int = 0
+
+
 class LeftUnseen(_What, frozen=True, kw_only=True, tag="left unseen"):
     """A patient has gone without being seen: "waited too long", "closed", or "not admitted"."""
 
@@ -183,10 +247,11 @@ class VisitFailed(_What, frozen=True, kw_only=True, tag="visit failed"):
 
 
 class FollowedUp(_What, frozen=True, kw_only=True, tag="followed up"):
-    """How a patient is some time after the visit."""
+    """How a patient is some time after the visit; `cause` where it is worse."""
 
     outcome: FollowUpOutcome
     severity: Severity | None = None
+    cause: HarmCause | None = None
 
 
 class FollowUpFailed(_What, frozen=True, kw_only=True, tag="follow-up failed"):
@@ -219,6 +284,12 @@ What = (
     | Diagnosed
     | Prescribed
     | Dispensed
+    | Admitted
+    | Moved
+    | Operated
+    | Worsened
+    | Discharged
+    | Died
     | WentHome
     | LeftUnseen
     | VisitFailed

@@ -21,8 +21,11 @@ import msgspec
 
 from polyclinic.hospital.record.happenings import (
     Acuity,
+    Admitted,
     CalledIn,
     Diagnosed,
+    Died,
+    Discharged,
     Dispensed,
     ExaminationDone,
     FellIll,
@@ -30,6 +33,7 @@ from polyclinic.hospital.record.happenings import (
     FollowUpFailed,
     Happening,
     LeftUnseen,
+    Moved,
     Prescribed,
     Queued,
     Referred,
@@ -57,6 +61,7 @@ class Doing(StrEnum):
     WAITING = "waiting"
     CONSULTED = "in consultation"
     SERVED = "served"
+    LYING = "in a bed"
     THERE = "there"
 
 
@@ -74,6 +79,7 @@ class Visitor(msgspec.Struct, kw_only=True, omit_defaults=True):
     served: str = ""  # the queue that it was called from and is served for; "" for none
     department: str = ""  # where it was sent
     acuity: Acuity | None = None  # as the nurse judged it
+    bed: str = ""  # the area of its bed; "" without one
 
     def doing(self, t: int) -> Doing:
         """Returns what it does at a time from its last happening on."""
@@ -81,6 +87,8 @@ class Visitor(msgspec.Struct, kw_only=True, omit_defaults=True):
             return Doing.WALKING
         if self.served:
             return Doing.CONSULTED if self.served == self.department else Doing.SERVED
+        if self.bed:
+            return Doing.LYING
         return Doing.WAITING if self.queue else Doing.THERE
 
 
@@ -109,6 +117,9 @@ class Counts(msgspec.Struct, kw_only=True, omit_defaults=True):
     better: int = 0
     worse: int = 0
     follow_ups_failed: int = 0
+    admitted: int = 0
+    discharged: int = 0
+    died: int = 0
 
 
 class World(msgspec.Struct, kw_only=True):
@@ -221,6 +232,18 @@ class World(msgspec.Struct, kw_only=True):
         self._person(who)
         self.end_service(who)
 
+    def _lie(self, who: str, what: Admitted | Moved) -> None:
+        person = self._person(who)
+        self.end_wait(who)
+        self.end_service(who)
+        person.bed = person.area = what.area
+        person.since = self.t
+
+    def _get_up(self, who: str, _: Discharged) -> None:
+        person = self._person(who)
+        self.end_wait(who)
+        person.bed = ""
+
     def _diagnose(self, _: str, what: Diagnosed) -> None:
         self.counts.diagnosed_right += what.right
 
@@ -250,6 +273,9 @@ _COUNTED: dict[type, str] = {
     LeftUnseen: "left_unseen",
     VisitFailed: "failed",
     FollowUpFailed: "follow_ups_failed",
+    Admitted: "admitted",
+    Discharged: "discharged",
+    Died: "died",
 }
 # Neither a talk nor an examination lets the staff go: what follows it does.
 _CHANGES: dict[type, Callable[[World, str, Any], object]] = {
@@ -262,6 +288,10 @@ _CHANGES: dict[type, Callable[[World, str, Any], object]] = {
     Diagnosed: World._diagnose,
     Prescribed: World._serve,
     Dispensed: World._serve,
+    Admitted: World._lie,
+    Moved: World._lie,
+    Discharged: World._get_up,
+    Died: lambda world, who, _: world.leave(who),
     LeftUnseen: World._go,
     VisitFailed: World._go,
     WentHome: lambda world, who, _: world.leave(who),

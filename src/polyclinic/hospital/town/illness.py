@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.hospital.record.happenings import FollowUpOutcome
+from polyclinic.hospital.record.episodes import CareGiven
+from polyclinic.hospital.record.happenings import FollowUpOutcome, HarmCause
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.seeds import derive
+from polyclinic.knowledge.plans import Disposition
 
 
 class Onset(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,9 @@ class IllnessCourse(msgspec.Struct, frozen=True, kw_only=True):
     outcome: FollowUpOutcome  # how the patient is at the follow-up
     recovers_after_days: int | None  # days from the visit until it is healthy; None where it gets worse
     severity: Severity  # of the illness from now on: one up where it gets worse
+    worsens_after: int | None = None  # seconds from the visit until it is worse, where it cannot wait for the follow-up
+    dies_after: int | None = None  # seconds from the visit until the patient dies; None where it does not
+    cause: HarmCause | None = None  # why it gets worse or dies
 
 
 class Treatment(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +40,11 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
     right: bool = False  # the plan of the disease at its severity
     diagnosis: str = ""  # what the doctor took it for; "" where it committed to none
     items: tuple[str, ...] = ()  # what was prescribed and handed out
+    right_diagnosis: bool = False  # it is what it was taken for
+    treated_for: str = ""  # the disease whose plan was followed, by id; "" where there was none
+    plan: Severity = "mild"  # which of its plans
+    disposition: Disposition = "home"  # where that plan treats
+    care: CareGiven | None = None  # held against what the disease needs; None where that is not known
 
 
 def disease_of(case: Case, knowledge: Knowledge) -> Disease:
@@ -62,38 +71,8 @@ def severity_of(case: Case) -> Severity:
 
 
 def next_severity(severity: Severity) -> Severity:
-    """Returns the next severity up; severe stays severe, as nobody dies here."""
+    """Returns the next severity up; severe stays severe."""
     return SEVERITIES[min(SEVERITIES.index(severity) + 1, len(SEVERITIES) - 1)]
-
-
-def course(
-    case: Case,
-    knowledge: Knowledge,
-    *,
-    visit: int,
-    treatment: Treatment,
-    follow_up_days: int,
-    seed: int,
-) -> IllnessCourse:
-    """Draws how an illness goes on, by its disease's courses.
-
-    Args:
-        case: the illness at this visit.
-        knowledge: that the case was drawn from.
-        visit: from 1 within the illness.
-        treatment: what was done about it.
-        follow_up_days: days from the visit to the follow-up.
-        seed: the run's seed; it gives the same course for the same case and visit.
-    """
-    courses, severity = disease_of(case, knowledge).course, severity_of(case)
-    way = (courses.treated if treatment.right else courses.wrongly) if treatment.treated else courses.untreated
-    rng = derive(seed, "course", case.id, visit)
-    # Both are drawn whatever comes of the first: a treatment whose course is better is so for each patient.
-    chance, share = rng.random(), rng.random()
-    first, last = way.days
-    if chance < way.worsening[SEVERITIES.index(severity)]:
-        return IllnessCourse(outcome=FollowUpOutcome.WORSE, recovers_after_days=None, severity=next_severity(severity))
-    return recovering(first + int(share * (last - first + 1)), severity, follow_up_days=follow_up_days)
 
 
 def recovering(days: int, severity: Severity, *, follow_up_days: int) -> IllnessCourse:

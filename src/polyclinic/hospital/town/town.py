@@ -21,11 +21,11 @@ from polyclinic.hospital.town.illness import (
     IllnessCourse,
     Onset,
     Treatment,
-    course,
     disease_of,
     next_severity,
     severity_of,
 )
+from polyclinic.hospital.town.nature import Nature
 from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease
@@ -47,7 +47,7 @@ class Town:
     def __init__(self, hospital: Hospital, knowledge: Knowledge, residents: Residents, *, seed: int) -> None:
         illness = hospital.illness
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
-        self._follow_up_days = illness.follow_up_days
+        self._follow_up_days, self._deaths = illness.follow_up_days, hospital.deaths
         self._first = datetime.date.fromisoformat(hospital.first_day)
         self._severities = illness.severities
         self._diseases = tuple(knowledge.select(illness.diseases).diseases.values())
@@ -118,8 +118,19 @@ class Town:
 
     def course(self, case: Case, visit: int, treatment: Treatment) -> IllnessCourse:
         """Returns how the illness goes on after a visit, which is counted from 1 within the illness."""
-        days = self._follow_up_days
-        return course(case, self._knowledge, visit=visit, treatment=treatment, follow_up_days=days, seed=self._seed)
+        return self.nature(case, visit, treatment).at_home()
+
+    def nature(self, case: Case, visit: int, treatment: Treatment) -> Nature:
+        """Returns how the illness goes on for somebody who stays in the hospital after a visit."""
+        return Nature(
+            case,
+            self._knowledge,
+            visit=visit,
+            treatment=treatment,
+            follow_up_days=self._follow_up_days,
+            seed=self._seed,
+            deaths=self._deaths,
+        )
 
     def _case(
         self,

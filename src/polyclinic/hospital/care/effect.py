@@ -1,0 +1,153 @@
+"""What a visit did about the disease that the patient has: how much of what it needs, and what else.
+
+What is needed is the plan of the disease at its severity, with every measure that is due for this patient. A measure
+is covered by what the visit did, whatever it did it for: a drug of the same kind (chemical subgroup, ATC level 4), the
+same procedure, advice of the same disease. Measures weigh by what hangs on them: the operation of a plan that operates
+most, then what has to begin within hours, then other drugs and procedures; what only soothes, advice and watching
+little. What the visit did not look at, and would decide whether a measure is due, weighs half. The weights are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from polyclinic.cases.case import Case
+from polyclinic.hospital.record.episodes import CareGiven
+from polyclinic.knowledge.dispensing import objection, told_at_the_counter, within
+from polyclinic.knowledge.entries import Disease, Drug, Plan
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.plan_choice import WhyNot, chosen
+from polyclinic.knowledge.plans import Measure
+from polyclinic.knowledge.safety import read_cautions
+from polyclinic.knowledge.treatment import VisitFacts
+
+_SOOTHES = ("N02BE", "M01A", "A03", "A04", "R01A", "R05", "R02", "R06", "M02", "D04", "A02A", "A06", "S01XA20")
+"""Drugs, by ATC code, that mostly relieve: of pain and fever, vomiting, cough, a blocked nose, itching."""
+
+_HOURS = 240  # minutes within which a measure has to begin that does not wait
+_OPERATION, _URGENT, _USUAL, _SMALL, _WORDS = 4.0, 2.0, 1.0, 0.3, 0.2
+_UNSEEN = 0.5  # of a measure of which nobody knows whether it is due
+_KIND = 5  # letters of an ATC code that name a chemical subgroup
+
+
+class VisitDone(NamedTuple):
+    """What a visit did.
+
+    Attributes:
+        disease, plan: whose plan was followed, and which; None where there was none.
+        drugs: handed out, by id.
+        facts: what the visit knew.
+    """
+
+    disease: Disease | None
+    plan: Plan | None
+    drugs: tuple[str, ...]
+    facts: VisitFacts
+
+
+def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledge: Knowledge) -> CareGiven:
+    """Holds what was done against what is needed.
+
+    Args:
+        truth: the disease that the patient has.
+        plan: the plan that is right.
+        done: what the visit did.
+        case: the patient's; everything in its record counts, also what nobody asked for.
+        knowledge: drugs and quantities.
+    """
+    kinds = {knowledge.drugs[drug].atc[:_KIND] for drug in done.drugs}
+    carried_out = _carried_out(done, knowledge)
+    ours = done.disease is not None and done.disease.id == truth.id
+    wanted = chosen(plan, done.facts.patient, knowledge.quantities)
+    needed = covered = 0.0
+    missed: list[str] = []
+    operation = plan.disposition == "operation"
+    weighed = [(due.measure, 1.0, False) for due in wanted.due]
+    weighed += [(left.measure, 1.0, True) for left in wanted.left if left.why is WhyNot.NOT_EXAMINED]
+    weighed += [(left.measure, _UNSEEN, True) for left in wanted.left if left.why is WhyNot.NOT_KNOWN]
+    for measure, share, waits in weighed:
+        first = operation and measure.procedure is not None
+        weight = share * _weight(measure, knowledge, operates=first)
+        operation = operation and not first
+        needed += weight
+        is_done = _is_done(measure, kinds, carried_out, knowledge, ours=ours, alike=not waits)
+        covered += weight * is_done
+        if is_done < 1 and not measure.advice and not measure.monitoring:
+            missed.append(measure.give[0].drug if measure.give else measure.procedure.en if measure.procedure else "")
+    allowed = {knowledge.drugs[drug].atc[:_KIND] for drug in plan.drug_ids()}
+    return CareGiven(
+        covered=round(covered / needed, 4) if needed else 1.0,
+        missed=tuple(missed),
+        needless=tuple(drug for drug in done.drugs if knowledge.drugs[drug].atc[:_KIND] not in allowed),
+        against=_against([knowledge.drugs[drug] for drug in done.drugs], done.facts, case),
+    )
+
+
+def _carried_out(done: VisitDone, knowledge: Knowledge) -> list[Measure]:
+    """Returns the procedures and the advice of the plan that was followed."""
+    if done.plan is None:
+        return []
+    due = chosen(done.plan, done.facts.patient, knowledge.quantities).due
+    return [one.measure for one in due if not one.measure.give]
+
+
+def _weight(measure: Measure, knowledge: Knowledge, *, operates: bool) -> float:
+    if operates:
+        return _OPERATION
+    if measure.advice is not None or measure.monitoring is not None:
+        return _WORDS
+    if measure.within is not None and measure.within <= _HOURS:
+        return _URGENT
+    if measure.give and all(within(knowledge.drugs[p.drug].atc, _SOOTHES) for p in measure.give):
+        return _SMALL
+    return _USUAL
+
+
+def _is_done(
+    measure: Measure,
+    kinds: Collection[str],
+    carried_out: Iterable[Measure],
+    knowledge: Knowledge,
+    *,
+    ours: bool,
+    alike: bool,
+) -> float:
+    """Returns how far a measure was carried out, from 0 to 1.
+
+    `ours`: the plan that was followed is one of the same disease. `alike`: another of its procedures counts half, as
+    those of two severities differ in little more than haste.
+    """
+    if measure.give:
+        return float(any(knowledge.drugs[p.drug].atc[:_KIND] in kinds for p in measure.give))
+    if any(
+        (one.procedure, one.advice, one.monitoring) == (measure.procedure, measure.advice, measure.monitoring)
+        for one in carried_out
+    ):
+        return 1.0
+    if not ours or not alike:
+        return 0.0
+    if measure.procedure is not None:
+        return 0.5 * any(one.procedure is not None for one in carried_out)
+    return float(any(one.procedure is None for one in carried_out))
+
+
+def _against(drugs: Iterable[Drug], facts: VisitFacts, case: Case) -> tuple[str, ...]:
+    """Returns the drugs that something speaks against which stands in the record, whoever was told of it."""
+    told = told_at_the_counter(case.record.presentation, case.record.history)
+    known = facts.known
+    known = type(known)(
+        allergies=told.allergies or known.allergies,
+        medications=told.medications or known.medications,
+        past=told.past or known.past,
+        pregnant=known.pregnant or told.pregnant,
+        egfr=known.egfr,
+    )
+    found: list[str] = []
+    before: list[Drug] = []
+    cautions = read_cautions()
+    for drug in drugs:
+        if objection(drug, known, case.presentation, before, cautions) is not None:
+            found.append(drug.id)
+        before.append(drug)
+    return tuple(found)

@@ -1,0 +1,300 @@
+"""What becomes of a patient who is admitted: beds, waiting for them, operations, moving up and down, going home.
+
+A stay is a list of places with lengths, as the plan of the disease that it is treated for has it. Whoever waits for a
+bed lies where it is, in the bed that it has or where the doctor left it ("boarding"), and its time goes on, but for an
+operation, which has to be waited for. Care is what the place gives; who waits for an operation has no more than that of
+an observation. Nature (`polyclinic.hospital.town.nature`) says when the patient gets worse or dies meanwhile: who gets
+worse begins the stay anew, of what it is treated for and as ill as it is now. From a ward patients go home by day.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Protocol
+
+from polyclinic.hospital.floor.beds import Beds, BedTicket
+from polyclinic.hospital.floor.clock import Clock, Signal, Steps
+from polyclinic.hospital.plan.plan import AreaKind
+from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    Acuity,
+    Admitted,
+    Died,
+    Discharged,
+    Dispensed,
+    HarmCause,
+    Moved,
+    Operated,
+    Queued,
+    What,
+    Worsened,
+)
+from polyclinic.knowledge.data import Severity
+from polyclinic.knowledge.plans import Disposition
+from polyclinic.knowledge.stays import FIRST, Place
+
+Leg = tuple[Place, int]
+"""A place and how long somebody lies there, in seconds."""
+
+_BOARDING = 1
+"""Care that is given to whoever waits in the hospital without a bed, or for an operation: that of an observation."""
+
+_BY_DAY = (9 * HOUR, 18 * HOUR)
+"""When patients go home from a ward."""
+
+
+def handed_out(episode: Episode, pharmacist: str = "") -> Dispensed:
+    """Returns what the pharmacy gave for a visit: to the patient at its counter, or to where it lies."""
+    return Dispensed(
+        staff=pharmacist,
+        drugs=episode.dispensed,
+        withheld=episode.withheld,
+        instead=episode.instead,
+        lacking=episode.lacking,
+    )
+
+
+class Turned(Enum):
+    """How a stay went on."""
+
+    WORSE = "worse"
+    DEATH = "death"
+
+
+class InBed(Protocol):
+    """How the illness of one who lies in a bed goes on."""
+
+    severity: Severity  # how ill it is
+    recognised: bool  # whether it is treated for what it has
+
+    @property
+    def ill_with(self) -> str:
+        """The disease, by id."""
+
+    def gives(self, place: Place | None) -> int:
+        """How much care is given in a place."""
+
+    def next_turn(self, gives: int) -> tuple[bool, float] | None:
+        """Whether it dies (else gets worse), and in how many seconds; None where neither comes."""
+
+    def spend(self, seconds: float, gives: int) -> None:
+        """Lets time pass."""
+
+    def cause_of(self, gives: int, *, death: bool) -> HarmCause:
+        """Why it dies or gets worse."""
+
+    def worsen(self) -> None:
+        """Gets worse."""
+
+    def legs(self) -> Sequence[Leg]:
+        """Where it has to lie and for how long, as it is now."""
+
+
+class Lying(Protocol):
+    """Who is admitted."""
+
+    who: str
+    department: str
+    acuity: Acuity | None
+    at: str
+
+
+class Stays:
+    """Care after the door.
+
+    Args:
+        beds: the hospital's.
+        clock: simulated time.
+        note: writes into the log what happens to somebody.
+        walk: lets somebody walk to an area.
+    """
+
+    def __init__(
+        self,
+        beds: Beds,
+        clock: Clock,
+        note: Callable[[Any, What], None],
+        walk: Callable[[Any, str], Steps],
+    ) -> None:
+        self.beds, self._clock, self._note, self._walk = beds, clock, note, walk
+        self.lying = 0  # patients who have been admitted and have not left
+
+    def admits(self, disposition: Disposition) -> bool:
+        """Whether somebody stays in this hospital whose plan treats so."""
+        place = FIRST.get(disposition)
+        return place is not None and (self.beds.kind(place) is not None or self.beds.kind("ward") is not None)
+
+    def stay(self, patient: Lying, inpatient: InBed) -> Steps:
+        """Lets somebody lie in beds until it can go home; returns whether it has died there."""
+        self.lying += 1
+        one = _Stay(self, patient, inpatient)
+        died: bool = yield from one.run()
+        self.lying -= 1
+        return died
+
+
+class _Stay:
+    """One stay under way."""
+
+    def __init__(self, stays: Stays, patient: Lying, inpatient: InBed) -> None:
+        self._stays, self._beds, self._clock = stays, stays.beds, stays._clock
+        self._patient, self._inpatient = patient, inpatient
+        self._bed = ""  # the area of its bed
+        self._since = self._admitted = self._clock.now  # when it lay down in it, and in its first
+        self._ticket: BedTicket | None = None
+        self._operated = True
+
+    def run(self) -> Steps:
+        legs = list(self._inpatient.legs())
+        self._operated = all(place != "theatre" for place, _ in legs)
+        while legs:
+            place, seconds = legs.pop(0)
+            kind = self._beds.kind(place)
+            if kind is None:
+                continue  # no theatre: it is not operated on
+            yield from self._ask(kind)
+            turned = yield from self._lie(kind, seconds, last=not legs)
+            if turned is Turned.DEATH:
+                return self._die()
+            if turned is Turned.WORSE:
+                self._worsen()
+                legs = list(self._inpatient.legs())
+                if any(place == "theatre" for place, _ in legs) and self._operated:
+                    legs = [leg for leg in legs if leg[0] != "theatre"]  # operated on already
+            elif place == "theatre":
+                self._operated = True
+                self._note(Operated(area=self._bed, took=seconds))
+        self._leave()
+        return False
+
+    def _note(self, what: What) -> None:
+        self._stays._note(self._patient, what)
+
+    # --- beds
+
+    def _ask(self, kind: AreaKind) -> Steps:
+        """Asks for a bed of a kind unless it lies in one; takes it where one is free."""
+        self._drop()
+        if self._beds.kind_of(self._bed) is kind:
+            return
+        acuity = self._patient.acuity or Acuity.ROUTINE
+        ticket = self._beds.ask(
+            kind, department=self._patient.department, acuity=list(Acuity).index(acuity), now=self._clock.now
+        )
+        self._ticket = ticket
+        if ticket.area:
+            yield from self._move()
+        else:
+            self._note(Queued(queue=kind.value, acuity=self._patient.acuity, again=True))
+
+    def _drop(self) -> None:
+        ticket, self._ticket = self._ticket, None
+        if ticket is not None:
+            self._beds.drop(ticket)
+
+    def _move(self) -> Steps:
+        """Goes to the bed that it has been given."""
+        ticket, self._ticket = self._ticket, None
+        assert ticket is not None  # noqa: S101
+        before, waited = self._bed, self._clock.now - ticket.since
+        stayed = self._clock.now - self._since
+        self._bed = ticket.area
+        yield from self._stays._walk(self._patient, ticket.area)
+        if before:
+            self._beds.give_back(before)
+            self._note(Moved(area=ticket.area, care=ticket.kind.value, stayed=stayed, waited=waited))
+        else:
+            self._admitted = self._clock.now
+            self._note(Admitted(area=ticket.area, care=ticket.kind.value, waited=waited))
+        self._since = self._clock.now
+
+    # --- time
+
+    def _gives(self) -> int:
+        kind = self._beds.kind_of(self._bed)
+        if kind is None:
+            return _BOARDING
+        place: Place = kind.value  # type: ignore[assignment]
+        gives = self._inpatient.gives(place)
+        return gives if self._operated or place == "theatre" else min(gives, _BOARDING)
+
+    def _lie(self, kind: AreaKind, seconds: int, *, last: bool) -> Steps:
+        """Lets time pass in a place or waiting for it; returns what came before its end (`Turned`), or None."""
+        left = float(seconds)
+        while True:
+            gives, came = self._gives(), None
+            there = self._beds.kind_of(self._bed) is kind
+            end = math.inf if kind is AreaKind.THEATRE and not there else self._until(left, last=last)
+            turn = self._inpatient.next_turn(gives)
+            if turn is not None and turn[1] <= end:
+                came, end = (Turned.DEATH if turn[0] else Turned.WORSE), turn[1]
+            began = self._clock.now
+            yield self._either(end)
+            passed = self._clock.now - began
+            self._inpatient.spend(passed, gives)
+            if end < math.inf and passed >= math.ceil(end):
+                return came
+            left = max(0.0, left - passed) if end < math.inf or kind is not AreaKind.THEATRE else left
+            if self._ticket is not None and self._ticket.area:
+                yield from self._move()
+
+    def _until(self, left: float, *, last: bool) -> float:
+        """Returns the seconds until the end of a place: of the last, by day, but for an observation."""
+        if not last or self._beds.kind_of(self._bed) is AreaKind.OBSERVATION:
+            return left
+        time = (self._clock.now + left) % DAY
+        if time < _BY_DAY[0]:
+            return left + _BY_DAY[0] - time
+        return left + (DAY - time + _BY_DAY[0] if time > _BY_DAY[1] else 0)
+
+    def _either(self, seconds: float) -> Signal:
+        """Returns what happens when time is up or the bed that is waited for is free."""
+        first = self._clock.signal()
+        over = False
+
+        def come() -> None:
+            nonlocal over
+            if not over:
+                over = True
+                first.succeed()
+
+        if self._ticket is not None:
+            if self._ticket.area:
+                come()
+            self._ticket.come = come
+        if seconds < math.inf:
+            self._clock.call(math.ceil(seconds), come)
+        return first
+
+    # --- turns
+
+    def _worsen(self) -> None:
+        cause = self._inpatient.cause_of(self._gives(), death=False)
+        self._inpatient.worsen()
+        self._note(Worsened(severity=self._inpatient.severity, cause=cause, recognised=self._inpatient.recognised))
+
+    def _die(self) -> bool:
+        cause = self._inpatient.cause_of(self._gives(), death=True)
+        self._out(Died(disease=self._inpatient.ill_with, cause=cause, area=self._bed, stayed=self._stayed()))
+        return True
+
+    def _leave(self) -> None:
+        days = round((self._clock.now - self._admitted) / DAY, 3)
+        if self._bed:
+            self._out(Discharged(area=self._bed, stayed=self._stayed(), days=days))
+        else:
+            self._drop()
+
+    def _out(self, what: What) -> None:
+        self._drop()
+        self._note(what)
+        if self._bed:
+            bed, self._bed = self._bed, ""
+            self._beds.give_back(bed)
+
+    def _stayed(self) -> int:
+        return self._clock.now - self._since if self._bed else 0

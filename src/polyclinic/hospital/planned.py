@@ -1,0 +1,67 @@
+"""What a resident will do: the visit that it plans, and what a visit comes to for its illness."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from polyclinic.cases.case import Case
+from polyclinic.hospital.floor.clock import Signal
+from polyclinic.hospital.floor.journey import Encounter
+from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.town.forecast import NoCourse
+from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
+from polyclinic.hospital.town.town import Town
+
+
+class ConvalescenceEnd(Enum):
+    """How convalescence ends."""
+
+    HEALTHY = "healthy"
+    WORSE = "worse"
+    DEAD = "dead"
+
+
+def treatment_of(episode: Episode | None) -> Treatment:
+    """Returns what a visit did."""
+    if episode is None or (episode.plan is None and not episode.treatment):
+        return Treatment()
+    return Treatment(
+        treated=True,
+        right=episode.right_treatment,
+        diagnosis=episode.seen[-1].diagnosis if episode.seen else "",
+        items=episode.treatment,
+        right_diagnosis=episode.right_diagnosis,
+        treated_for=episode.treated_for,
+        plan=episode.plan or "mild",
+        disposition=episode.disposition,
+        care=episode.care,
+    )
+
+
+Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCourse]]
+"""Says how an illness goes on: of a case, after its visit of a number, with what was done."""
+
+
+@dataclass(eq=False)
+class PlannedVisit:
+    """A visit that a resident will make unless the run ends before."""
+
+    visit: Encounter  # as the hospital will see it
+    onset: Onset
+    drawn: Case | None  # None until it is wanted
+    leaves: int  # when the resident sets out
+    place: int  # among all plans, by which those who set out together are told apart
+    gone: bool = False  # the resident has set out
+    decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
+
+    def case(self, town: Town) -> Case:
+        """Returns the case, which is drawn when it is first wanted."""
+        if self.drawn is None:
+            self.drawn = town.case_for(self.onset)
+            self.visit.is_of_level(self.drawn.truth.acuity)
+        return self.drawn
+
+    def __lt__(self, other: PlannedVisit) -> bool:
+        return (self.leaves, self.place) < (other.leaves, other.place)

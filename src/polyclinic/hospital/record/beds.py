@@ -1,0 +1,142 @@
+"""Reads a log for what became of those who were admitted: who lay where how long, who died, why somebody got worse."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import msgspec
+
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    Admitted,
+    Died,
+    Discharged,
+    FollowedUp,
+    FollowUpOutcome,
+    HarmCause,
+    Moved,
+    Operated,
+    What,
+    Worsened,
+)
+
+
+class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
+    """The beds of an area."""
+
+    patients: int  # who lay down there
+    mean: float  # beds in use, over the time from the first day on
+    most: int  # beds in use at once
+    stays: int  # that have ended
+    mean_days: float | None  # of those; None where there are none
+    median_days: float | None
+    waited: int  # who waited for a bed there
+    mean_wait: float  # minutes of those who did
+
+
+class _AreaBeds:
+    def __init__(self) -> None:
+        self.patients = self.now = self.most = self.since = self.filled = 0
+        self.stays: list[int] = []
+        self.waits: list[int] = []
+
+    def until(self, t: int) -> None:
+        self.filled += self.now * (max(0, t) - self.since)
+        self.since = max(0, t)
+
+    def enter(self, t: int, waited: int) -> None:
+        self.until(t)
+        self.now += 1
+        self.patients += 1
+        self.most = max(self.most, self.now)
+        if waited:
+            self.waits.append(waited)
+
+    def leave(self, t: int, stayed: int) -> None:
+        self.until(t)
+        self.now -= 1
+        self.stays.append(stayed)
+
+
+class Inpatients:
+    """What a log says so far of beds, deaths, and why patients got worse."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+        self.admitted: Counter[str] = Counter()  # by the kind of the first area
+        self.died: Counter[str] = Counter()  # by cause
+        self.died_of: Counter[str] = Counter()  # by disease
+        self.worse: Counter[str] = Counter()  # by cause
+        self._areas: dict[str, _AreaBeds] = defaultdict(_AreaBeds)
+        self._lies: dict[str, str] = {}
+
+    def add(self, t: int, who: str, what: What) -> None:
+        """Takes a happening that is one of `OF_BEDS`."""
+        take: Any = OF_BEDS[type(what)]
+        take(self, t, who, what)
+
+    def _admit(self, t: int, who: str, what: Admitted) -> None:
+        self.admitted[what.care] += 1
+        self._areas[what.area].enter(t, what.waited)
+        self._lies[who] = what.area
+
+    def _move(self, t: int, who: str, what: Moved) -> None:
+        self._areas[self._lies[who]].leave(t, what.stayed)
+        self._areas[what.area].enter(t, what.waited)
+        self._lies[who] = what.area
+
+    def _operate(self, _: int, __: str, ___: Operated) -> None:
+        self.operations += 1
+
+    def _discharge(self, t: int, who: str, what: Discharged) -> None:
+        self._areas[self._lies.pop(who)].leave(t, what.stayed)
+
+    def _die(self, t: int, who: str, what: Died) -> None:
+        self.died[what.cause.value] += 1
+        self.died_of[what.disease] += 1
+        if who in self._lies:
+            self._areas[self._lies.pop(who)].leave(t, what.stayed)
+
+    def _worsen(self, _: int, __: str, what: Worsened) -> None:
+        self.worse[what.cause.value] += 1
+
+    def _follow_up(self, _: int, __: str, what: FollowedUp) -> None:
+        if what.outcome is FollowUpOutcome.WORSE and what.cause is not None:
+            self.worse[what.cause.value] += 1
+
+    def occupancy(self, t: int) -> dict[str, Occupancy]:
+        """Returns how full the beds were up to a time, by area."""
+        return {area: _occupancy(beds, t) for area, beds in sorted(self._areas.items())}
+
+
+def _occupancy(beds: _AreaBeds, t: int) -> Occupancy:
+    beds.until(t)
+    stays = sorted(beds.stays)
+    return Occupancy(
+        patients=beds.patients,
+        mean=round(beds.filled / max(1, t), 3),
+        most=beds.most,
+        stays=len(stays),
+        mean_days=round(sum(stays) / len(stays) / DAY, 3) if stays else None,
+        median_days=round(stays[(len(stays) - 1) // 2] / DAY, 3) if stays else None,
+        waited=len(beds.waits),
+        mean_wait=round(sum(beds.waits) / len(beds.waits) / 60, 1) if beds.waits else 0.0,
+    )
+
+
+def by_cause(counts: Counter[str]) -> dict[str, int]:
+    """Returns counts in the order of the causes."""
+    return {cause.value: counts[cause.value] for cause in HarmCause if counts[cause.value]}
+
+
+OF_BEDS: dict[type, Any] = {
+    Admitted: Inpatients._admit,
+    Moved: Inpatients._move,
+    Operated: Inpatients._operate,
+    Discharged: Inpatients._discharge,
+    Died: Inpatients._die,
+    Worsened: Inpatients._worsen,
+    FollowedUp: Inpatients._follow_up,
+}
+"""What is counted here."""

@@ -1,0 +1,127 @@
+"""Care after the door: where and how long patients of a disease lie, and how many die of it (`stays.yaml`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from polyclinic.knowledge.data import DATA, SEVERITIES, Data, Severity, Share
+from polyclinic.knowledge.entries import Disease
+from polyclinic.knowledge.plans import Disposition
+from polyclinic.yaml_files import read_yaml
+
+Place = Literal["observation", "ward", "intensive care", "theatre"]
+Places = dict[Place, tuple[float, float]]
+"""Places in their order, each with the least and the most that is usual: hours in observation and theatre, or days."""
+
+_HOUR, _DAY = 3600, 24 * 3600
+_UNIT: dict[Place, int] = {"observation": _HOUR, "ward": _DAY, "intensive care": _DAY, "theatre": _HOUR}
+FIRST: dict[Disposition, Place] = {
+    "observation": "observation",
+    "ward": "ward",
+    "intensive care": "intensive care",
+    "operation": "theatre",
+}
+"""Where somebody goes first, by disposition; who is sent home goes nowhere."""
+
+_USUAL: dict[Disposition, Places] = {
+    "home": {},
+    "observation": {"observation": (6, 18)},
+    "ward": {"ward": (2, 5)},
+    "intensive care": {"intensive care": (2, 4), "ward": (2, 5)},
+    "operation": {"theatre": (1, 2), "ward": (2, 4)},
+}
+"""Of a disposition that the table does not have for a disease: short stays of the usual kind."""
+
+
+class _StaySource(Data, frozen=True, kw_only=True):
+    title: str
+    publisher: str
+    year: int
+
+
+class Fatality(Data, frozen=True, kw_only=True):
+    """Of those who have a disease at a severity, mild to severe, the share that dies before it changes."""
+
+    treated: tuple[Share, Share, Share]
+    untreated: tuple[Share, Share, Share]
+
+
+class HospitalCourse(Data, frozen=True, kw_only=True):
+    """What a disease takes in beds, and in lives; without `dies` it kills nobody."""
+
+    stay: dict[Severity, Places] = msgspec.field(default_factory=dict)
+    dies: Fatality = Fatality(treated=(0, 0, 0), untreated=(0, 0, 0))
+    sources: tuple[str, ...] = ()
+
+
+class StayTable(Data, frozen=True, kw_only=True):
+    """The whole table, by disease."""
+
+    sources: dict[str, _StaySource]
+    diseases: dict[str, HospitalCourse]
+
+    def stay(
+        self, disease: str, severity: Severity, disposition: Disposition, share: float
+    ) -> tuple[tuple[Place, int], ...]:
+        """Returns where somebody lies and for how long, in seconds.
+
+        Args:
+            disease: what is treated, by id; "" where nobody knows.
+            severity: whose plan is followed.
+            disposition: where that plan treats.
+            share: from 0 to 1, from the shortest to the longest stay.
+        """
+        known = self.diseases.get(disease, _NOTHING).stay.get(severity, {})
+        places = known if next(iter(known), None) == FIRST.get(disposition) else _USUAL[disposition]
+        return tuple(
+            (place, round((least + share * (most - least)) * _UNIT[place])) for place, (least, most) in places.items()
+        )
+
+    def fatality(self, disease: str) -> Fatality:
+        """Returns how many die of a disease."""
+        return self.diseases.get(disease, _NOTHING).dies
+
+
+_NOTHING = HospitalCourse()
+
+
+@functools.cache
+def read_stays(path: Path = DATA / "stays.yaml") -> StayTable:
+    """Reads the table; the same object for the same path."""
+    return read_yaml(path, StayTable)
+
+
+def stay_problems(diseases: Mapping[str, Disease], table: StayTable) -> Iterator[tuple[str, str]]:
+    """Yields what is wrong with the table for some diseases that it has: the disease and the field, and the problem."""
+    for disease in diseases.values():
+        known = table.diseases.get(disease.id)
+        if known is None:
+            continue
+        yield from ((f"{disease.id}.stay.{place}", problem) for place, problem in _wrong_stay(disease, known))
+        for name in ("treated", "untreated"):
+            if list(getattr(known.dies, name)) != sorted(getattr(known.dies, name)):
+                yield f"{disease.id}.dies.{name}", "falls with severity"
+        if any(right > not_at_all for right, not_at_all in zip(known.dies.treated, known.dies.untreated, strict=True)):
+            yield f"{disease.id}.dies.treated", "is likelier than untreated"
+        for source in known.sources:
+            if source not in table.sources:
+                yield f"{disease.id}.sources", f"no source {source!r}"
+        if not known.sources:
+            yield f"{disease.id}.sources", "names none"
+
+
+def _wrong_stay(disease: Disease, known: HospitalCourse) -> Iterator[tuple[str, str]]:
+    for severity in SEVERITIES:
+        disposition = disease.plan(severity).disposition
+        first, place = next(iter(known.stay.get(severity, {})), None), FIRST.get(disposition)
+        if first != place:
+            yield severity, f"begins with {first}, and its plan is {disposition!r}"
+    for severity, places in known.stay.items():
+        for name, (least, most) in places.items():
+            if not 0 < least <= most:
+                yield f"{severity}.{name}", f"{least:g} to {most:g}; needs 0 < least <= most"
