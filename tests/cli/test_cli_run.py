@@ -46,7 +46,8 @@ def test_what_is_printed(run, whole):
     assert whole["visits"] > 0
     assert all(0 <= value <= 100 for value in whole["accuracy"].values())
     summary = whole["summary"]
-    assert summary["arrived"] == summary["seen"] + sum(summary["left"].values()) + sum(summary["failed"].values())
+    ended = summary["seen"] + sum(summary["left"].values()) + sum(summary["failed"].values()) + summary["died_inside"]
+    assert summary["arrived"] == ended + summary["inside"]
     shown = run(*RUN).stdout
     for word in ("came to the hospital", "right diagnosis", "minutes until called", "doctor", whole["log_hash"]):
         assert word in shown

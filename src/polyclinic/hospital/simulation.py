@@ -217,17 +217,18 @@ class _Life:
             course = self._course(case, number, treatment, nature)
             # What is fixed already is planned at once, so that its episode is launched as far ahead as it can be.
             stages = 1 if nature is None else 1 + nature.stage
-            again = None
-            if self.forecast is None and course.outcome is FollowUpOutcome.WORSE and course.dies_after is None:
-                again = self._again(onset, case, number, course, stages)
+            again, since, most = None, self.clock.now, self.hospital.illness.most_visits
+            comes = course.outcome is FollowUpOutcome.WORSE and course.dies_after is None and number < most
+            if comes and self.forecast is None:
+                again = self._again(onset, case, number, course, stages, since=since)
             end = yield from self._follow_up(onset, case, number, treatment, course, of_visit=True)
-            while end is ConvalescenceEnd.WORSE and number >= self.hospital.illness.most_visits and not self._over():
+            while end is ConvalescenceEnd.WORSE and number >= most and not self._over():
                 number += 1
                 course = self._course(case, number, Treatment(), None)
                 end = yield from self._follow_up(onset, case, number, Treatment(), course)
             if end is not ConvalescenceEnd.WORSE or self._over():
                 return  # who is worse would come again, and nobody sets out any more
-            plan = again or self._again(onset, case, number, course, stages)
+            plan = again or self._again(onset, case, number, course, stages, since=since)
             case = plan.case(self.town)
 
     def _attend(self, plan: PlannedVisit, onset: Onset, case: Case) -> Steps:
@@ -280,16 +281,16 @@ class _Life:
         now, hour = self.clock.now, rng.randint(*_FOLLOW_UP)
         today = now // DAY
         due = (today + self.hospital.illness.follow_up_days) * DAY + hour
+        after = course.worsens_after if course.dies_after is None else course.dies_after
+        due = due if after is None else now + after
         if self.forecast is not None:
             said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
             if isinstance(said, IllnessCourse):
                 course = said
             else:
                 self._note(who, FollowUpFailed(error=said.error, problem=said.problem))
-        elif course.dies_after is not None:
-            yield self.clock.at(now + course.dies_after)
         else:
-            yield self.clock.at(due if course.worsens_after is None else now + course.worsens_after)
+            yield self.clock.at(due)
         if course.dies_after is not None:
             self._note(who, Died(disease=onset.disease, cause=course.cause or HarmCause.ILLNESS))
             self._die(onset.resident)
@@ -320,14 +321,16 @@ class _Life:
 
     # --- planning
 
-    def _again(self, onset: Onset, case: Case, number: int, course: IllnessCourse, stages: int) -> PlannedVisit:
+    def _again(
+        self, onset: Onset, case: Case, number: int, course: IllnessCourse, stages: int, *, since: int
+    ) -> PlannedVisit:
         """Plans the next visit of somebody who gets worse: for the day after the follow-up, or for at once."""
         wakes, delay = self.town.times(onset)
-        if course.worsens_after is not None and self.forecast is None:
+        if course.worsens_after is not None:
             delay = min(delay, HOUR)
-            ready = self.clock.now + course.worsens_after + delay
+            ready = since + course.worsens_after + delay
         else:
-            told = self.clock.now // DAY + (self.hospital.illness.follow_up_days if self.forecast is None else 0)
+            told = since // DAY + self.hospital.illness.follow_up_days
             ready = (told + 1) * DAY + wakes % DAY + delay
         for _ in range(stages):
             case = self.town.worsened(onset, case, max(0, ready // DAY - onset.day))
