@@ -83,6 +83,9 @@ def test_the_ablation_prints_both_tables(run):
     )
     assert all(set(row) == KEYS for rows in document["tables"].values() for row in rows.values())
     assert set(document["withheld"]) == {"laboratory", "radiology", "pathology"}
+    assert all("p_holm" in one for one in document["withheld"].values())
+    low, high = document["intervals"]["Table 3"]["ToR"]["f1"]
+    assert low <= document["tables"]["Table 3"]["ToR"]["f1"] <= high
 
 
 @pytest.mark.slow

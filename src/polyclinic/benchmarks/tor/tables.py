@@ -277,10 +277,14 @@ def ablation_output(
     about: Mapping[str, Any] | None = None,
 ) -> Output:
     """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
+    corrected = holm([one.difference.p for one in shown])
     document = {
         "model": model,
         "tables": {
             name: {one.name: method_document(one) for one in rows_of(results, rows)} for name, rows in tables.items()
+        },
+        "intervals": {
+            name: {one.name: _intervals(one) for one in rows_of(results, rows)} for name, rows in tables.items()
         },
         "withheld": {
             one.kind: {
@@ -289,9 +293,10 @@ def ablation_output(
                 "difference": one.difference.mean,
                 "interval": [one.difference.low, one.difference.high],
                 "p": one.difference.p,
+                "p_holm": p_holm,
                 "n": one.difference.n,
             }
-            for one in shown
+            for one, p_holm in zip(shown, corrected, strict=True)
         },
         **({} if about is None else {"run": dict(about)}),
     }
@@ -303,7 +308,7 @@ def ablation_output(
         screen.print()
         columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n")
         costs = table("F1 in the diseases that the data show", columns)
-        for one, p_holm in zip(shown, holm([one.difference.p for one in shown]), strict=True):
+        for one, p_holm in zip(shown, corrected, strict=True):
             cells = difference_cells(one.difference, p_holm, "+.1f")
             costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
         screen.print(costs)
