@@ -134,7 +134,8 @@ def doctor(ask, role):
 def test_on_the_command_line(run, complaint, serving, tmp_path):
     pytest.importorskip("tantivy", reason="tantivy of the extra 'retrieval' is not installed")
     home = {"XDG_DATA_HOME": str(tmp_path)}
-    (tmp_path / "book.jsonl").write_text(json.dumps({"id": "7", "title": "Flu", "text": "Shivering, cough, number"}))
+    text = f"{next(read_cases('shipped')).presentation.complaint}, number"
+    (tmp_path / "book.jsonl").write_text(json.dumps({"id": "7", "title": "Flu", "text": text}))
     (tmp_path / "doc.py").write_text(DOCTOR)
     run("corpus", "add", "book", tmp_path / "book.jsonl", env=home)
     consult = ("consult", "--case", "shipped#p1-00001", "--corpus", "book")
@@ -154,7 +155,7 @@ def test_on_the_command_line(run, complaint, serving, tmp_path):
         document = json.loads(done.stdout)
         assert (document["corpus"], document["by"]) == ("book", "bm25")
         assert document["methods"][0]["questions"][0]["sources"] == ["book#7"]
-        assert "[1] Flu: Shivering, cough, number (book#7)" in endpoint.bodies[0]["messages"][-1]["content"]
+        assert f"[1] Flu: {text} (book#7)" in endpoint.bodies[0]["messages"][-1]["content"]
         (line,) = (out / "zero_shot.jsonl").read_text().splitlines()
         assert json.loads(line)["references"][0]["source"] == "book#7"
         run("corpus", "add", "book", "--embedder", "direct/e5", "--base-url", endpoint.url, env=home)
