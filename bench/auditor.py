@@ -76,7 +76,7 @@ class Facts:
         self.age = 40.0 if self.person.age is None else self.person.age
         self.allergies = [history.allergies]
         self.taken = [history.medications]
-        self.history = [text for _, text in history.sections()] + [self.person.complaint]
+        self.history = [text for name, text in history.sections() if name != "family"] + [self.person.complaint]
         self.told = " | ".join(self.history).casefold()
         self.examined = {id for seen in episode.seen for id in seen.examinations}
         shown = []

@@ -21,3 +21,18 @@ def test_one_class_of_them_starts_an_endpoint():
     for path in FOLDER.glob("*.py"):
         for name in re.findall(r'Served\("bench\.(\w+)"', path.read_text("utf-8")):
             assert "serve_or_run(answer, run)" in (FOLDER / f"{name}.py").read_text("utf-8")
+
+
+def test_options_go_to_the_one_measurement_before_them(monkeypatch):
+    import bench.__main__ as measurements
+    import bench.visits as visits
+
+    asked = []
+    monkeypatch.setattr(visits, "run", lambda *options: asked.append(options))
+    monkeypatch.setattr("sys.argv", ["bench", "visits", "--visits", "5", "--seed", "3"])
+    measurements.main()
+    assert asked == [("--visits", "5", "--seed", "3")]
+    for wrong in (["bench", "--visits", "5"], ["bench", "saps", "visits", "--seed", "3"], ["bench", "nothing"]):
+        monkeypatch.setattr("sys.argv", wrong)
+        with pytest.raises(SystemExit):
+            measurements.main()

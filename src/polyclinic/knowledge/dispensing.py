@@ -88,7 +88,7 @@ def says_pregnant(text: str, language: Language) -> bool:
 def told_at_the_counter(presentation: Presentation, history: History) -> Known:
     """Returns what a patient tells the pharmacist, from what it can tell at all."""
     texts = (presentation.complaint, presentation.about, history.present, history.past, history.personal, history.other)
-    pregnant = any(says_pregnant(text, presentation.language) for text in texts)
+    pregnant = presentation.sex != "male" and any(says_pregnant(text, presentation.language) for text in texts)
     return Known(
         allergies=history.allergies,
         medications=history.medications,

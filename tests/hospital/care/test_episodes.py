@@ -317,6 +317,16 @@ async def test_a_diagnosis_outside_the_knowledge_has_no_plan(knowledge):
     assert not (episode.right_diagnosis or episode.right_treatment or episode.failed)
 
 
+async def test_what_a_patient_takes_already_is_not_handed_out_anew(knowledge):
+    case = drawn(knowledge)[0]
+    history = msgspec.structs.replace(case.record.history, medications="Losartan and simvastatin every day.")
+    case = msgspec.structs.replace(case, record=msgspec.structs.replace(case.record, history=history))
+    doctor = scripted_doctor([report("measles", treatment=["ramipril", "atorvastatin", "paracetamol for fever"])])
+    episode = await clinic(knowledge, minds={"nurse": [triage()], "doctor": doctor}).compute(request(case))
+    assert episode.dispensed == ("paracetamol",)
+    assert set(episode.continued) == {"ramipril: losartan", "atorvastatin: simvastatin"}
+
+
 # Failures.
 
 

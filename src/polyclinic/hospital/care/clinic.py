@@ -38,10 +38,11 @@ from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, Episo
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
-from polyclinic.knowledge.dispensing import told_at_the_counter
+from polyclinic.knowledge.dispensing import goes_on, told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Drug
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
+from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
 from polyclinic.language.clauses import told
 from polyclinic.language.language import Language
@@ -156,7 +157,9 @@ class _EpisodeUnderWay:
             )
         else:
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
-            await self._dispense(attended.patient, facts, [[drug] for drug in drugs])
+            taken = {d.id: goes_on([d], facts.known, self._case.presentation, read_cautions()) for d in drugs}
+            self.put(continued=tuple(f"{drug}: {on[1]}" for drug, on in taken.items() if on is not None))
+            await self._dispense(attended.patient, facts, [[drug] for drug in drugs if taken[drug.id] is None])
         self._hold_care_against_truth(disease, plan, facts)
 
     def _hold_care_against_truth(self, disease: Disease | None, plan: Severity | None, facts: VisitFacts) -> None:
@@ -165,7 +168,8 @@ class _EpisodeUnderWay:
         if truth is None or severity is None:
             return
         followed = None if disease is None or plan is None else disease.plan(plan)
-        done = VisitDone(disease, followed, self.episode.dispensed, facts)
+        going_on = (line.partition(": ")[0] for line in self.episode.continued)
+        done = VisitDone(disease, followed, (*self.episode.dispensed, *going_on), facts)
         self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
 
     async def _triage(self) -> str:
