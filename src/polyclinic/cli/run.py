@@ -20,6 +20,7 @@ from polyclinic.files import make_folder
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -126,7 +127,10 @@ def run(
                     examiner=examiner,
                     pharmacist=pharmacist,
                     max_examinations=town.examinations or described.examinations,
+                    diseases=described.illness.diseases,
                     departments=described.departments,
+                    hospital=described.name,
+                    staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
                     **{**asdict(models), "price": read_price(models.price)},
                 ),
             )

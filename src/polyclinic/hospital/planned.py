@@ -6,10 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
+
 from polyclinic.cases.case import Case
+from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.journey import Encounter
 from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.record.figures import RunSummary
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.town import Town
@@ -65,3 +69,15 @@ class PlannedVisit:
 
     def __lt__(self, other: PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
+
+
+class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a simulation."""
+
+    days: float  # simulated, the last perhaps in part
+    visits: int  # that residents set out for; who was turned away and came again is counted once
+    happenings: int  # lines of the log
+    log_hash: str  # of the log
+    still_ill: int  # residents who are ill at the end
+    summary: RunSummary  # what the log says
+    first_failure: str = ""  # whose visit failed first, and why

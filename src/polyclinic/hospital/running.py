@@ -15,11 +15,11 @@ from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.planned import Forecasting
+from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.log import Sink
 from polyclinic.hospital.record.store import Store
-from polyclinic.hospital.simulation import SimulatedRun, simulate
+from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.forecast import course_by_model
 from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
@@ -87,6 +87,7 @@ async def run(
             seed=configuration.seed,
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
+            memory=configuration.setup.memory,
             forecast=_forecasting(configuration, nature),
             sinks=[sink for sink in (store, watching) if sink is not None],
         )

@@ -17,17 +17,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from polyclinic.cases.case import Case
-from polyclinic.frames import Tabular
+from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.journey import OF_SEVERITY, Encounter, House
 from polyclinic.hospital.floor.visit_end import VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.planned import ConvalescenceEnd, Forecasting, PlannedVisit, treatment_of
-from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
-from polyclinic.hospital.record.figures import RunSummary
+from polyclinic.hospital.planned import ConvalescenceEnd, Forecasting, PlannedVisit, SimulatedRun, treatment_of
+from polyclinic.hospital.record.episodes import Compute, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
@@ -52,18 +49,6 @@ _FOLLOW_UP = (7 * 3600, 9 * 3600)  # when patients report back, time of day
 _LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 
-class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a simulation."""
-
-    days: float  # simulated, the last perhaps in part
-    visits: int  # that residents set out for; who was turned away and came again is counted once
-    happenings: int  # lines of the log
-    log_hash: str  # of the log
-    still_ill: int  # residents who are ill at the end
-    summary: RunSummary  # what the log says
-    first_failure: str = ""  # whose visit failed first, and why
-
-
 async def simulate(
     hospital: Hospital,
     town: Town,
@@ -77,6 +62,7 @@ async def simulate(
     forecast: Forecasting | None = None,
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
+    memory: int = 0,
 ) -> SimulatedRun:
     """Lets a town and its hospital live.
 
@@ -92,6 +78,7 @@ async def simulate(
         forecast: says how an illness goes on after a visit; None takes the town's courses.
         sinks: each gets every happening, in order.
         clock: keeps the time.
+        memory: how many of its own cases a doctor is told of.
 
     Raises:
         Exception: what computing an episode raised, where that was due.
@@ -106,6 +93,7 @@ async def simulate(
             house,
             time,
             log,
+            Registry(hospital, seed=seed, memory=memory),
             end=days * DAY,
             most=math.inf if visits is None else visits,
             lookahead=lookahead * 60,
@@ -138,6 +126,7 @@ class _Life:
     house: House
     clock: Clock
     log: Log
+    registry: Registry
     end: int  # nobody sets out from here on
     most: float  # visits
     lookahead: int  # seconds
@@ -255,6 +244,8 @@ class _Life:
         if self.closed and not self.house.inside:
             self.clock.stop()
         treated = ended in (VisitEnd.SEEN, VisitEnd.DIED)
+        if episode is not None and (treated or ended is VisitEnd.FAILED):
+            self.registry.over(plan.visit.who, case, episode)
         nature = None
         if natures:
             nature, began = natures[-1]
@@ -296,6 +287,7 @@ class _Life:
             self._die(onset.resident)
         else:
             self._note(who, FollowedUp(outcome=course.outcome, severity=course.severity, cause=course.cause))
+            self.registry.followed_up(who, course.outcome.value, self.clock.now // DAY)
         self._follow(of_visit=of_visit)
         if course.dies_after is not None:
             return ConvalescenceEnd.DEAD
@@ -316,6 +308,7 @@ class _Life:
                 self.clock.stop()
 
     def _die(self, resident: int) -> None:
+        self.registry.followed_up(self.town.name(resident), "died", self.clock.now // DAY)
         self.dead.add(resident)
         self.ill -= 1
 
@@ -364,12 +357,8 @@ class _Life:
         yield self.clock.at(due - self.lookahead)
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
-        request = EpisodeRequest(
-            resident=plan.visit.who,
-            case=plan.case(self.town),
-            visit=plan.visit.number,
-            departments=tuple(self.hospital.departments),
-        )
+        who, case, number = plan.visit.who, plan.case(self.town), plan.visit.number
+        request = self.registry.request(who, case, number, arrives=due, now=self.clock.now)
         episode: Episode = yield self.clock.launch(self.compute(request), due=due)
         return episode
 

@@ -96,6 +96,11 @@ class Lexicon:
         """Returns the symptom that a question asks for in the knowledge's own words, or None."""
         return self._questions.get(_bare(text))
 
+    def asked(self, text: str) -> list[str]:
+        """Returns the symptoms that a text asks for: in the knowledge's own words, or else by their names."""
+        questions = [(self.question(q), q) for q in _QUESTION.split(text) if q.strip()]
+        return list(dict.fromkeys(s for known, q in questions for s in ([known] if known else self.read(q))))
+
     def knows_questions(self, text: str) -> bool:
         """Whether a text holds nothing but questions in the knowledge's own words."""
         asked = [q for q in _QUESTION.split(text) if q.strip()]

@@ -233,7 +233,7 @@ def _draws(minds: Minds, part: _PlayedPart) -> Any:
 
 
 _RULES: dict[Role, _Maker] = {
-    Role.DOCTOR: lambda minds, part: RulesDoctor(minds.reader(part.department)),
+    Role.DOCTOR: lambda minds, part: RulesDoctor(minds.reader(part.department), minds.reader()),
     Role.PATIENT: lambda minds, part: RulesPatient(
         minds.reader().lexicons, minds.examination_names, _draws(minds, part)
     ),

@@ -19,6 +19,7 @@ from typing import Any
 from polyclinic import doors
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import BadInput, PolyclinicError, UnknownMind, in_short
+from polyclinic.players.onward import NextStep
 from polyclinic.players.player import (
     Ask,
     BrokenMind,
@@ -150,10 +151,13 @@ def in_full(ask: Ask[Any], answer: object) -> object:
 
     A text stands for a turn that says it, for an option by its key or its text, or for the name of a diagnosis; a list
     of names and diagnoses for a report of nothing else, and a dict for a report of what it holds; a list of texts for
-    what is requested, and for points of dispute.
+    what is requested, and for points of dispute. As the next step None stands for treating the patient here, and the
+    key of a department for a referral to it.
     """
     if isinstance(answer, str) and ask.question is not None:
         return Choice(_option(ask.question.options, answer))
+    if ask.answer is NextStep and (answer is None or isinstance(answer, str)):
+        return _step(ask, answer)
     several = _several(answer)
     if ask.answer in (Request, Disputes) and isinstance(several, list | tuple):
         return ask.answer(tuple(several))
@@ -165,6 +169,13 @@ def in_full(ask: Ask[Any], answer: object) -> object:
             named = [{"name": one} if isinstance(one, str) else one for one in named]
         return {**dict.fromkeys(Report.__struct_fields__, ()), **answer, "diagnoses": named}
     return turn_of(ask, answer)
+
+
+def _step(ask: Ask[Any], said: str | None) -> NextStep:
+    """Returns the next step that None (to conclude), "conclude", "admit" or the key of a department stands for."""
+    if said in ask.among:
+        return NextStep("", "refer", str(said))
+    return NextStep("", "conclude" if said is None else said)  # type: ignore[arg-type]
 
 
 def _option(options: Mapping[str, str], said: str) -> str:

@@ -23,6 +23,7 @@ from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.entries import Disease
 from polyclinic.language.language import Language
+from polyclinic.players.onward import NextStep
 
 T = TypeVar("T")
 
@@ -176,6 +177,7 @@ class Purpose(StrEnum):
         CONCLUDE: `conclude`, the director: the team's report.
         TRIAGE: `triage`, the nurse: a department out of `ask.among` and how soon; or, first, a question to the patient.
         PLAN: `plan`, the hospital's doctor: the plan that fits, an option of `ask.question`.
+        NEXT_STEP: `next step`, the hospital's doctor: to conclude, refer to a department of `ask.among`, or admit.
         DISPENSE: `dispense`, the pharmacist: which drugs out of `ask.among` it withholds.
     """
 
@@ -192,6 +194,7 @@ class Purpose(StrEnum):
     CONCLUDE = "conclude"
     TRIAGE = "triage"
     PLAN = "plan"
+    NEXT_STEP = "next step"
     DISPENSE = "dispense"
 
 
@@ -222,6 +225,8 @@ class Ask(msgspec.Struct, Generic[T], frozen=True):
         """
         checked = answer if isinstance(answer, self.answer) else self.read(answer)
         allowed = self.among if self.question is None else tuple(self.question.options)
+        if isinstance(checked, NextStep) and (problem := checked.problem(self.among)):
+            raise WrongAnswer(f"asked to say the {self.purpose}, got {problem}")
         named = _named(checked)
         for name in named:
             if name not in allowed:
@@ -275,6 +280,7 @@ _ALLOWED: dict[type, str] = {
     Disputes: f"at most {MOST_POINTS} texts in a list, none where the doctors agree, or Disputes",
     Triage: f"a Triage, or a dict with 'department', 'acuity' ({', '.join(get_args(Urgency))}) and 'reason'; "
     "also 'level' (1 to 5), and 'ask', a question to the patient first",
+    NextStep: "a NextStep, or a dict with 'reason', 'step' (conclude, refer, admit) and, to refer, 'department'",
     Dispensing: "a Dispensing, or a dict with 'withheld', a list of dicts with 'drug' and 'reason'",
 }
 

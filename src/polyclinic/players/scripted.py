@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import ScriptError
+from polyclinic.players.onward import NextStep
 from polyclinic.players.own_mind import turn_of
-from polyclinic.players.player import Ask
+from polyclinic.players.player import Ask, Purpose
 
 Script = Iterable[object] | Mapping[str, Iterable[object]] | Callable[[Ask[Any], Any], object]
 
@@ -20,7 +21,8 @@ class ScriptedMind:
 
     Args:
         script: answers in the order in which they are asked for; or, by purpose (`speak`, `report`, ...), a list each;
-            or a function of (ask, role). A text stands for a turn that says it; a dict or an object for the answer.
+            or a function of (ask, role). A text stands for a turn that says it; a dict or an object for the answer. By
+            purpose, a script without the next step of a hospital's patient concludes.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
@@ -37,6 +39,9 @@ class ScriptedMind:
         key = "" if "" in self._answers else str(ask.purpose)
         asked = self._asked[key]
         answers = self._answers.get(key)
+        if answers is None and ask.purpose is Purpose.NEXT_STEP:
+            # Who wrote down a consultation alone has the patient treated where it is.
+            return NextStep(reason="")
         if answers is None:
             held = ", ".join(sorted(self._answers)) or "nothing"
             raise ScriptError(f"asked to {ask.purpose}, and the script holds answers for {held} only")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Question, ShownPassage
 from polyclinic.cases.record import Record
 from polyclinic.cases.report import Report
@@ -41,6 +42,7 @@ from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
 from polyclinic.players.roles.parting import reported_results
 from polyclinic.players.roles.patient import Patient
+from polyclinic.players.roles.post import Post
 from polyclinic.visits.consultation import MAX_TURNS, consultation
 
 
@@ -161,18 +163,21 @@ async def attend(
     question: Question | None = None,
     seat: Seat = ALONE,
     key: str = "",
-    department: str = "",
+    post: Post | None = None,
+    past: PatientRecord | None = None,
     max_examinations: int | None = None,
+    free: frozenset[str] = frozenset(),
     watch: Callable[[Event], None] | None = None,
 ) -> Attended:
     """Does what `see` does, for who goes on with doctor and patient; what is not told here is told there.
 
-    `seat` is which doctor of a team it is, `key` names the visit where a case has several (the case's id by default),
-    and `department` says whose doctor sees the patient (any by default). At most `max_examinations` examinations may be
-    done, by default any number.
+    `seat` is which doctor of a team it is, `key` names the visit where a case has several (the case's id by default).
+    `post` says which doctor of a hospital sees the patient (any by default), and `past` what was noted of it before,
+    which the patient remembers as well. At most `max_examinations` examinations may be done, by default any number;
+    those named as `free` do not count.
     """
     trace, key = Trace(watch=watch), key or case.id
-    mind = minds.doctor(key, seat=seat, department=department)
+    mind = minds.doctor(key, seat=seat, department="" if post is None else post.department)
 
     def told(references: tuple[ShownPassage, ...]) -> None:
         turn = max_turns - doctor.turns_left()
@@ -185,13 +190,16 @@ async def attend(
         record=case.record if in_one_step else None,
         number=seat.number,
         max_examinations=max_examinations,
+        free=free,
+        post=post,
+        past=past,
         looking_up=minds.looked_up_by(mind),
         told=told,
     )
-    patient = patient_of(case, minds, seat, key=key)
+    patient = patient_of(case, minds, seat, key=key, past=past)
     examiner = None
     if case.setting == "ward":
-        examiner = examiner_of(case, minds, seat, missing, key=key, max_examinations=max_examinations)
+        examiner = examiner_of(case, minds, seat, missing, key=key, max_examinations=max_examinations, free=free)
     playing = {Role.DOCTOR: doctor.name}
     if not in_one_step:
         playing[Role.PATIENT] = patient.name
@@ -216,18 +224,26 @@ async def attend(
     return Attended(Visit.of(trace, case.truth), doctor, patient)
 
 
-def patient_of(case: Case, minds: Minds, seat: Seat, *, key: str) -> Patient:
+def patient_of(case: Case, minds: Minds, seat: Seat, *, key: str, past: PatientRecord | None = None) -> Patient:
     """Returns who plays the patient of a case, and knows what a patient may say."""
     mind = minds.patient(key, seat=seat)
-    return Patient(mind, case.record, setting=case.setting, withheld=_withheld(case), persona=case.persona)
+    return Patient(mind, case.record, setting=case.setting, withheld=_withheld(case), persona=case.persona, past=past)
 
 
 def examiner_of(
-    case: Case, minds: Minds, seat: Seat, missing: Missing, *, key: str, max_examinations: int | None = None
+    case: Case,
+    minds: Minds,
+    seat: Seat,
+    missing: Missing,
+    *,
+    key: str,
+    max_examinations: int | None = None,
+    free: frozenset[str] = frozenset(),
 ) -> Examiner:
     """Returns who looks up the findings of a case; outside a ward the patient holds them."""
     mind, names = minds.examiner(key, seat=seat), minds.examination_names
-    return Examiner(mind, held_by_examiner(case), names, missing=missing, max_examinations=max_examinations)
+    record = held_by_examiner(case)
+    return Examiner(mind, record, names, missing=missing, max_examinations=max_examinations, free=free)
 
 
 def held_by_examiner(case: Case) -> Record:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 
 import msgspec
 import pytest
@@ -15,7 +16,6 @@ from polyclinic.errors import BudgetSpent, UnreadableReply
 from polyclinic.events import Event, Examined, Opened, Revealed, Role, Said, Trace
 from polyclinic.generation.draw import generate
 from polyclinic.hospital.care.clinic import Clinic
-from polyclinic.hospital.care.referral import refer
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.happenings import Acuity
@@ -25,10 +25,13 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
-from polyclinic.players.player import PatientTurn
+from polyclinic.players.player import DoctorTurn, PatientTurn
+from polyclinic.players.roles.post import Post
+from polyclinic.players.rules.referral import step_after
 
 DEPARTMENTS = ("infections", "respiratory")
 MODEL = "direct/m"
+ON = {"respiratory": "infections", "infections": "respiratory"}
 
 
 def moved(known, places):
@@ -72,13 +75,25 @@ def report(*names, treatment=()):
     return {"symptoms": [], "examinations": [], "diagnoses": diagnoses, "rationale": [], "treatment": list(treatment)}
 
 
-def scripted_doctor(reports, *, orders=(), plans=("mild",)):
-    """A doctor that says its orders, concludes and reports; consultations after one another get the next report."""
-    return {
+def scripted_doctor(reports, *, orders=(), plans=("mild",), onward=None, step="refer"):
+    """A doctor that says its orders, concludes, reports, and sends patients from department to department `onward`."""
+    script = {
         "speak": [*({"say": order} for order in orders), {"say": "Goodbye.", "conclude": True}],
         "report": list(reports),
         "plan": [{"answer": plan} for plan in plans],
     }
+
+    def doctor(ask, role):
+        if ask.purpose == "next step":
+            to = onward.get(role.post.department, "")
+            if to in ask.among:
+                return {"reason": "as scripted", "step": step, "department": to}
+            return {"reason": "", "step": "conclude"}
+        asked = role.__dict__.setdefault("asked", Counter())
+        asked[ask.purpose] += 1
+        return script[ask.purpose][asked[ask.purpose] - 1]
+
+    return script if onward is None else doctor
 
 
 def traces(episode):
@@ -130,7 +145,7 @@ async def test_generators_and_journals_are_of_the_visit_and_the_department(knowl
             return super().patient(case, **options)
 
     case = drawn(knowledge)[0]
-    minds = Noting(knowledge=knowledge, seed=1, nurse=[triage()], doctor=scripted_doctor([report()]))
+    minds = Noting(knowledge=knowledge, seed=1, nurse=[triage()], doctor=scripted_doctor([report()], onward=ON))
     for visit in (1, 2):
         await Clinic(minds, knowledge, Setup(seed=1)).compute(request(case, visit=visit))
     assert played == [f"{case.id}/{visit}/{d}" for visit in (1, 2) for d in ("respiratory", "infections")]
@@ -151,27 +166,57 @@ async def test_traces_are_left_out_unless_wanted(knowledge):
 # Referral.
 
 
-async def test_a_diagnosis_of_another_department_is_a_referral(knowledge):
+async def test_a_doctor_sends_a_patient_on_and_never_back(knowledge):
     case = drawn(knowledge)[0]
-    at = clinic(knowledge, minds={"nurse": [triage("respiratory")], "doctor": scripted_doctor([report("influenza A")])})
+    doctor = scripted_doctor([report("influenza A")], onward=ON)
+    at = clinic(knowledge, minds={"nurse": [triage("respiratory")], "doctor": doctor})
     episode = await at.compute(request(case))
-    assert [(s.department, s.refer_to) for s in episode.seen] == [("respiratory", "infections"), ("infections", "")]
+    assert [(s.department, s.step, s.refer_to) for s in episode.seen] == [
+        ("respiratory", "refer", "infections"),
+        ("infections", "conclude", ""),
+    ]
+    assert episode.seen[0].reason == "as scripted"
     assert episode.seen[-1].diagnosis == "influenza A"
 
 
-async def test_without_a_diagnosis_the_patient_goes_on_to_who_is_likeliest_and_never_back(knowledge):
-    case = drawn(knowledge)[0]
-    at = clinic(knowledge, minds={"nurse": [triage("infections")], "doctor": scripted_doctor([report()])})
-    episode = await at.compute(request(case))
-    assert [s.department for s in episode.seen] == ["infections", "respiratory"]
-    assert episode.plan is None
-    assert not episode.right_diagnosis
+async def test_a_script_without_a_next_step_treats_the_patient_where_it_is(knowledge):
+    at = clinic(knowledge, minds={"nurse": [triage("respiratory")], "doctor": scripted_doctor([report("influenza A")])})
+    episode = await at.compute(request(drawn(knowledge)[0]))
+    assert [s.department for s in episode.seen] == ["respiratory"]
+
+
+@each_row(
+    ("said", "step", "to", "error"),
+    [
+        (None, "conclude", "", ""),
+        ("infections", "refer", "infections", ""),
+        ("admit", "admit", "", ""),
+        ({"reason": "so", "step": "admit", "department": "infections"}, "", "", "WrongAnswer"),
+        ({"reason": "so", "step": "refer"}, "", "", "WrongAnswer"),
+        ("dentistry", "", "", "WrongAnswer"),
+        (3, "", "", "WrongAnswer"),
+    ],
+)
+async def test_the_next_step_of_a_mind_of_ones_own(knowledge, said, step, to, error):
+    def doctor(ask, role):
+        if ask.purpose == "next step":
+            return said if "infections" in ask.among else None
+        answers = {"report": ["influenza A"], "plan": "mild"}
+        return answers.get(ask.purpose, DoctorTurn("Bye.", conclude=True))
+
+    at = clinic(knowledge, minds={"nurse": [triage("respiratory")], "doctor": doctor}, max_referrals=1)
+    episode = await at.compute(request(drawn(knowledge)[0]))
+    assert (episode.error, episode.failed) == (error, "doctor" if error else "")
+    if not error:
+        assert (episode.seen[0].step, episode.seen[0].refer_to) == (step, to)
+        assert episode.admits == (step == "admit")
 
 
 async def test_two_referrals_at_most(knowledge):
     case, three = drawn(knowledge)[0], ("asthma clinic", *DEPARTMENTS)
     more = moved(knowledge, {"bronchial-asthma": "asthma clinic", "covid-19": "covid clinic"})
-    minds = {"nurse": [triage("infections")], "doctor": scripted_doctor([report()])}
+    onward = {"infections": "asthma clinic", "asthma clinic": "respiratory", "respiratory": "covid clinic"}
+    minds = {"nurse": [triage("infections")], "doctor": scripted_doctor([report()], onward=onward)}
     for most, seen in ((0, 1), (1, 2), (2, 3)):
         at = clinic(more, max_referrals=most, minds=minds)
         episode = await at.compute(request(case, departments=(*three, "covid clinic")))
@@ -187,28 +232,35 @@ async def test_most_who_are_sent_wrong_arrive_where_they_belong(knowledge):
     assert arrived.count("respiratory") > 0.5 * len(arrived)
 
 
-def test_a_referral_reads_report_and_results(knowledge):
+def test_the_rules_doctors_step_reads_report_and_results(knowledge):
     reader = Minds(knowledge=knowledge, seed=1).reader()
     door = Presentation(complaint="I do not feel well", age=30)
 
-    def sent(*, diagnosis="", symptoms=(), seen_by=("respiratory",), findings=()):
+    def after(*, diagnosis="", symptoms=(), seen_by=("respiratory",), findings=(), disposition="home", whole=reader):
         diagnoses = (Diagnosis(diagnosis),) if diagnosis else ()
         written = Report(symptoms=symptoms, examinations=(), diagnoses=diagnoses, rationale=(), treatment=())
-        return refer(
+        step = step_after(
             written,
             door,
             findings,
-            department=seen_by[-1],
-            departments=("infections", "respiratory"),
-            seen_by=seen_by,
-            reader=reader,
+            post=Post(department=seen_by[-1], departments=dict.fromkeys(DEPARTMENTS, "")),
+            others=[d for d in DEPARTMENTS if d not in seen_by],
+            disposition=disposition,
+            reader=whole,
         )
+        assert step.reason
+        return step.step, step.department
 
-    assert sent(diagnosis="influenza B") == "infections"
-    assert sent(diagnosis="bronchial asthma") == ""
-    assert sent(diagnosis="measles") == ""
-    assert sent(diagnosis="influenza A", seen_by=("infections", "respiratory")) == ""
-    assert sent() == "infections"
+    refer = ("refer", "infections")
+    assert after(diagnosis="influenza B") == refer
+    assert after(diagnosis="bronchial asthma") == ("conclude", "")
+    assert after(diagnosis="bronchial asthma", disposition="ward") == ("admit", "")
+    assert after(diagnosis="measles") == ("conclude", "")
+    assert after(diagnosis="influenza A", seen_by=("infections", "respiratory")) == ("conclude", "")
+    assert after() == refer
+    # Where no other department sees anything that is known, nobody is sent there.
+    only = Minds(knowledge=knowledge.select("respiratory"), seed=1).reader()
+    assert after(whole=only) == ("conclude", "")
 
 
 # Examinations.
@@ -259,7 +311,7 @@ async def test_beyond_the_limit_the_examiner_says_so_and_tells_nothing(knowledge
 async def test_a_referred_patient_brings_what_is_left(knowledge):
     case = drawn(knowledge)[0]
     order = "I would like one examination to be done: chest CT."
-    doctor = scripted_doctor([report()], orders=[order])
+    doctor = scripted_doctor([report()], orders=[order], onward=ON)
     at = clinic(knowledge, max_examinations=1, minds={"nurse": [triage()], "doctor": doctor})
     episode = await at.compute(request(case))
     assert [s.examinations for s in episode.seen] == [("chest-ct",), ()]
@@ -403,6 +455,8 @@ class Staff:
         self.told["doctor"].append(whole)
         if "`diagnoses`" in last:
             return report(self.disease)
+        if "`step`" in last:
+            return {"reason": "It can be treated here.", "step": "conclude", "department": ""}
         if "severe:" in last:
             return {"answer": "moderate"}
         spoken = sum(role == "assistant" for role, _ in messages)
@@ -438,7 +492,8 @@ async def test_models_play_everybody_and_nobody_is_told_the_truth(knowledge, lan
         # The nurse is told what she has measured herself.
         measured = read_out([one.finding for one in episode.at_door.vital_signs], language)
         assert len(episode.at_door.vital_signs) == 5
-        for who, allowed in (("nurse", measured), ("doctor", [*revealed, *named]), ("pharmacist", [])):
+        noted = [*measured, *revealed, *named]
+        for who, allowed in (("nurse", measured), ("doctor", noted), ("pharmacist", noted)):
             assert find_leaks(staff.told[who], case, revealed=allowed) == [], who
         shown = {"en": "- respiratory: chest medicine", "zh": "- respiratory: 胸科"}[language]
         assert shown in staff.told["nurse"][0]

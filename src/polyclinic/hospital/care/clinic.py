@@ -2,7 +2,8 @@
 
 1. The nurse measures, asks, and sends the patient to a department (`triage.py`; agent-hospital §3.4.2).
 2. A doctor of that department sees the patient; the examinations of the whole visit are counted together (§3.4.4).
-3. Where the report says so, the patient is referred, twice at most (`referral.py`), and seen again.
+3. The doctor decides whether it treats the patient, refers it, twice at most, or admits it; the next doctor has the
+   record of all that was said and found before, and the examinations left over.
 4. The doctor chooses among the three plans of the disease that it diagnosed (§4.1), or of which it named a kind; of a
    diagnosis that the knowledge does not have there is no plan, and the treatment is what the report says.
    Of the plan is done what is due for this patient, by what the visit found (`polyclinic.knowledge.treatment`).
@@ -24,14 +25,15 @@ import msgspec
 
 from polyclinic import doors
 from polyclinic.cases.case import Case
-from polyclinic.cases.record import Finding
+from polyclinic.cases.patient_record import NotedVisit, PatientRecord
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.counter import AtCounter, at_counter
 from polyclinic.hospital.care.effect import VisitDone, care_given
-from polyclinic.hospital.care.referral import refer
+from polyclinic.hospital.care.noting import noted_consultation, noted_treatment, noted_triage
+from polyclinic.hospital.care.posts import departments_of, post_of
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
@@ -50,9 +52,10 @@ from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import WHOLE, Share
 from polyclinic.players.minds import Minds
+from polyclinic.players.onward import NextStep
 from polyclinic.players.opening import open_minds
 from polyclinic.players.own_mind import is_shared
-from polyclinic.players.player import choose_plan
+from polyclinic.players.player import Ask, Purpose, choose_plan
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.visit import Attended, attend
@@ -90,6 +93,8 @@ class Clinic:
             for examination in knowledge.examinations.values()
             for name in (examination.name.en, examination.name.zh)
         }
+        free = [knowledge.examinations[id].name for id in setup.free_examinations if id in knowledge.examinations]
+        self.free = frozenset(text for name in free for text in (name.en, name.zh))
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode.
@@ -108,6 +113,7 @@ class Clinic:
             going.put(failed=stopped.who, error=stopped.error, problem=stopped.problem)
         finally:
             going.forget()
+        going.put(noted=going.noted)
         usage = ledger.total.usage
         going.put(calls=ledger.total.calls, tokens=usage.tokens_in + usage.tokens_out, cost=usage.cost)
         return going.episode
@@ -122,9 +128,18 @@ class _EpisodeUnderWay:
         self._case: Case = request.case
         self._language: Language = request.case.presentation.language
         self._done: dict[str, None] = {}
-        self._findings: list[Finding] = []
         self._keys = [request.key]
         self.episode = Episode(key=request.key)
+        self._departments = departments_of(request, clinic.setup)
+        illness = request.case.id.partition(".")[0]
+        today = NotedVisit(illness=illness, day=request.day, number=request.visit)
+        self._past = PatientRecord(today=today, earlier=request.earlier)
+
+    @property
+    def noted(self) -> NotedVisit | None:
+        """What is kept of what was noted; None where nobody saw the patient."""
+        today = self._past.today
+        return None if today.is_empty else today.closed()
 
     def put(self, **fields: object) -> None:
         """Writes down what has become of it."""
@@ -159,7 +174,17 @@ class _EpisodeUnderWay:
             drugs = prescribed(report.treatment, self._knowledge.drugs.values(), self._language)
             taken = {d.id: goes_on([d], facts.known, self._case.presentation, read_cautions()) for d in drugs}
             self.put(continued=tuple(f"{drug}: {on[1]}" for drug, on in taken.items() if on is not None))
-            await self._dispense(attended.patient, facts, [[drug] for drug in drugs if taken[drug.id] is None])
+            at = await self._dispense(attended.patient, facts, [[drug] for drug in drugs if taken[drug.id] is None])
+        if self.episode.admits and self.episode.disposition in ("", "home"):
+            self.put(disposition="ward")
+        self._past = noted_treatment(
+            self._past,
+            self.episode.treatment,
+            self.episode.dispensed,
+            at.withheld,
+            drugs=self._knowledge.drugs,
+            language=self._language,
+        )
         self._hold_care_against_truth(disease, plan, facts)
 
     def _hold_care_against_truth(self, disease: Disease | None, plan: Severity | None, facts: VisitFacts) -> None:
@@ -173,46 +198,54 @@ class _EpisodeUnderWay:
         self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
 
     async def _triage(self) -> str:
-        names = self._setup.departments
-        departments = {d: names.get(d, {}).get(self._language, d) for d in self._request.departments}
         key = self._request.key
         self._keys.append(f"{key}/triage")
         try:
             triage, at_door = await self._clinic.station.receive(
-                self._case, self._minds, key=key, departments=departments, max_questions=self._setup.nurse_questions
+                self._case,
+                self._minds,
+                key=key,
+                departments=self._departments,
+                max_questions=self._setup.nurse_questions,
+                past=self._past,
             )
         except StationFailure as station:
             raise _Stopped(station.who, type(station.failure).__name__, str(station.failure)) from None
         self.put(department=triage.department, acuity=Acuity(triage.acuity), at_door=at_door)
+        self._past = noted_triage(self._past, triage.acuity, at_door)
         return triage.department
 
     async def _consult(self, department: str) -> tuple[Attended, Report]:
         seen_by: list[str] = []
         while True:
             seen_by.append(department)
-            attended = await self._see(department)
-            visit = attended.visit
-            failed = visit.trace.last(Failed)
-            refer_to = ""
-            if visit.report is not None and len(seen_by) <= self._setup.max_referrals:
-                refer_to = refer(
-                    visit.report,
-                    self._case.presentation,
-                    [f for event in attended.doctor.seen if isinstance(event, Examined) for f in event.findings],
-                    department=department,
-                    departments=self._request.departments,
-                    seen_by=seen_by,
-                    reader=self._minds.reader(),
-                )
-            self.put(seen=(*self.episode.seen, self._seen(attended, department, refer_to)))
-            if visit.report is None:
+            doctor = self._doctor(department)
+            attended = await self._see(department, doctor)
+            report = attended.visit.report
+            if report is None:
+                self._take_down(attended, department, doctor, NextStep(""))
+                failed = attended.visit.trace.last(Failed)
                 assert failed is not None  # noqa: S101
                 raise _Stopped(failed.who, failed.error, failed.problem)
-            if not refer_to:
-                return attended, visit.report
-            department = refer_to
+            others = tuple(d for d in self._request.departments if d not in seen_by)
+            among = others if len(seen_by) <= self._setup.max_referrals else ()
+            try:
+                step = await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))
+            except PlayFailure as failure:
+                self._take_down(attended, department, doctor, NextStep(""))
+                raise _Stopped(Role.DOCTOR, type(failure).__name__, str(failure)) from None
+            self._take_down(attended, department, doctor, step)
+            if step.step != "refer":
+                return attended, report
+            department = step.department
 
-    async def _see(self, department: str) -> Attended:
+    def _doctor(self, department: str) -> str:
+        """Returns who sees the patient: the first of those who would that has not; "" where nobody is named."""
+        seen = {held.doctor for held in self.episode.seen}
+        there = self._request.doctors.get(department, ())
+        return next((doctor for doctor in there if doctor not in seen), there[0] if there else "")
+
+    async def _see(self, department: str, doctor: str) -> Attended:
         most = self._setup.max_examinations
         key = f"{self._request.key}/{department}"
         self._keys.append(key)
@@ -220,28 +253,46 @@ class _EpisodeUnderWay:
             self._case,
             self._minds,
             key=key,
-            department=department,
+            post=post_of(self._request, department, doctor, setup=self._setup, knowledge=self._knowledge),
+            past=self._past,
             max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
+            free=self._clinic.free,
         )
         found = [f for event in attended.visit.trace if isinstance(event, Examined) for f in event.findings]
-        self._findings += found
-        self._done.update(dict.fromkeys(finding.examination for finding in found))
+        self._done.update(dict.fromkeys(f.examination for f in found if f.examination not in self._clinic.free))
         return attended
 
-    def _seen(self, attended: Attended, department: str, refer_to: str) -> ConsultationHeld:
+    def _take_down(self, attended: Attended, department: str, doctor: str, step: NextStep) -> None:
+        """Writes down a consultation, in the episode and in the record that goes along with the patient."""
         visit = attended.visit
         examined = (event for event in visit.trace if isinstance(event, Examined))
         names = dict.fromkeys(finding.examination for event in examined for finding in event.findings)
         diagnoses = visit.report.diagnoses if visit.report is not None else ()
-        return ConsultationHeld(
+        held = ConsultationHeld(
             department=department,
+            doctor=doctor,
             turns=visit.turns,
             examinations=tuple(dict.fromkeys(self._clinic.examinations.get(n.casefold(), n) for n in names)),
             diagnosis=diagnoses[0].name if diagnoses else "",
-            refer_to=refer_to,
+            step=step.step,
+            refer_to=step.department,
+            reason=step.reason,
             trace=visit.trace.lines() if self._setup.traces else "",
         )
+        self.put(seen=(*self.episode.seen, held))
+        if visit.report is not None:
+            member = self._setup.staff.get(doctor)
+            self._past = self._past.with_consultation(
+                noted_consultation(
+                    visit.trace,
+                    visit.report,
+                    step,
+                    department=self._departments.get(department, department),
+                    doctor="" if member is None else member.name[self._language],
+                    departments=self._departments,
+                )
+            )
 
     async def _plan(self, doctor: Doctor, disease: Disease | None) -> Severity | None:
         if disease is None:
@@ -252,12 +303,16 @@ class _EpisodeUnderWay:
 
     def _facts(self, patient: Patient, report: Report) -> VisitFacts:
         told = told_at_the_counter(patient.presentation, patient.history)
-        return visit_facts(patient.presentation, told, report.symptoms, self._findings, self._minds.reader())
+        noted = [symptom for held in self._past.today.consultations for symptom in held.symptoms]
+        symptoms, found = tuple(dict.fromkeys((*noted, *report.symptoms))), self._past.today.findings
+        return visit_facts(patient.presentation, told, symptoms, found, self._minds.reader())
 
     async def _dispense(self, patient: Patient, facts: VisitFacts, measures: Sequence[Sequence[Drug]]) -> AtCounter:
         mind = self._minds.pharmacist(self._request.key)
         with _stopping(Role.PHARMACIST):
-            at = await at_counter(mind, patient.presentation, facts.known, measures)
+            # What was said word for word is between doctor and patient.
+            past = msgspec.structs.replace(self._past, today=self._past.today.closed())
+            at = await at_counter(mind, patient.presentation, facts.known, measures, past)
         lacking = plan_words(self._language).lacking
         given = [drugs[n].id for drugs, n in zip(measures, at.given, strict=True) if n is not None]
         self.put(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.entries import Drug
@@ -49,9 +50,13 @@ class _TriedDrugs(msgspec.Struct):
 
 
 async def at_counter(
-    mind: Mind[Pharmacist], presentation: Presentation, known: Known, measures: Sequence[Sequence[Drug]]
+    mind: Mind[Pharmacist],
+    presentation: Presentation,
+    known: Known,
+    measures: Sequence[Sequence[Drug]],
+    past: PatientRecord | None = None,
 ) -> AtCounter:
-    """Lets a pharmacist hand out one drug of each measure, the first that it does not withhold.
+    """Lets a pharmacist, who has the patient's record, hand out one drug of each measure, the first that may be.
 
     Raises:
         PlayFailure: no usable answer came.
@@ -59,7 +64,7 @@ async def at_counter(
     under_way = [_TriedDrugs(drugs) for drugs in measures]
     withheld: dict[str, str] = {}
     while prescription := _prescription(under_way, withheld):
-        pharmacist = Pharmacist(mind, presentation, prescription, known)
+        pharmacist = Pharmacist(mind, presentation, prescription, known, past)
         dispensing = await pharmacist.act(dispense(drug.id for drug in prescription))
         withheld |= {one.drug: one.reason for one in dispensing.withheld}
         if not _go_on(under_way, withheld):

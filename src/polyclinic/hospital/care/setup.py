@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from polyclinic.errors import UserError
+from polyclinic.hospital.plan.plan import Member
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
@@ -31,6 +32,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     nurse_questions: int = MAX_QUESTIONS  # at the door
     max_referrals: int = MAX_REFERRALS  # a visit
     max_examinations: int | None = None  # a visit, referrals included; None for as many as are ordered
+    free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
+    candidates: bool = False  # doctors are told the diseases among which the diagnosis is
+    memory: int = 0  # cases of its own that a doctor is told of
+    hospital: dict[str, str] = {}  # its name by language
+    staff: dict[str, Member] = {}  # the doctors, by id
     traces: bool = False  # whether episodes hold traces, which take most of their memory
     departments: dict[str, dict[str, str]] = {}  # id to name by language, for the nurse; the id where there is none
     base_url: str | None = None  # the endpoint's address, up to `/v1`

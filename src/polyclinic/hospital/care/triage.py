@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.record import Finding, read_out
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Role, Said
@@ -50,7 +51,14 @@ class TriageStation:
         return {sign: finding for sign, finding in named if sign is not None}
 
     async def receive(
-        self, case: Case, minds: Minds, *, key: str, departments: Mapping[str, str], max_questions: int
+        self,
+        case: Case,
+        minds: Minds,
+        *,
+        key: str,
+        departments: Mapping[str, str],
+        max_questions: int,
+        past: PatientRecord | None = None,
     ) -> tuple[Triage, AtDoor]:
         """Lets a nurse receive the patient of a case.
 
@@ -60,12 +68,13 @@ class TriageStation:
             key: names the nurse's part of the run; that of the patient has `/triage` behind it.
             departments: id to name in the language of the case.
             max_questions: how often the nurse may ask.
+            past: what was noted of the patient at earlier visits.
 
         Raises:
             StationFailure: no usable answer came.
         """
         measured = self.vital_signs(case.record.findings)
-        nurse = Nurse(minds.nurse(key), case.presentation, departments, max_questions)
+        nurse = Nurse(minds.nurse(key), case.presentation, departments, max_questions, past)
         patient: Patient | None = None
         findings = tuple(measured.values())
         if findings:
@@ -78,7 +87,7 @@ class TriageStation:
             if left or not triage.ask.strip() or nurse.questions_left() <= 0:
                 break
             turn += 1
-            patient = patient or patient_of(case, minds, ALONE, key=f"{key}/triage")
+            patient = patient or patient_of(case, minds, ALONE, key=f"{key}/triage", past=past)
             asked = Said(seq=2 * turn - 1, turn=turn, who=Role.NURSE, to=Role.PATIENT, text=triage.ask)
             nurse.observe(asked)
             patient.observe(asked)

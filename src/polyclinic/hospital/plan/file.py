@@ -19,6 +19,7 @@ from polyclinic.hospital.plan.check import problems
 from polyclinic.hospital.plan.file_words import read_days, read_duration, read_hours, read_seconds
 from polyclinic.hospital.plan.plan import Area, AreaKind, Durations, Hospital, Illness, Job, Member, Shift
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.players.roles.post import Skill
 from polyclinic.yaml_files import read_yaml
 
 DEFAULT = Path(__file__).parent / "data" / "default.yaml"
@@ -45,6 +46,7 @@ class _MemberText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     departments: tuple[str, ...] = ()
     shifts: tuple[str, ...] | dict[str, str]
     about: dict[str, str] = {}
+    skill: Skill = "specialist"
 
 
 class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

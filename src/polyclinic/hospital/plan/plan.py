@@ -12,6 +12,8 @@ from enum import StrEnum
 
 import msgspec
 
+from polyclinic.players.roles.post import Skill
+
 
 class AreaKind(StrEnum):
     """What an area is for."""
@@ -77,6 +79,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     departments: tuple[str, ...] = ()  # of a doctor: the one or more that it sees patients for
     shifts: tuple[Shift, ...]  # when
     about: dict[str, str] = {}  # one line on the person
+    skill: Skill = "specialist"  # of a doctor: how practised it is
 
 
 class Duration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

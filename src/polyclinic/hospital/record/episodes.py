@@ -12,11 +12,13 @@ from typing import Any
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.patient_record import NotedVisit, Step
 from polyclinic.cases.record import Finding
 from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.plans import Disposition
+from polyclinic.players.roles.post import CaseSeen
 
 
 class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +28,10 @@ class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     case: Case  # the illness as it is at this visit; holds the truth, which no player gets
     visit: int  # from 1 within the illness
     departments: tuple[str, ...]  # those that see patients in this hospital
+    day: str = ""  # the date of the visit, as 2026-01-05
+    earlier: tuple[NotedVisit, ...] = ()  # what was noted of earlier visits, the earliest first
+    doctors: dict[str, tuple[str, ...]] = {}  # by department, ids of those who would see it, the first of them first
+    memories: dict[str, tuple[CaseSeen, ...]] = {}  # what these doctors remember, by id
 
     @property
     def key(self) -> str:
@@ -58,10 +64,13 @@ class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """One consultation of an episode."""
 
     department: str  # whose doctor
+    doctor: str = ""  # id of the member of the staff; "" where nobody is named
     turns: int  # what the doctor said, counted
     examinations: tuple[str, ...] = ()  # that were done, each once: ids of the knowledge's, else names
     diagnosis: str = ""  # the likeliest; "" where the doctor commits to none
+    step: Step = "conclude"  # what the doctor decided after its report
     refer_to: str = ""  # the department that the patient is sent on to; "" where it stays
+    reason: str = ""  # why it is treated, sent on or admitted
     trace: str = ""  # the visit's events as JSON lines
 
 
@@ -82,6 +91,7 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     acuity: Acuity = Acuity.ROUTINE  # as the nurse judged it
     at_door: AtDoor | None = None  # what she learnt; None where triage failed
     seen: tuple[ConsultationHeld, ...] = ()  # the consultations, one, or two and more where the patient was referred
+    noted: NotedVisit | None = None  # what everybody after knows of it; None where nobody saw the patient
     plan: Severity | None = None  # the severity whose plan the doctor chose; None where it chose none
     treatment: tuple[str, ...] = ()  # what was done for this patient, short items; substitutes, not what was withheld
     not_begun: tuple[str, ...] = ()  # measures that wait for an examination, short items that say for which
@@ -110,6 +120,11 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if at_door is None:
             return {}
         return {"level": at_door.level, "vital_signs": at_door.measured, "asked": len(at_door.told)}
+
+    @property
+    def admits(self) -> bool:
+        """Whether the last doctor wants the patient in a bed."""
+        return bool(self.seen) and self.seen[-1].step == "admit"
 
 
 Compute = Callable[[EpisodeRequest], Awaitable[Episode]]

@@ -19,6 +19,13 @@ from polyclinic.events import Event, Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
+from polyclinic.players.language_model.hospital import (
+    free_text,
+    next_step_text,
+    post_text,
+    record_text,
+    remembered_lines,
+)
 from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
 from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
@@ -62,7 +69,8 @@ class ModelMind:
                 messages = nurse_messages(role, describe(role.presentation))
             case Pharmacist():
                 messages = pharmacist_messages(role, describe(role.presentation))
-        wanted: Any = form(ask.purpose, ask.among) if ask.among else _FORMS.get(ask.purpose, ask.answer)
+        named = ask.among or ask.purpose is Purpose.NEXT_STEP
+        wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
         if ask.question is not None:
             wanted = tuple(ask.question.options)
         reply = await self._model.ask(
@@ -105,6 +113,8 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
             most = doctor.max_examinations
             limit = prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
             instructions += f"\n\n{limit}"
+        of_hospital = free_text(doctor), record_text(doctor.past, doctor.presentation.language)
+        instructions = "\n\n".join(filter(None, (post_text(doctor), instructions, *of_hospital)))
         messages = [("system", instructions), ("user", prompts("doctor_first"))]
     # What the patient says to the examiner comes back as results.
     told = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
@@ -119,6 +129,8 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
 
 def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     """Returns what is wanted of a doctor now."""
+    if ask.purpose is Purpose.NEXT_STEP:
+        return next_step_text(ask, doctor)
     if ask.question is not None and ask.purpose is Purpose.PLAN:
         options = "\n".join(f"{key}: {text}" for key, text in ask.question.options.items())
         return prompts("doctor_plan", disease=ask.question.stem, options=options)
@@ -132,10 +144,12 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
 
 def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:
     """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
+    language = patient.presentation.language
+    known = known_lines(patient.history, patient.findings, language)
     told = prompts(
         f"patient_{patient.setting}",
         presentation=describe(patient.presentation),
-        history="\n".join(known_lines(patient.history, patient.findings, patient.presentation.language)),
+        history="\n".join((*known, *remembered_lines(patient.remembered, language))),
         persona=_persona(patient, prompts),
     )
     return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, Role.PATIENT)]

@@ -11,6 +11,7 @@ import msgspec
 
 from polyclinic.cases.record import read_out
 from polyclinic.models.model import Message
+from polyclinic.players.language_model.hospital import record_text
 from polyclinic.players.player import Purpose, Triage
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.pharmacist import Pharmacist
@@ -25,6 +26,11 @@ _Acuity = Literal[1, 2, 3, 4, 5, "emergency", "urgent", "routine"]
 @functools.lru_cache(maxsize=256)
 def form(purpose: Purpose, among: tuple[str, ...]) -> Any:
     """Returns the type of an answer that names departments, or prescribed drugs: only those that there are."""
+    if purpose is Purpose.NEXT_STEP:
+        step = Literal["conclude", "refer", "admit"] if among else Literal["conclude", "admit"]
+        where = Literal["", *among]  # type: ignore[valid-type]
+        fields: list[Any] = [("reason", str), ("step", step), ("department", where)]
+        return msgspec.defstruct("Onward", fields, frozen=True)
     name = Literal[among]  # type: ignore[valid-type]
     if purpose is Purpose.TRIAGE:
         # The reason comes first: a model writes from left to right, and must not decide before it has reasoned.
@@ -41,9 +47,11 @@ def nurse_messages(nurse: Nurse, presentation: str) -> list[Message]:
     prompts = read_prompts(PROMPTS)[language]
     left = nurse.questions_left()
     measured = "\n".join(f"- {text}" for text in read_out(nurse.vital_signs(), language))
+    noted = record_text(nurse.past, language)
     return [
         ("system", prompts("nurse", departments=_keyed(nurse.departments.items()))),
         ("user", prompts("nurse_patient", presentation=presentation, measured=measured or prompts("not_known"))),
+        *([("user", noted)] if noted else []),
         *(message for asked, told in nurse.exchanges() for message in (("assistant", asked), ("user", told))),
         ("user", prompts("nurse_may_ask", left=left) if left > 0 else prompts("nurse_last")),
     ]
@@ -72,7 +80,8 @@ def pharmacist_messages(pharmacist: Pharmacist, presentation: str) -> list[Messa
         kidneys=unknown if known.egfr is None else prompts("kidneys", egfr=f"{known.egfr:.0f}"),
         drugs=_keyed((drug.id, drug.name.get(language)) for drug in pharmacist.prescription),
     )
-    return [("system", prompts("pharmacist")), ("user", told)]
+    noted = record_text(pharmacist.past, language)
+    return [("system", prompts("pharmacist")), ("user", f"{told}\n\n{noted}" if noted else told)]
 
 
 def _keyed(things: Iterable[tuple[str, str]]) -> str:

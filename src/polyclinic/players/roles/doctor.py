@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation, ShownPassage
 from polyclinic.cases.record import Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
+from polyclinic.players.roles.post import Post
 from polyclinic.retrieval.looking_up import LookingUp
 
 T = TypeVar("T")
@@ -30,6 +32,9 @@ class Doctor(PlayedRole):
         record: the whole record, for a diagnosis in one step without a dialogue.
         number: which doctor of a team it is, from 1; 0 where it works alone.
         max_examinations: how many examinations may be done; None for any number.
+        free: names of examinations that do not count among them.
+        post: who it is in a hospital, and what it may do there; None of a doctor without one.
+        past: what the hospital noted of the patient before; None where it notes nothing.
         looking_up: what it may look things up in before it speaks, reports or chooses; nothing where None.
         told: called with what it found, where that is not what it found before.
         references: what it found last.
@@ -42,6 +47,9 @@ class Doctor(PlayedRole):
     record: Record | None = None
     number: int = 0
     max_examinations: int | None = None
+    free: frozenset[str] = frozenset()
+    post: Post | None = None
+    past: PatientRecord | None = None
     looking_up: LookingUp | None = None
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
     references: tuple[ShownPassage, ...] = ()
@@ -77,4 +85,4 @@ class Doctor(PlayedRole):
         if self.max_examinations is None:
             return True
         done = {f.examination for e in self.seen if isinstance(e, Examined) for f in e.findings}
-        return len(done) < self.max_examinations
+        return len(done - self.free) < self.max_examinations

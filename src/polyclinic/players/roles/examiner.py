@@ -30,6 +30,7 @@ class Examiner(PlayedRole):
             the same procedure and region, or near to it.
         max_examinations: how many examinations may be done in all; None for any number. What is asked for beyond that,
             in the order of the request, is not looked up.
+        free: names of examinations that do not count among them.
 
     Attributes:
         unasked: the names and lines that the mind read in requests which do not ask for them; they were not read out.
@@ -43,11 +44,13 @@ class Examiner(PlayedRole):
         *,
         missing: Missing = "not recorded",
         max_examinations: int | None = None,
+        free: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(mind)
         self.language: Language = record.presentation.language
         self.missing = missing
         self.max_examinations = max_examinations
+        self._free = free
         self._done: set[str] = set()
         self.unasked: list[str] = []
         self._base = names
@@ -108,7 +111,7 @@ class Examiner(PlayedRole):
 
     def _may_do(self, examination: str) -> bool:
         """Returns whether an examination is within the limit, and counts it."""
-        if self.max_examinations is None or examination in self._done:
+        if self.max_examinations is None or examination in self._done or examination in self._free:
             return True
         if len(self._done) >= self.max_examinations:
             return False

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding
 from polyclinic.events import Examined, Role, Said
@@ -20,13 +22,18 @@ MAX_QUESTIONS = 3
 
 @dataclass(eq=False)
 class Nurse(PlayedRole):
-    """The nurse of one visit; the hospital's departments are id to name in the language of the visit."""
+    """The nurse of one visit; the hospital's departments are id to name in the language of the visit.
+
+    `past` is what the hospital noted of the patient before.
+    """
 
     mind: Mind[Nurse]
     presentation: Presentation
     departments: Mapping[str, str]
     max_questions: int = 0
+    past: PatientRecord | None = None
 
+    free: ClassVar[frozenset[str]] = frozenset()
     record = None  # nobody shows her one
 
     def questions_left(self) -> int:

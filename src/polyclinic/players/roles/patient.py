@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting
 from polyclinic.cases.record import Finding, History, Record
@@ -15,6 +16,7 @@ from polyclinic.cases.withhold import withhold
 from polyclinic.events import Role
 from polyclinic.players.player import Mind, PlayedRole
 from polyclinic.players.roles.parting import distinctive_results, part, without_results
+from polyclinic.players.roles.remembered import remembered
 
 __all__ = ["Patient", "without_results"]
 
@@ -29,11 +31,13 @@ class Patient(PlayedRole):
         setting: `ward`, where an examiner holds the findings, or `online`.
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
             of it from before this visit (see `cases.known`), or where the complaint does.
+        past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
 
     Attributes:
         history: what the patient can tell; in a ward, without the results of this visit.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
+        remembered: what it remembers of its visits to this hospital, a text each.
     """
 
     def __init__(
@@ -44,12 +48,14 @@ class Patient(PlayedRole):
         setting: Setting = "ward",
         withheld: tuple[str, ...] = (),
         persona: Persona | None = None,
+        past: PatientRecord | None = None,
     ) -> None:
         super().__init__(mind)
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
         parted = part(record, setting=setting, withheld=withheld)
         self.history: History = parted.history
+        self.remembered: tuple[str, ...] = remembered(past, record.presentation.language)
         self.findings: tuple[Finding, ...] = ()
         if setting == "online":
             told_findings = (

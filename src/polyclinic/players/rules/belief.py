@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from polyclinic.cases.patient_record import NotedLine, PatientRecord
 from polyclinic.cases.record import Finding
 from polyclinic.events import Established, Examined, Role, Said
 from polyclinic.knowledge.bayes import ItemEvidence, Reader, normalise
@@ -17,6 +18,7 @@ from polyclinic.knowledge.reading import PatientReading
 from polyclinic.language.clauses import clauses, denies
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.nurse import Nurse
+from polyclinic.players.rules.earlier import earlier_evidence
 from polyclinic.players.rules.sayings import DoctorSayings, doctor_sayings
 
 _UNREAD_KNOWN, _UNREAD_OTHER = 0.03, 0.6
@@ -48,6 +50,7 @@ class Belief:
         findings: the results, each once.
         unread: those of them in words outside the knowledge.
         in_others_words: some result was put in other words than the knowledge's, and could be read.
+        asked_before: what others asked this patient before, word for word.
         complaint_unread: part of the complaint was in words outside the knowledge.
     """
 
@@ -73,12 +76,15 @@ class Belief:
         self._listening_generally = False
         self._awaited = ""
         self.asked = 0
+        self.asked_before: set[str] = set()
         self.findings: list[Finding] = []
         self.unread: list[Finding] = []
         self._told: dict[tuple[str, str], tuple[str, ItemEvidence]] = {}
         self._strange = 0
         self.in_others_words = self.complaint_unread = False
         self._hear_complaint(role.presentation.complaint)
+        if role.past is not None:
+            self._take_over(role.past)
         if role.record is not None:
             self._read_whole_record()
 
@@ -129,7 +135,8 @@ class Belief:
                 self._take_in(event)
         self._events_read = len(self._role.seen)
         if not self._role.may_order():
-            self._ordered.update(self._reader.knowledge.examinations)
+            free, known = self._role.free, self._reader.knowledge.examinations
+            self._ordered.update(id for id, e in known.items() if e.name.get(self._language) not in free)
 
     def present(self) -> tuple[str, ...]:
         """Returns the symptoms that are there, by id, in the order in which they became known."""
@@ -165,6 +172,33 @@ class Belief:
             weighed.append((ratio, what))
         best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
         return tuple(say.reason.format(what=what, ratio=min(ratio, 999)) for ratio, what in best)
+
+    def _take_over(self, past: PatientRecord) -> None:
+        """Takes in what others noted: of this visit as if heard, of earlier ones which disease they speak for."""
+        self._beside = self._beside + earlier_evidence(self._reader, past.of_this_illness, self._role.presentation)
+        if past.today.triage is not None:
+            self._read_talk(past.today.triage.said)
+            for finding in past.today.triage.findings:
+                self._read_finding(finding)
+            # Vital signs are a part of what a doctor examines.
+            self._ordered.clear()
+        for held in past.today.consultations:
+            self._read_talk(held.said)
+            for finding in held.findings:
+                self._read_finding(finding)
+
+    def _read_talk(self, said: Iterable[NotedLine]) -> None:
+        """Reads what somebody else asked, and what the patient answered."""
+        symptoms, asked = self._reader.knowledge.symptoms, False
+        for line in said:
+            if line.who != "patient":
+                self.asked_before.add(line.text)
+                named = self._lexicon.asked(line.text)
+                self._asked_symptoms, asked = [symptoms[s] for s in named], True
+                for symptom in named:
+                    self._settled[self._row[symptom]] = True
+            elif asked:
+                self._hear_reply(line.text)
 
     def _hear_complaint(self, text: str) -> None:
         for clause in clauses(text, self._language):

@@ -16,21 +16,26 @@ from polyclinic.cases.record import History, read_out
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.bayes import Reader
-from polyclinic.knowledge.data import SEVERITIES
+from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.dispensing import told_at_the_counter
-from polyclinic.knowledge.entries import Plan
+from polyclinic.knowledge.entries import Disease, Plan
 from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.knowledge.likelihoods import Vector
+from polyclinic.knowledge.plans import Disposition
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.knowledge.treatment import PlannedTreatment, visit_facts
 from polyclinic.language.language import MARKS, Language
+from polyclinic.players.onward import NextStep
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.post import Skill
 from polyclinic.players.rules.belief import Belief
+from polyclinic.players.rules.referral import step_after
 from polyclinic.players.rules.sayings import doctor_sayings
 
 CONFIDENT = 0.98  # Concludes when one disease is this probable.
+CONFIDENT_BY_SKILL: dict[Skill, float] = {"junior": 0.9, "specialist": CONFIDENT, "senior": 0.99}
 COMMITS = 0.4  # Names no diagnosis where the likeliest disease is less probable than this.
 COMMITS_IN_OTHERS_WORDS = 0.5  # The same where it is told in other words than its knowledge's, as of anybody.
 LOST = 0.5  # Takes a general history where something else than what it knows is at least so probable.
@@ -50,12 +55,17 @@ _LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked int
 
 
 class RulesDoctor:
-    """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else"."""
+    """A mind for `Doctor`; one for each visit. Its knowledge has a prior for "something else".
+
+    Args:
+        reader: what it knows.
+        whole: what its hospital knows, by which it refers; the same unless given.
+    """
 
     name = "rules"
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, whole: Reader | None = None) -> None:
+        self._reader, self._whole = reader, whole or reader
         flags = read_red_flags()
         dangers = {*flags.emergency, *flags.urgent}
         self._danger_signs = np.array([symptom in dangers for symptom in reader.knowledge.symptoms])
@@ -70,6 +80,8 @@ class RulesDoctor:
         if ask.purpose in (Purpose.REPORT, Purpose.REVISE):
             # It weighs evidence, not opinions: the team's facts move it, the others' diagnoses do not.
             return self._report(role, self._belief)
+        if ask.purpose is Purpose.NEXT_STEP:
+            return self._next_step(ask, role, self._belief)
         if ask.question is not None and ask.purpose is Purpose.PLAN:
             return self._plan(ask.question, self._belief)
         if ask.question is not None:
@@ -84,7 +96,9 @@ class RulesDoctor:
         # While the known diseases share the belief among them, something else is soon likelier than each alone.
         outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
         likeliest = None if outside or by_disease[:-1].max() < COMMITS else int(by_disease[:-1].argmax())
-        if likeliest is not None and (by_disease[likeliest] >= CONFIDENT or role.turns_left() == _LAST_ORDERS):
+        if likeliest is not None and (
+            by_disease[likeliest] >= self._confident(role) or role.turns_left() == _LAST_ORDERS
+        ):
             looks = self._defining(role, belief, likeliest) or self._grading(role, belief, posterior)
             return looks or self._conclusion(role, belief)
         if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE and self._asked_generally < _OPEN_QUESTIONS:
@@ -96,6 +110,34 @@ class RulesDoctor:
             if turn is None and likeliest is not None:
                 turn = self._defining(role, belief, likeliest)
         return turn or self._conclusion(role, belief)
+
+    def _confident(self, role: Doctor) -> float:
+        return CONFIDENT if role.post is None else CONFIDENT_BY_SKILL[role.post.skill]
+
+    def _next_step(self, ask: Ask[Any], role: Doctor, belief: Belief) -> NextStep:
+        if role.post is None:
+            return NextStep("")
+        report = self._report(role, belief)
+        place: Disposition = "home"
+        if report.diagnoses:
+            best, severity = self._likeliest(belief)
+            place = best.plan(severity).disposition
+        return step_after(
+            report,
+            role.presentation,
+            belief.findings,
+            post=role.post,
+            others=ask.among,
+            disposition=place,
+            reader=self._whole,
+        )
+
+    def _likeliest(self, belief: Belief) -> tuple[Disease, Severity]:
+        """Returns the likeliest disease, and how severe it most likely is."""
+        posterior = belief.posterior()
+        best = int((self._reader.members[:-1] @ posterior).argmax())
+        severities = posterior[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
+        return self._reader.diseases[best], SEVERITIES[int(severities.argmax())]
 
     def _defining(self, role: Doctor, belief: Belief, disease: int) -> DoctorTurn | None:
         """Returns the order of what a disease's diagnosis needs and was not looked at; None where nothing is open."""
@@ -132,12 +174,21 @@ class RulesDoctor:
         general = doctor_sayings(role.presentation.language).general
         for text in general[self._asked_generally :]:
             self._asked_generally += 1
-            # What has been ordered before would only be read out again.
+            # What has been ordered before, by whomever, would only be read out again.
             ordered = self._reader.examinations_named(text)
-            if not ordered or not belief.has_ordered(ordered):
+            done = text in belief.asked_before or self._was_done(text, role)
+            if not done and not (ordered and belief.has_ordered(ordered)):
                 belief.expect()
                 return DoctorTurn(text)
         return None
+
+    def _was_done(self, order: str, role: Doctor) -> bool:
+        """Whether all that is ordered was done by others in this visit, whether or not this doctor knows of it."""
+        if role.past is None:
+            return False
+        done = {finding.examination for finding in role.past.today.findings}
+        ordered = self._whole.examinations_named(order)
+        return bool(ordered) and ordered <= {id for name in done for id in self._whole.examinations_named(name)}
 
     def _most_informative(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
         """Returns the question or order with the most information for its effort; None where none says enough."""
@@ -265,9 +316,7 @@ class RulesDoctor:
             treatment: tuple[str, ...] = (say.refer,)
         else:
             best = int(by_disease[:-1].argmax())
-            disease = self._reader.diseases[best]
-            severities = belief.posterior()[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
-            severity = SEVERITIES[int(severities.argmax())]
+            disease, severity = self._likeliest(belief)
             probable = say.probable.format(
                 disease=disease.name.get(language), percent=say.percent(float(by_disease[best]))
             )

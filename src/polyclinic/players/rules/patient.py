@@ -56,6 +56,7 @@ from polyclinic.players.rules.recall import (
 )
 from polyclinic.players.rules.speech import Sayer, answer, who
 from polyclinic.players.rules.story import Fact, Story
+from polyclinic.players.rules.visits_asked import asks_of_visits
 from polyclinic.players.rules.wording import first_person, opening
 from polyclinic.players.rules.words import Voice
 
@@ -132,6 +133,9 @@ class _PlayedPatient:
             return self.open()
         heard = hear(said, language)
         if heard.kind == "inquiry":
+            if self.role.remembered and asks_of_visits(heard.focus, language):
+                visits = MARKS[self._language].blank.join(self.role.remembered)
+                return PatientTurn(say=visits, state=State.EFFECTIVE_INQUIRY)
             heard = self._led_up_to(heard, said, language)
         match heard.kind:
             case "demand":
