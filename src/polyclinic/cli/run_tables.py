@@ -32,7 +32,10 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     screen.print(plain(f"{document['hospital']}: {town}"), style="bold")
     waits = "by department: for the first talk with its doctor; by area: for whoever works there"
     work = _work(summary, document["staff"])
-    for shown, note in ((_visits(document), ""), (_shares(summary), ""), (_waits(summary), waits), (work, "")):
+    tables = [(_visits(document), ""), (_shares(summary), ""), (_waits(summary), waits), (work, "")]
+    if summary["beds"]:
+        tables.append((_beds(summary), "in use: mean over the run; waits in minutes, of those who waited"))
+    for shown, note in tables:
         screen.print(shown)
         if note:
             screen.print(note, style="dim")
@@ -59,6 +62,10 @@ def _visits(document: dict[str, Any]) -> Table:
         **{f"left unseen: {reason}": n for reason, n in summary["left"].items()},
         **{f"failed: {error}": n for error, n in summary["failed"].items()},
         "referred": summary["referred"],
+        **{f"admitted: {care}": n for care, n in summary["admitted"].items()},
+        **({"operated on": summary["operated"]} if summary["operated"] else {}),
+        **{f"died, for: {cause}": n for cause, n in summary["died_by_cause"].items()},
+        **{f"got worse, for: {cause}": n for cause, n in summary["worse_by_cause"].items()},
         **{f"followed up: {outcome}": n for outcome, n in summary["follow_ups"].items()},
         "still ill at the end": document["still_ill"],
     }
@@ -94,6 +101,17 @@ def _work(summary: dict[str, Any], jobs: dict[str, str]) -> Table:
             mean = 100 * sum(one["busy"] for one in work) / sum(one["at_work"] for one in work)
             patients = sum(one["called"] for one in work)
             shown.add_row(plain(job), str(len(busy)), f"{mean:.0f}", f"{max(busy):.0f}", f"{patients:,}")
+    return shown
+
+
+def _beds(summary: dict[str, Any]) -> Table:
+    shown = table("beds", ("area", "in use", "most", "patients", "mean days", "waited", "mean wait"))
+    for area, beds in summary["beds"].items():
+        days, waited = number(beds["mean_days"], ".1f"), f"{beds['waited']:,}"
+        shown.add_row(
+            plain(area), f"{beds['mean']:.1f}", f"{beds['most']:,}", f"{beds['patients']:,}", days, waited,
+            f"{beds['mean_wait']:.0f}",
+        )  # fmt: skip
     return shown
 
 

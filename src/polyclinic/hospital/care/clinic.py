@@ -193,8 +193,8 @@ class _EpisodeUnderWay:
         if truth is None or severity is None:
             return
         followed = None if disease is None or plan is None else disease.plan(plan)
-        going_on = (line.partition(": ")[0] for line in self.episode.continued)
-        done = VisitDone(disease, followed, (*self.episode.dispensed, *going_on), facts)
+        continued = tuple(drug.partition(":")[0] for drug in self.episode.continued)
+        done = VisitDone(disease, followed, self.episode.dispensed, facts, continued)
         self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
 
     async def _triage(self) -> str:

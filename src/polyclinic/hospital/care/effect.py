@@ -4,7 +4,8 @@ What is needed is the plan of the disease at its severity, with every measure th
 is covered by what the visit did, whatever it did it for: a drug of the same kind (chemical subgroup, ATC level 4), the
 same procedure, advice of the same disease. Measures weigh by what hangs on them: the operation of a plan that operates
 most, then what has to begin within hours, then other drugs and procedures; what only soothes, advice and watching
-little. What the visit did not look at, and would decide whether a measure is due, weighs half. The weights are ours.
+little. What the visit did not look at, and would decide whether a measure is due, weighs half, and all such measures
+together a quarter of the others at most. The weights are ours.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SOOTHES = ("N02BE", "M01A", "A03", "A04", "R01A", "R05", "R02", "R06", "M02", "
 
 _HOURS = 240  # minutes within which a measure has to begin that does not wait
 _OPERATION, _URGENT, _USUAL, _SMALL, _WORDS = 4.0, 2.0, 1.0, 0.3, 0.2
-_UNSEEN = 0.5  # of a measure of which nobody knows whether it is due
+_UNSEEN, _UNSEEN_AT_MOST = 0.5, 0.25  # of measures of which nobody knows whether they are due
 _KIND = 5  # letters of an ATC code that name a chemical subgroup
 
 
@@ -37,6 +38,7 @@ class VisitDone(NamedTuple):
     Attributes:
         disease, plan: whose plan was followed, and which; None where there was none.
         drugs: handed out, by id.
+        continued: taken already, and due, by id.
         facts: what the visit knew.
     """
 
@@ -44,6 +46,7 @@ class VisitDone(NamedTuple):
     plan: Plan | None
     drugs: tuple[str, ...]
     facts: VisitFacts
+    continued: tuple[str, ...] = ()
 
 
 def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledge: Knowledge) -> CareGiven:
@@ -56,28 +59,29 @@ def care_given(truth: Disease, plan: Plan, done: VisitDone, case: Case, knowledg
         case: the patient's; everything in its record counts, also what nobody asked for.
         knowledge: drugs and quantities.
     """
-    kinds = {knowledge.drugs[drug].atc[:_KIND] for drug in done.drugs}
+    kinds = {knowledge.drugs[drug].atc[:_KIND] for drug in (*done.drugs, *done.continued)}
     carried_out = _carried_out(done, knowledge)
     ours = done.disease is not None and done.disease.id == truth.id
     wanted = chosen(plan, done.facts.patient, knowledge.quantities)
-    needed = covered = 0.0
-    missed: list[str] = []
     operation = plan.disposition == "operation"
-    weighed = [(due.measure, 1.0, False) for due in wanted.due]
-    weighed += [(left.measure, 1.0, True) for left in wanted.left if left.why is WhyNot.NOT_EXAMINED]
-    weighed += [(left.measure, _UNSEEN, True) for left in wanted.left if left.why is WhyNot.NOT_KNOWN]
-    for measure, share, waits in weighed:
-        first = operation and measure.procedure is not None
-        weight = share * _weight(measure, knowledge, operates=first)
-        operation = operation and not first
-        needed += weight
-        is_done = _is_done(measure, kinds, carried_out, knowledge, ours=ours, alike=not waits)
-        covered += weight * is_done
+    needed, covered = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by whether anybody knows that it is due
+    missed: list[str] = []
+    measures: list[tuple[Measure, WhyNot | None]] = [(due.measure, None) for due in wanted.due]
+    measures += [(left.measure, left.why) for left in wanted.left if left.why is not WhyNot.NOT_SO]
+    for measure, why in measures:
+        operates = operation and measure.procedure is not None
+        operation = operation and not operates
+        seen, weight = why is not WhyNot.NOT_KNOWN, _weight(measure, knowledge, operates=operates)
+        is_done = _is_done(measure, kinds, carried_out, knowledge, ours=ours, alike=why is None)
+        needed[seen] += weight
+        covered[seen] += weight * is_done
         if is_done < 1 and not measure.advice and not measure.monitoring:
             missed.append(measure.give[0].drug if measure.give else measure.procedure.en if measure.procedure else "")
+    unseen = min(_UNSEEN, _UNSEEN_AT_MOST * needed[True] / needed[False]) if needed[True] and needed[False] else _UNSEEN
+    all_needed = needed[True] + unseen * needed[False]
     allowed = {knowledge.drugs[drug].atc[:_KIND] for drug in plan.drug_ids()}
     return CareGiven(
-        covered=round(covered / needed, 4) if needed else 1.0,
+        covered=round((covered[True] + unseen * covered[False]) / all_needed, 4) if all_needed else 1.0,
         missed=tuple(missed),
         needless=tuple(drug for drug in done.drugs if knowledge.drugs[drug].atc[:_KIND] not in allowed),
         against=_against([knowledge.drugs[drug] for drug in done.drugs], done.facts, case),

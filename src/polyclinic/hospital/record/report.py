@@ -15,6 +15,7 @@ import msgspec
 
 from polyclinic import __version__
 from polyclinic.hospital.record.account import account_of
+from polyclinic.hospital.record.beds import Occupancy
 from polyclinic.hospital.record.charts import Charts, by_time
 from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, Waits
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -143,6 +144,19 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         parts.append("<h2>Outcomes</h2>")
         says = "At the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
         parts.append(figure("How patients were afterwards", charts.outcomes(series.outcomes), says))
+    if summary.beds:
+        parts.append("<h2>Beds</h2>")
+        beds = _renamed(summary.beds, _called(configuration, "areas"))
+        parts.append(
+            _table(("", "patients", "in use, mean", "most", "mean days", "waited", "mean wait (min)"), _beds(beds))
+        )
+    if summary.worse_by_cause or summary.died_by_cause:
+        parts.append("<h2>Harm and its causes</h2>")
+        causes = dict.fromkeys([*summary.worse_by_cause, *summary.died_by_cause])
+        harm = [(c, str(summary.worse_by_cause.get(c, 0)), str(summary.died_by_cause.get(c, 0))) for c in causes]
+        parts.append(_table(("what, done as it should be, would have kept them from it", "got worse", "died"), harm))
+        if summary.died_by_disease:
+            parts.append(_table(("died of", "people"), [(d, str(n)) for d, n in summary.died_by_disease.items()]))
     if any(work.at_work for work in summary.work.values()):
         parts.append("<h2>Staff</h2>")
         work = _renamed(summary.work, _called(configuration, "staff"))
@@ -155,11 +169,28 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
     return parts
 
 
+def _beds(areas: Mapping[str, Occupancy]) -> list[tuple[str, ...]]:
+    return [
+        (
+            area,
+            str(beds.patients),
+            f"{beds.mean:.1f}",
+            str(beds.most),
+            "–" if beds.mean_days is None else f"{beds.mean_days:.1f}",
+            str(beds.waited),
+            f"{beds.mean_wait:.0f}",
+        )
+        for area, beds in areas.items()
+    ]
+
+
 def _ends(summary: RunSummary) -> list[tuple[str, int]]:
     rows = [("came to the hospital", summary.arrived), ("treated and gone home", summary.seen)]
     rows += [(f"left: {reason}", n) for reason, n in summary.left.items()]
     rows += [(f"failed: {error}", n) for error, n in summary.failed.items()]
-    rows += [("still inside", summary.inside)] if summary.inside else []
+    rows += [("died in the hospital", summary.died_inside)] if summary.died_inside else []
+    rows += [("still inside, most of them in a bed", summary.inside)] if summary.inside else []
+    rows += [(f"of all, admitted first to: {care}", n) for care, n in summary.admitted.items()]
     return [*rows, ("sent on to another department", summary.referred), ("residents who fell ill", summary.fell_ill)]
 
 

@@ -9,6 +9,8 @@ the hospital file's `per_day`, and every disease has its weight's share of it.
 from __future__ import annotations
 
 import datetime
+import math
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +40,17 @@ SEASONS = ("winter", "spring", "summer", "autumn")
 _SEASON_DAYS = (90.25, 92, 92, 91)
 _YEAR = 365.25
 _WAKES = (5.5 * 3600, 8.5 * 3600)  # earliest and latest, time of day
-_DELAY = (0.0, 11 * 3600.0, 3600.0)  # from waking to setting out: least, most, likeliest
+_DELAY: dict[Severity, tuple[float, float, float]] = {
+    "mild": (0.0, 11 * 3600.0, 3600.0),
+    "moderate": (0.0, 8 * 3600.0, 3600.0),
+}
+"""From falling ill to setting out: least, most, likeliest, of who can wait."""
+
+_AT_ONCE = (2700.0, 0.75, 10 * 3600.0)
+"""The same of who is severely ill, or has what hours decide about: median, spread of the logarithm, and the most.
+
+Half set out within two hours of the first signs of a heart attack or of a stroke, some wait for half a day (Goldberg
+et al., Am Heart J 2009; Evenson et al., Int J Stroke 2009); here the time is from when it is as bad as that."""
 
 
 class Town:
@@ -88,13 +100,22 @@ class Town:
         return self._knowledge.diseases[onset.disease].department
 
     def times(self, onset: Onset) -> tuple[int, int]:
-        """Returns when somebody wakes up ill, and how many seconds later it is ready to go to hospital.
+        """Returns when somebody falls ill, and how many seconds later it is ready to go to hospital.
 
-        Most are after an hour or two, some in the evening (triangular).
+        Most wake up ill and are ready after an hour or two, some in the evening (triangular). Who is severely ill, or
+        has what hours decide about, is within an hour or two, and hardly anybody waits for six (log-normal).
         """
         rng = derive(self._seed, "wakes", onset.day, onset.resident)
-        wakes = onset.day * DAY + round(rng.uniform(*_WAKES))
-        return wakes, round(rng.triangular(*_DELAY))
+        wakes, share = onset.day * DAY + round(rng.uniform(*_WAKES)), rng.random()
+        if not self.at_once(onset):
+            return wakes, round(_triangular(share, *_DELAY[onset.severity]))
+        median, spread, most = _AT_ONCE
+        delay = median * math.exp(spread * NormalDist().inv_cdf(min(max(share, 1e-9), 1 - 1e-9)))
+        return wakes, round(min(delay, most))
+
+    def at_once(self, onset: Onset) -> bool:
+        """Whether somebody who falls ill so does not wait."""
+        return onset.severity == "severe" or onset.severity in self._knowledge.diseases[onset.disease].time_critical
 
     def case_for(self, onset: Onset) -> Case:
         """Draws the case of the first visit: symptoms and findings of the disease, in the resident's own record."""
@@ -154,6 +175,14 @@ class Town:
             case_id=case_id,
             source=f"polyclinic hospital, seed {self._seed}",
         )
+
+
+def _triangular(share: float, least: float, most: float, likeliest: float) -> float:
+    """Returns the value below which a share of a triangular distribution lies."""
+    middle = (likeliest - least) / (most - least)
+    if share < middle:
+        return least + math.sqrt(share * (most - least) * (likeliest - least))
+    return most - math.sqrt((1 - share) * (most - least) * (most - likeliest))
 
 
 def _relative_risks(
