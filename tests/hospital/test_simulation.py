@@ -29,12 +29,16 @@ from polyclinic.hospital.record.happenings import (
     FollowedUp,
     FollowUpOutcome,
     Happening,
+    Interrupted,
     LeftUnseen,
     Moved,
     Operated,
     Prescribed,
     Queued,
+    Referred,
     Registered,
+    Resumed,
+    Sampled,
     ShiftBegan,
     ShiftEnded,
     Triaged,
@@ -164,7 +168,13 @@ def check_residents(log, home="homes", *, beds=None):
     """
     lies, dead = {}, set()
     at, ill, inside, held, seen, ended = {}, {}, set(), {}, {}, 0
-    at_work, last = set(), (-1, -1)
+    at_work, last, alone, left_for = set(), (-1, -1), {}, {}
+
+    def let_go(who):
+        staff = held.pop(who, None)
+        if alone.get(staff) == who:
+            del alone[staff]
+
     for h in log:
         assert (h.seq, h.t) > last and h.seq == last[0] + 1 and h.t >= last[1]
         last = (h.seq, h.t)
@@ -228,8 +238,24 @@ def check_residents(log, home="homes", *, beds=None):
                     assert place == what.area == what.queue
                 held[who] = what.staff
                 seen[who].append(what)
+                if what.staff.startswith("d"):
+                    # A doctor is with one at a time.
+                    assert alone.get(what.staff) is None, h
+                    alone[what.staff] = who
+            case Interrupted(staff=staff):
+                assert alone.pop(staff) == who and held.pop(who) == staff
+                left_for[who] = staff
+            case Resumed(staff=staff):
+                assert alone.get(staff) is None and left_for.pop(who) == staff
+                held[who] = staff
+                alone[staff] = who
+            case ExaminationDone(examination="blood"):
+                assert any(isinstance(w, Sampled) and what.examination in w.examinations for w in seen[who])
+            case Sampled():
+                assert place == what.area and held[who] == what.staff
+                seen[who].append(what)
             case LeftUnseen() | VisitFailed():
-                held.pop(who, None)
+                let_go(who)
                 inside.remove(who)
                 ended += 1
             case WentHome():
@@ -248,28 +274,36 @@ def check_residents(log, home="homes", *, beds=None):
                 needed = before.get(type(what))
                 assert needed is None or any(isinstance(w, needed) for w in seen[who])
                 seen[who].append(what)
+        if isinstance(what, Prescribed | Referred) and alone.get(what.staff) == who:
+            del alone[what.staff]
         to_the_doctor = isinstance(what, Walked) and bool(seen[who]) and isinstance(seen[who][-1], CalledIn)
         if isinstance(what, Walked | Queued) and not to_the_doctor:
-            held.pop(who, None)
+            let_go(who)
     assert inside == set(lies) or all(isinstance(seen[who][-1], Queued) for who in inside - set(lies))
+    assert not left_for
     return ended + len(inside)
 
 
 def check_order(log):
-    """Of those who wait for a department, who has been with a doctor is called first, then acuity, then arrival."""
-    order, waiting, severity = list(Acuity), {}, {}
+    """Emergencies are called first, then who has been with a doctor, then acuity, then arrival."""
+    order, waiting, severity, came_back = list(Acuity), {}, {}, set()
+
+    def rank(queued):
+        return 0 if queued.acuity is Acuity.EMERGENCY else 1 if queued.again else 2
+
     for h in log:
         match h.what:
             case FellIll():
                 severity[h.who] = h.what.severity
             case Queued(queue="respiratory" | "dermatology" as queue) as q:
-                waiting[h.who] = (queue, (not q.again, order.index(q.acuity), h.seq), h.t)
+                (came_back.add if q.again else came_back.discard)(h.who)
+                waiting[h.who] = (queue, (rank(q), order.index(q.acuity), h.seq), h.t)
             case CalledIn(queue="respiratory" | "dermatology"):
-                queue, rank, _ = waiting.pop(h.who)
+                queue, mine, _ = waiting.pop(h.who)
                 for other, (where, other_rank, since) in waiting.items():
                     # Somebody who comes back waits for its own doctor.
-                    if where == queue and since < h.t and other_rank < rank:
-                        assert not other_rank[0], (h, other)
+                    if where == queue and since < h.t and other_rank < mine:
+                        assert other in came_back, (h, other)
             case LeftUnseen():
                 waiting.pop(h.who, None)
 

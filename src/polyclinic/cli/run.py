@@ -46,8 +46,10 @@ _MOST_DAYS = 100 * 365
 class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 1,000 in ours")] = None
-    """How many live in the town."""
+    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 24,000 in ours")] = None
+    """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
+    load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
+    """Illnesses a day as a multiple of the town's own."""
     days: Annotated[int | None, options.POSITIVE, Parameter(show_default=f"{_DAYS}; any with --visits")] = None
     """Days until nobody falls ill any more."""
     visits: Annotated[int | None, options.POSITIVE] = None
@@ -112,6 +114,7 @@ def run(
             configuration = Configuration(
                 hospital=described,
                 residents=town.residents or described.residents,
+                load=1.0 if town.load is None else town.load,
                 days=town.days or (_DAYS if town.visits is None else _MOST_DAYS),
                 visits=town.visits,
                 seed=seed,

@@ -9,12 +9,16 @@ from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.language.language import Language
 
+MOST_A_DAY = 0.5
+"""Nobody's chance to fall ill on a day is above it, however small the town."""
+
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a run comes from; what is stored of it is enough to take it up again."""
 
     hospital: Hospital  # the hospital, as its file describes it
     residents: int  # how many live in the town
+    load: float = 1.0  # illnesses a day as a multiple of those of the hospital's file, however many live in the town
     days: int  # nobody falls ill after so many
     visits: int | None = None  # nobody sets out after so many; None for no limit
     seed: int = 0  # of everything
@@ -23,3 +27,15 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     profiles: str = ""  # a model that writes those who fall ill; "" for templates
     course: str = ""  # a model that says how illnesses go on; "" for the knowledge's courses
     setup: Setup  # who plays and how models are asked; its journal is the run's own
+
+    @property
+    def at_work(self) -> Hospital:
+        """The hospital as it works in this run: its illnesses a day spread over those who live in the town.
+
+        The file names a town that fills its house. Where fewer live, they fall ill more often, so that as many come;
+        where more live, less often.
+        """
+        illness = self.hospital.illness
+        per_day = illness.per_day * self.load * self.hospital.residents / self.residents
+        illness = msgspec.structs.replace(illness, per_day=min(MOST_A_DAY, per_day))
+        return msgspec.structs.replace(self.hospital, illness=illness)

@@ -11,9 +11,10 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Signal
-from polyclinic.hospital.floor.journey import Encounter
+from polyclinic.hospital.floor.encounter import Encounter
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.figures import RunSummary
+from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.town import Town
@@ -64,7 +65,6 @@ class PlannedVisit:
         """Returns the case, which is drawn when it is first wanted."""
         if self.drawn is None:
             self.drawn = town.case_for(self.onset)
-            self.visit.is_of_level(self.drawn.truth.acuity)
         return self.drawn
 
     def __lt__(self, other: PlannedVisit) -> bool:
@@ -81,3 +81,14 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     still_ill: int  # residents who are ill at the end
     summary: RunSummary  # what the log says
     first_failure: str = ""  # whose visit failed first, and why
+
+
+Looking = Callable[[Case], Acuity | None]
+"""Says how urgent anybody sees that the patient of a case is; None where nobody sees anything."""
+
+
+def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
+    """Puts down how urgent a visit is, and what of that anybody sees at the door."""
+    visit.is_of_level(case.truth.acuity)
+    if at_the_door is not None:
+        visit.acuity = at_the_door(case)

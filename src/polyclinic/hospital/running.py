@@ -13,6 +13,7 @@ import msgspec
 
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.door import seen_at_the_door
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
@@ -72,14 +73,15 @@ async def run(
     spent = _Spent()
     async with AsyncExitStack() as stack:
         nature = await stack.enter_async_context(_open_nature(configuration, store))
-        town = Town(configuration.hospital, knowledge, residents, seed=configuration.seed)
+        hospital = configuration.at_work
+        town = Town(hospital, knowledge, residents, seed=configuration.seed)
         profile_failures: dict[str, int] = {}
         if configuration.profiles:
             residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
-            town = Town(configuration.hospital, knowledge, residents, seed=configuration.seed)
+            town = Town(hospital, knowledge, residents, seed=configuration.seed)
         compute = await stack.enter_async_context(_computing(configuration, store, workers))
         simulated = await simulate(
-            configuration.hospital,
+            hospital,
             town,
             spent.counting(store.remember(compute) if store is not None else compute, watching),
             days=configuration.days,
@@ -89,6 +91,7 @@ async def run(
             lookahead=configuration.lookahead,
             memory=configuration.setup.memory,
             forecast=_forecasting(configuration, nature),
+            at_the_door=seen_at_the_door(knowledge),
             sinks=[sink for sink in (store, watching) if sink is not None],
         )
         usage = nature.ledger.total.usage
@@ -110,6 +113,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
         {
             "residents": configuration.residents,
             "days": round(came.run.days, 2),
+            "load": configuration.load,
             "seed": configuration.seed,
             "visits": came.run.visits,
             "events": came.run.happenings,

@@ -20,10 +20,19 @@ from dataclasses import dataclass, field
 from polyclinic.cases.case import Case
 from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.floor.clock import Clock, Steps
-from polyclinic.hospital.floor.journey import OF_SEVERITY, Encounter, House
+from polyclinic.hospital.floor.encounter import OF_SEVERITY, Encounter
+from polyclinic.hospital.floor.journey import House
 from polyclinic.hospital.floor.visit_end import VisitEnd
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.planned import ConvalescenceEnd, Forecasting, PlannedVisit, SimulatedRun, treatment_of
+from polyclinic.hospital.planned import (
+    ConvalescenceEnd,
+    Forecasting,
+    Looking,
+    PlannedVisit,
+    SimulatedRun,
+    look,
+    treatment_of,
+)
 from polyclinic.hospital.record.episodes import Compute, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
@@ -60,6 +69,7 @@ async def simulate(
     visits: int | None = None,
     lookahead: int = LOOKAHEAD,
     forecast: Forecasting | None = None,
+    at_the_door: Looking | None = None,
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
     memory: int = 0,
@@ -76,6 +86,7 @@ async def simulate(
         visits: nobody sets out after so many; then the hospital empties, and each is followed up once, within `days`.
         lookahead: minutes by which an episode is launched ahead.
         forecast: says how an illness goes on after a visit; None takes the town's courses.
+        at_the_door: says how urgent anybody sees that somebody is, before a nurse has judged it; None: nobody sees it.
         sinks: each gets every happening, in order.
         clock: keeps the time.
         memory: how many of its own cases a doctor is told of.
@@ -98,6 +109,7 @@ async def simulate(
             most=math.inf if visits is None else visits,
             lookahead=lookahead * 60,
             forecast=forecast,
+            at_the_door=at_the_door,
             seed=seed,
         )
         time.start(life.town_days())
@@ -131,6 +143,7 @@ class _Life:
     most: float  # visits
     lookahead: int  # seconds
     forecast: Forecasting | None
+    at_the_door: Looking | None
     seed: int
     onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
     planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out
@@ -184,9 +197,9 @@ class _Life:
         if self._over():
             return
         case = plan.case(self.town)
+        look(plan.visit, case, self.at_the_door)
         self.ill += 1
-        ill = FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department)
-        self._note(who, ill)
+        self._note(who, FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department))
         while True:
             yield self.clock.at(plan.leaves)
             goes = not self._surplus(plan)
@@ -338,23 +351,19 @@ class _Life:
         return plan
 
     def _visit(self, onset: Onset, case: Case | None, *, number: int, time: int = 1) -> Encounter:
-        who = self.town.name(onset.resident)
+        who, department = self.town.name(onset.resident), self.town.department(onset)
+        rng, right = derive(self.seed, who, "visit", onset.day, number, time), OF_SEVERITY[onset.severity]
         visit = Encounter(
-            who,
-            number=number,
-            department=self.town.department(onset),
-            right_acuity=OF_SEVERITY[onset.severity],
-            rng=derive(self.seed, who, "visit", onset.day, number, time),
-            hospital=self.hospital,
+            who, number=number, department=department, right_acuity=right, rng=rng, hospital=self.hospital
         )
         if case is not None:
-            visit.is_of_level(case.truth.acuity)
+            look(visit, case, self.at_the_door)
         return visit
 
     def _decide(self, plan: PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
         due = plan.leaves + self.house.coming.seconds + plan.visit.triage
-        yield self.clock.at(due - self.lookahead)
+        yield self.clock.before(due - self.lookahead)
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
         who, case, number = plan.visit.who, plan.case(self.town), plan.visit.number

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.floor.queues import Floor, Gone, Server
+from polyclinic.hospital.floor.lines import Gone, Server
+from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.record.happenings import DAY, Acuity
 from polyclinic.hospital.record.log import Log
 from polyclinic.seeds import derive
@@ -51,7 +52,7 @@ class World:
             self.floor.discharge(care)
 
 
-async def test_acuity_goes_before_arrival_and_who_comes_back_before_who_is_new():
+async def test_emergencies_go_first_then_who_comes_back_then_acuity_then_arrival():
     async with Clock() as clock:
         world = World(clock)
         world.come("first")
@@ -61,7 +62,7 @@ async def test_acuity_goes_before_arrival_and_who_comes_back_before_who_is_new()
         world.come("emergency, later", at=4, acuity=Acuity.EMERGENCY)
         world.come("back with results", at=5, again=True)
         await clock.run()
-    order = ["first", "back with results", "emergency", "emergency, later", "urgent", "routine"]
+    order = ["first", "emergency", "emergency, later", "back with results", "urgent", "routine"]
     assert [name for _, name, _ in world.calls] == order
     assert [t for t, _, _ in world.calls] == [0, 10, 20, 30, 40, 50]
 
@@ -205,7 +206,8 @@ async def test_whoever_waits_is_called_in_order_by_somebody_free(comers, doctors
 
         def one(at, lasts, acuity, again, patience):
             yield clock.at(at)
-            rank = (not again, list(Acuity).index(acuity), at)
+            first = 0 if acuity is Acuity.EMERGENCY else 1 if again else 2
+            rank = (first, list(Acuity).index(acuity), at)
             came = yield world.floor.join("q", acuity, again=again, patience=patience).called
             waits.append((rank, at, clock.now, isinstance(came, Server)))
             if isinstance(came, Gone):

@@ -53,17 +53,16 @@ def numbers(text):
     return re.sub(r"'(-?[0-9.]+)'", r"\1", text)
 
 
-def test_the_default_hospital_is_that_of_the_paper(knowledge):
+def test_the_default_hospital_is_that_of_the_paper_with_a_resuscitation_room_and_places_to_stay(knowledge):
     hospital = read_hospital(None, knowledge)
     jobs = [member.job for member in hospital.staff.values()]
-    assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (14, 4)
+    assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (16, 9)
     assert {Job.TECHNICIAN, Job.PHARMACIST, Job.CLERK} <= set(jobs)
     stays = [area for area in hospital.areas.values() if area.beds]
     assert {area.kind for area in stays} == set(WITH_BEDS)
-    assert (
-        sum(area.kind not in (AreaKind.HOME, *WITH_BEDS[:1], *WITH_BEDS[2:]) for area in hospital.areas.values()) == 16
-    )
-    assert hospital.open[0] == (8 * 3600, 20 * 3600)
+    others = (AreaKind.HOME, AreaKind.RESUSCITATION, *WITH_BEDS[:1], *WITH_BEDS[2:])
+    assert sum(area.kind not in others for area in hospital.areas.values()) == 16
+    assert hospital.open[0] == (7 * 3600, 18 * 3600)
     assert hospital.durations.registration.median == 120
     assert hospital.areas["triage"].ways["entrance"] == hospital.areas["entrance"].ways["triage"] == 10
     assert datetime.date.fromisoformat(hospital.first_day).weekday() == 0
@@ -84,10 +83,13 @@ def test_every_department_has_a_doctor_on_every_weekday_and_every_job_is_there_w
         if hours.is_open(t):
             staff = at_work(hospital, t)
             assert {m.job for m in staff} == set(Job), t
-            if t < 5 * DAY:
+            if t < 5 * DAY and t % DAY >= 8 * 3600:
                 assert {d for m in staff for d in m.departments} == set(hospital.departments), t
-    crowd = [sum(m.job is Job.DOCTOR for m in at_work(hospital, day * DAY + 10 * 3600)) for day in range(7)]
-    assert crowd == [7] * 5 + [7, 4]
+    doctors = [sum(m.job is Job.DOCTOR for m in at_work(hospital, day * DAY + 10 * 3600)) for day in range(7)]
+    assert doctors == [8] * 7
+    # Whoever is in danger finds somebody who sees emergencies of every department.
+    opening = [any("emergency" in m.departments for m in at_work(hospital, day * DAY + 7 * 3600)) for day in range(7)]
+    assert all(opening)
 
 
 def test_ways_are_no_faster_than_a_brisk_walk_on_the_map(knowledge):
@@ -256,7 +258,8 @@ def test_a_department_without_a_doctor_matters_only_where_its_diseases_can_be_ca
     cold = knowledge.diseases["acute-nasopharyngitis"]
     stray = msgspec.structs.replace(knowledge.diseases["covid-19"], department="psychiatry")
     wider = msgspec.structs.replace(knowledge, diseases={cold.id: cold, stray.id: stray})
-    text = TEXT.replace("[neurology, psychiatry]\n    shifts", "[neurology]\n    shifts")
+    text = re.sub(r"\n  weights:\n(    .*\n)+", "\n", TEXT)
+    text = text.replace("[neurology, psychiatry]\n    shifts", "[neurology]\n    shifts")
     text = text.replace("[psychiatry, neurology]\n    shifts", "[neurology]\n    shifts")
     with pytest.raises(BadInput, match="'covid-19' can be caught, and no doctor sees patients for 'psychiatry'"):
         read(tmp_path, wider, text)

@@ -109,7 +109,7 @@ def test_a_queue_is_in_the_order_of_calling():
         waits("calm", Acuity.ROUTINE), waits("unknown", None), waits("dire", Acuity.EMERGENCY),
         waits("calm-too", Acuity.ROUTINE), waits("back", Acuity.ROUTINE, again=True),
     )  # fmt: skip
-    assert [place[-1] for place in world.queues["heart"]] == ["back", "dire", "calm", "calm-too", "unknown"]
+    assert [place[-1] for place in world.queues["heart"]] == ["dire", "back", "calm", "calm-too", "unknown"]
     assert position(world, "calm-too") == 4
     play((6, "dire", LeftUnseen(reason="closed")), world=world)
     assert position(world, "calm-too") == 3

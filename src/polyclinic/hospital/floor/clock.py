@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from polyclinic.errors import PolyclinicError
 
-_FIRST, _THEN = 0, 1  # who begins to act does so before anything else that happens at that moment
+_FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
 _STEPS = 256  # events between two chances for tasks to go on, where the clock need not wait: about a millisecond
 
 
@@ -125,6 +125,12 @@ class Clock:
         """Returns what happens at a time; now, where that has passed."""
         return self.wait(max(0, time - self.now))
 
+    def before(self, time: int) -> Signal:
+        """Returns what happens at a time, or now where that has passed, before whatever else happens then."""
+        signal = Signal(self)
+        self.plan(signal, max(0, time - self.now), priority=_FIRST)
+        return signal
+
     def call(self, seconds: int, then: Callable[[], None]) -> None:
         """Calls a function so many seconds from now."""
         self.wait(seconds).then = [lambda _: then()]
@@ -148,7 +154,8 @@ class Clock:
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
         decision = Decision(self, self._task(work))
-        self.plan(decision, due - self.now)
+        # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
+        self.plan(decision, due - self.now, priority=_FIRST)
         return decision
 
     def stop(self) -> None:

@@ -3,10 +3,13 @@
 What is said and decided there is the episode's, which comes from elsewhere (`hospital/care/clinic.py`) and enters at
 triage.
 
-1. The patient walks to the triage station; a nurse sends it to a department (agent-hospital §3.4.2).
-2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent.
+1. The patient walks to the triage station; a nurse sends it to a department (agent-hospital §3.4.2). Whose danger
+   anybody sees is the next there.
+2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent. An emergency is
+   registered at the bedside, and seen at once: see `queues.py`.
 3. A doctor sees it, and may order examinations: what the doctor does with bare hands at once, the others where
-   they are done (§3.4.4-5).
+   they are done (§3.4.4-5). Samples are taken once for all tests, which go on side by side while the patient has its
+   pictures taken or waits; a picture's report comes later, too.
 4. It comes back to the same doctor, who calls it before new patients: the diagnosis, or a referral, with which 2 and 3
    begin again in another department, without the counter (§3.4.6).
 5. The plan, the pharmacy, the way home (§3.4.7).
@@ -16,21 +19,22 @@ Who is told that it is closed goes home; so does whoever's episode failed, where
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
-from polyclinic.hospital.floor.queues import Floor, Gone, Server
+from polyclinic.hospital.floor.encounter import Encounter
+from polyclinic.hospital.floor.lines import Gone, Server
+from polyclinic.hospital.floor.orders import SAMPLED, LateResult, Ordered, order
+from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.floor.rota import Rota
 from polyclinic.hospital.floor.stays import InBed, Stays, handed_out
 from polyclinic.hospital.floor.visit_end import VisitEnd, ended_by
-from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
-from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job
+from polyclinic.hospital.plan.opening_hours import OpeningHours
+from polyclinic.hospital.plan.plan import AreaKind, Hospital
 from polyclinic.hospital.plan.ways import Ways
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
-    DAY,
     Acuity,
     CalledIn,
     Consulted,
@@ -41,6 +45,7 @@ from polyclinic.hospital.record.happenings import (
     Queued,
     Referred,
     Registered,
+    Sampled,
     Triaged,
     VisitFailed,
     Walked,
@@ -48,45 +53,6 @@ from polyclinic.hospital.record.happenings import (
     What,
 )
 from polyclinic.hospital.record.log import Log
-from polyclinic.knowledge.acuity import Level
-
-RIGHT_ACUITY = {
-    1: Acuity.EMERGENCY,
-    2: Acuity.EMERGENCY,
-    3: Acuity.URGENT,
-    4: Acuity.ROUTINE,
-    5: Acuity.ROUTINE,
-}
-"""How urgent somebody of each level of the five-level index is (see `polyclinic.knowledge.acuity`)."""
-
-OF_SEVERITY = {"mild": Acuity.ROUTINE, "moderate": Acuity.URGENT, "severe": Acuity.EMERGENCY}
-"""The same by severity, of a case whose maker does not say the level."""
-
-
-class Encounter:
-    """One coming to the hospital; `number` counts from 1 within the illness, which belongs to `department`."""
-
-    def __init__(
-        self, who: str, *, number: int, department: str, right_acuity: Acuity, rng: random.Random, hospital: Hospital
-    ) -> None:
-        self.who, self.number, self.department, self.rng = who, number, department, rng
-        self.right_acuity = right_acuity
-        self.right_level: Level | None = None
-        # Drawn at once and in this order, so that what happens on the way does not change what is drawn.
-        durations = hospital.durations
-        self.triage = durations.triage.draw(rng)
-        self.registration = durations.registration.draw(rng)
-        self.turn = durations.turn.draw(rng)
-        self.dispensing = durations.dispensing.draw(rng)
-        self.patience = None if durations.patience is None else durations.patience.draw(rng)
-        self.at = ""
-        self.acuity: Acuity | None = None
-        self.care = 0  # its number among those under care
-
-    def is_of_level(self, level: Level | None) -> None:
-        """Takes down of which level of the five-level index it is, where its case says so."""
-        if level is not None:
-            self.right_acuity, self.right_level = RIGHT_ACUITY[level], level
 
 
 class House:
@@ -97,14 +63,24 @@ class House:
         clock: simulated time.
         log: gets what happens.
         kinds: kind of each examination, by id; one that is not named here takes no time.
+        absent: days on which members of the staff do not come, by id.
     """
 
-    def __init__(self, hospital: Hospital, clock: Clock, log: Log, *, kinds: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        hospital: Hospital,
+        clock: Clock,
+        log: Log,
+        *,
+        kinds: Mapping[str, str],
+        absent: Mapping[str, Collection[int]] | None = None,
+    ) -> None:
         self._hospital, self._clock, self._log, self._kinds = hospital, clock, log, kinds
         self.hours = OpeningHours(hospital)
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
-        self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0))
+        self._resuscitation = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.RESUSCITATION), "")
+        self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0), resuscitation=self._resuscitation)
         self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
         self.inside = 0  # without those who are admitted
         self._entrance = self._first(AreaKind.ENTRANCE)
@@ -113,7 +89,10 @@ class House:
         self._registration = self._desk(AreaKind.REGISTRATION)
         self._pharmacy = self._desk(AreaKind.PHARMACY)
         self.coming = self.ways.find(self._home, self._triage)
-        self._employ()
+        used = {self._triage, self._registration, self._pharmacy}
+        used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
+        doors = {self._triage, self._registration}
+        self._rota = Rota(hospital, self.floor, self.hours, clock, log, doors=doors, used=used, absent=absent or {})
 
     def _first(self, kind: AreaKind) -> str:
         return next(id for id, area in self._hospital.areas.items() if area.kind is kind)
@@ -123,50 +102,6 @@ class House:
         there = [id for id, area in self._hospital.areas.items() if area.kind is kind]
         worked = {member.area for member in self._hospital.staff.values()}
         return min(there, key=lambda id: (id not in worked, self.ways.find(self._entrance, id).seconds))
-
-    def _employ(self) -> None:
-        areas = self._hospital.areas
-        used = {self._triage, self._registration, self._pharmacy}
-        used |= {id for id, area in areas.items() if area.kind is AreaKind.EXAMINATION}
-        worked = {member.area for member in self._hospital.staff.values()}
-        doors = {self._triage, self._registration}
-        for member in self._hospital.staff.values():
-            begins = sorted(day * DAY + shift.begin for shift in member.shifts for day in shift.days)
-            if member.job is Job.DOCTOR:
-                queues: Sequence[str] = member.departments
-            else:
-                queues = [member.area] if member.area in used else []
-            server = Server(
-                member.id,
-                member.area,
-                begins=begins,
-                # One technician looks after all the places of its area.
-                alone=areas[member.area].kind is not AreaKind.EXAMINATION,
-                stays_for=() if member.area in doors else member.departments or None,
-            )
-            self.floor.employ(server, queues)
-            self._clock.start(self._works(server))
-        for department in self._hospital.departments:
-            self.floor.open(department)
-        for area in sorted(used - worked):
-            self.floor.employ(Server("", area, alone=False), [area])
-
-    def _works(self, server: Server) -> Steps:
-        """The shifts of a member of the staff, week by week; one that begins as another ends goes on with it."""
-        shifts = self._hospital.staff[server.id].shifts
-        spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in shifts for day in s.days)
-        monday = -self.hours.weekday(0) * DAY
-        while spans:
-            for number, (begin, end) in enumerate(spans):
-                if monday + end <= self._clock.now:
-                    continue
-                yield self._clock.at(monday + begin)
-                self.floor.begin(server)
-                yield self._clock.at(monday + end)
-                after = spans[number + 1][0] if number + 1 < len(spans) else spans[0][0] + WEEK
-                if after > end:
-                    self.floor.end(server)
-            monday += WEEK
 
     # --- a visit
 
@@ -222,12 +157,16 @@ class House:
                 **episode.learnt_at_door,
             ),
         )
+        registered = Registered(department=episode.department, visit=visit.number)
+        if episode.acuity is Acuity.EMERGENCY:
+            self._note(visit, registered)
+            return (yield from self._doctors(visit, episode)), episode
         yield from self._walk(visit, self._registration)
         clerk = yield from self._wait(visit, self._registration)
         if isinstance(clerk, Gone):
             return ended_by(clerk), episode
         yield self._clock.wait(visit.registration)
-        self._note(visit, Registered(department=episode.department, visit=visit.number))
+        self._note(visit, registered)
         self.floor.release(clerk)
         return (yield from self._doctors(visit, episode)), episode
 
@@ -239,7 +178,7 @@ class House:
                 return ended_by(doctor)
             if number + 1 == len(episode.seen) and not seen.refer_to:
                 ended = self._conclude(visit, episode, doctor, seen)
-                self.floor.release(doctor)
+                self.floor.release(doctor, visit.room)
                 self.floor.refer(visit.care, "")
                 if ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
                     self._note(visit, handed_out(episode))
@@ -249,15 +188,15 @@ class House:
             self._note(visit, Referred(staff=doctor.id, from_department=department, to_department=seen.refer_to))
             department = seen.refer_to
             self.floor.refer(visit.care, department)
-            self.floor.release(doctor)
+            self.floor.release(doctor, visit.room)
             self._note(visit, Registered(department=department, visit=visit.number))
         # The next doctor came to no report: the patient waits for it all the same.
         doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
             return ended_by(doctor)
-        yield self._clock.wait(visit.turn)
+        yield self._work(visit, doctor, visit.turn)
         ended = self._fail(visit, episode)
-        self.floor.release(doctor)
+        self.floor.release(doctor, visit.room)
         return ended
 
     def _conclude(self, visit: Encounter, episode: Episode, doctor: Server, seen: ConsultationHeld) -> VisitEnd:
@@ -299,62 +238,98 @@ class House:
         doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
             return doctor
-        yield self._clock.wait(seen.turns * visit.turn)
+        yield self._work(visit, doctor, seen.turns * visit.turn)
         self._note(
             visit,
             Consulted(staff=doctor.id, department=department, turns=seen.turns, ordered=seen.examinations),
         )
-        elsewhere: list[tuple[str, str]] = []
+        elsewhere: dict[str, list[Ordered]] = {}
         for examination in seen.examinations:
-            area = self._place(examination, doctor.area)
-            if area == doctor.area:
-                yield from self._examine(visit, doctor, examination)
-            else:
-                elsewhere.append((area, examination))
+            ordered = order(examination, self._kinds.get(examination, ""), self._hospital.durations, visit.rng)
+            area = self._place(ordered.kind, visit.room)
+            if area != visit.room:
+                elsewhere.setdefault(area, []).append(ordered)
+                continue
+            if ordered.seconds:
+                yield self._work(visit, doctor, ordered.seconds)
+            self._note(visit, ExaminationDone(examination=examination, area=area, staff=doctor.id))
         if not elsewhere:
             return doctor
-        self.floor.release(doctor)
-        for area, group in groupby(elsewhere, key=lambda pair: pair[0]):
-            yield from self._walk(visit, area)
-            technician = yield from self._wait(visit, area)
+        self.floor.release(doctor, visit.room)
+        results: list[LateResult] = []
+        # Samples first: what is made of them goes on while the patient is elsewhere.
+        for area, orders in sorted(elsewhere.items(), key=lambda pair: pair[1][0].kind not in SAMPLED):
+            technician = yield from self._examine(visit, area, orders, results)
             if isinstance(technician, Gone):
                 return technician
-            for _, examination in group:
-                yield from self._examine(visit, technician, examination)
-            self.floor.release(technician)
+        yield from self._walk_to_hall(visit, department)
+        for result in sorted(results, key=lambda result: result.comes):
+            yield self._clock.at(result.comes)
+            self._note(visit, ExaminationDone(examination=result.examination, area=result.area))
         doctor = yield from self._see_doctor(visit, department, back_to=doctor)
         if isinstance(doctor, Server):
-            yield self._clock.wait(visit.turn)
+            yield self._work(visit, doctor, visit.turn)
         return doctor
 
+    def _examine(self, visit: Encounter, area: str, orders: Sequence[Ordered], results: list[LateResult]) -> Steps:
+        """Examinations in an area of theirs; adds the results that come later.
+
+        Returns who did them, or why the patient left before.
+        """
+        yield from self._walk(visit, area)
+        technician = yield from self._wait(visit, area)
+        if isinstance(technician, Gone):
+            return technician
+        samples = [ordered for ordered in orders if ordered.kind in SAMPLED]
+        if samples:
+            yield self._clock.wait(visit.sampling)
+            names = tuple(ordered.examination for ordered in samples)
+            self._note(visit, Sampled(examinations=names, area=area, staff=technician.id))
+            now = self._clock.now
+            results += [LateResult(now + sample.seconds, sample.examination, area) for sample in samples]
+        for ordered in orders:
+            if ordered.kind in SAMPLED:
+                continue
+            yield self._clock.wait(ordered.there)
+            left = ordered.seconds - ordered.there
+            if left:
+                results.append(LateResult(self._clock.now + left, ordered.examination, area))
+            else:
+                done = ExaminationDone(examination=ordered.examination, area=area, staff=technician.id)
+                self._note(visit, done)
+        self.floor.release(technician)
+        return technician
+
+    def _work(self, visit: Encounter, doctor: Server, seconds: int) -> Signal:
+        """A doctor's time, which an emergency may interrupt unless it is one's own."""
+        return self.floor.work(doctor, seconds, visit.who, emergency=visit.acuity is Acuity.EMERGENCY)
+
     def _see_doctor(self, visit: Encounter, department: str, *, back_to: Server | None = None) -> Steps:
-        hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
-        if hall is not None:
-            yield from self._walk(visit, hall)
+        if visit.acuity is Acuity.EMERGENCY and self._resuscitation:
+            yield from self._walk(visit, self._resuscitation)
+        else:
+            yield from self._walk_to_hall(visit, department)
         doctor = yield from self._wait(visit, department, back_to=back_to)
         if isinstance(doctor, Server):
             if not visit.care:
-                visit.care = self.floor.take(department, doctor)
+                visit.care = self.floor.take(department, doctor, emergency=visit.acuity is Acuity.EMERGENCY)
             else:
                 self.floor.refer(visit.care, department, doctor)
-            yield from self._walk(visit, doctor.area)
+            yield from self._walk(visit, visit.room)
         return doctor
 
-    def _place(self, examination: str, room: str) -> str:
+    def _walk_to_hall(self, visit: Encounter, department: str) -> Steps:
+        hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
+        if hall is not None:
+            yield from self._walk(visit, hall)
+
+    def _place(self, kind: str, room: str) -> str:
         """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
         areas = self._hospital.areas
-        kind = self._kinds.get(examination)
-        if kind is None or kind in areas[room].examinations:
+        if not kind or kind in areas[room].examinations:
             return room
         there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
         return min(there, key=lambda id: self.ways.find(room, id).seconds, default=room)
-
-    def _examine(self, visit: Encounter, staff: Server, examination: str) -> Steps:
-        kind = self._kinds.get(examination)
-        duration = None if kind is None else self._hospital.durations.examination.get(kind)
-        if duration is not None:
-            yield self._clock.wait(duration.draw(visit.rng))
-        self._note(visit, ExaminationDone(examination=examination, area=staff.area, staff=staff.id))
 
     # --- the pieces
 
@@ -364,14 +339,22 @@ class House:
         self._note(visit, Queued(queue=queue, acuity=visit.acuity, again=again))
         impatient = not again and visit.acuity is Acuity.ROUTINE and queue not in self._hospital.areas
         ticket = self.floor.join(
-            queue, visit.acuity, again=again, back_to=back_to, patience=visit.patience if impatient else None
+            queue,
+            visit.acuity,
+            again=again,
+            back_to=back_to,
+            patience=visit.patience if impatient else None,
+            alarms=visit.acuity is Acuity.EMERGENCY and queue not in self._hospital.areas,
         )
+        if ticket.waits:
+            self._rota.call_in(queue)
         came: Server | Gone = yield ticket.called
         waited = self._clock.now - ticket.since
         if isinstance(came, Gone):
             self._note(visit, LeftUnseen(reason=came.value, waited=waited))
         else:
-            self._note(visit, CalledIn(queue=queue, staff=came.id, area=came.area, waited=waited))
+            self._note(visit, CalledIn(queue=queue, staff=came.id, area=ticket.area, waited=waited))
+            visit.room = ticket.area
         return came
 
     def _walk(self, visit: Encounter, to: str) -> Steps:

@@ -1,7 +1,13 @@
 """Who waits for whom: queues in front of staff, rooms with a capacity, shifts that begin and end.
 
-A queue calls by three things, in this order: who has been with a doctor on this visit before those who have not, then
-acuity as the nurse judged it, then arrival. Severity, which only the log knows, is no part of it.
+A queue calls by four things, in this order: emergencies first, then who has been with a doctor on this visit before
+those who have not, then acuity as the nurse judged it (at the doors, as anybody sees it), then arrival. Severity, which
+only the log knows, is no part of it.
+
+An emergency that finds no doctor of its department free is seen by a free doctor of emergencies; where there is none, a
+consultation that is no emergency's is interrupted, the one that would last longest, and goes on afterwards: its patient
+stays in the room, and none of its time is lost. Where they all are with emergencies, any doctor of the house comes.
+Emergencies are seen in the room for them while it has a place.
 
 At the end of a shift nobody is called who has not been with a doctor yet. Doctors stay for their own patients until
 they are done with them, and the last of a queue stays for all who are under care at that moment and need somebody
@@ -10,81 +16,18 @@ there. Where nobody is at work any more, nor will be on that day, those who wait
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
+from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket
+from polyclinic.hospital.floor.service import Service
 from polyclinic.hospital.plan.opening_hours import WEEK
-from polyclinic.hospital.record.happenings import DAY, Acuity, ShiftBegan, ShiftEnded
+from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan, ShiftEnded
 from polyclinic.hospital.record.log import Log
 
 _ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
 _UNKNOWN = len(_ORDER)
-
-
-class Gone(StrEnum):
-    """Why somebody leaves a queue uncalled."""
-
-    PATIENCE = "waited too long"
-    CLOSED = "closed"
-    NOT_ADMITTED = "not admitted"
-
-
-@dataclass(eq=False, slots=True)
-class Ticket:
-    """Somebody's place in a queue."""
-
-    queue: Queue
-    rank: tuple[int, int, int]  # the least is called first
-    since: int  # when it was taken
-    called: Signal  # happens at the end of the wait; its value is the `Server` who calls, or a `Gone`
-    again: bool  # has been with a doctor on this visit
-    waits: bool = True
-
-    def __lt__(self, other: Ticket) -> bool:
-        return self.rank < other.rank
-
-
-@dataclass(eq=False)
-class Server:
-    """Somebody who serves, or a counter without staff."""
-
-    id: str  # of the member of the staff; "" for a counter without staff
-    area: str  # where
-    begins: Sequence[int] = ()  # when its shifts begin, in seconds since midnight of a Monday
-    alone: bool = True  # serves one at a time; else as many as there is place for in the area
-    stays_for: Collection[str] | None = None  # departments for whose patients it stays as the last; None: for all
-    queues: list[Queue] = field(default_factory=list)  # those it serves
-    present: bool = field(init=False)  # whether it is at work
-    serves: int = 0
-    leaving: bool = False
-    stays: int | None = None  # the number of the last one under care for whom it stays
-    free_since: int = -1
-    own: list[Ticket] = field(default_factory=list)  # those who come back to this very doctor
-
-    def __post_init__(self) -> None:
-        self.present = not self.id
-
-    @property
-    def free(self) -> bool:
-        """Whether it can serve one more, if there is place."""
-        return self.present and not self.leaving and not (self.alone and self.serves)
-
-    @property
-    def takes_new(self) -> bool:
-        """Whether it calls those who have not been with a doctor."""
-        return self.present and not self.leaving and self.stays is None
-
-
-@dataclass(eq=False)
-class Queue:
-    """A queue and those who serve it."""
-
-    id: str  # a department's or an area's
-    servers: list[Server] = field(default_factory=list)  # in the order of the staff
-    waiting: list[Ticket] = field(default_factory=list)
 
 
 class Floor:
@@ -95,9 +38,12 @@ class Floor:
         log: gets the shifts.
         places: how many can be served at once, by area.
         weekday: of the first day; 0 is Monday.
+        resuscitation: the area where emergencies are seen while it has a place; "" for none.
     """
 
-    def __init__(self, clock: Clock, log: Log, *, places: Mapping[str, int], weekday: int = 0) -> None:
+    def __init__(
+        self, clock: Clock, log: Log, *, places: Mapping[str, int], weekday: int = 0, resuscitation: str = ""
+    ) -> None:
         self._clock, self._log = clock, log
         self._monday = weekday * DAY
         self.queues: dict[str, Queue] = {}
@@ -105,8 +51,11 @@ class Floor:
         self._in_area: dict[str, list[Server]] = {}
         self._arrivals = 0
         self._cared = 0
-        self._care: dict[int, tuple[str, Server | None]] = {}
+        self._care: dict[int, Care] = {}
         self._staying: list[Server] = []
+        self._covering: list[Server] = []
+        self._alarms: list[Ticket] = []  # emergencies that wait for a doctor, and some that do not any more
+        self._resuscitation = resuscitation
 
     def open(self, queue: str) -> None:
         """Makes a queue, though nobody may serve it."""
@@ -115,6 +64,8 @@ class Floor:
     def employ(self, server: Server, queues: Iterable[str]) -> None:
         """Adds a server to its queues, which come into being."""
         self._in_area.setdefault(server.area, []).append(server)
+        if server.covers is not None:
+            self._covering.append(server)
         for id in queues:
             queue = self.queues.setdefault(id, Queue(id))
             queue.servers.append(server)
@@ -140,8 +91,11 @@ class Floor:
             self._staying.append(server)
         else:
             self._send_home(server)
-        for queue in server.queues:
-            self._close(queue)
+        self._close_all(server)
+
+    def miss(self, server: Server) -> None:
+        """A server that was expected does not come."""
+        self._close_all(server)
 
     def _served(self, queue: Queue, *, besides: Server | None = None) -> bool:
         """Whether somebody of a queue takes new patients, now or from this very moment on."""
@@ -165,12 +119,21 @@ class Floor:
         """
         if server.stays_for is None:
             return last and any(n <= number for n in self._care)
-        return any(
-            n <= number
-            and department in server.stays_for
-            and (doctor is server or (last and (doctor is None or not doctor.present)))
-            for n, (department, doctor) in self._care.items()
-        )
+        return any(n <= number and self._needs(care, server, last=last) for n, care in self._care.items())
+
+    def _needs(self, care: Care, server: Server, *, last: bool) -> bool:
+        """Whether somebody under care needs a doctor to stay."""
+        sees = server.stays_for is not None and care.department in server.stays_for
+        if care.doctor is server:
+            return sees or server.covers is not None
+        if care.doctor is not None and care.doctor.present:
+            return False
+        alone = care.emergency and server.covers is not None and not self._covered(besides=server)
+        return (sees and last) or alone
+
+    def _covered(self, *, besides: Server | None = None) -> bool:
+        """Whether a doctor who sees emergencies of other departments is at work."""
+        return any(s.present and not s.leaving for s in self._covering if s is not besides)
 
     def _send_home(self, server: Server) -> None:
         if server.serves:
@@ -188,31 +151,36 @@ class Floor:
                 heappush(ticket.queue.waiting, ticket)
         own, server.own = server.own, []
         self._log.add(self._clock.now, server.id, ShiftEnded())
-        for queue in server.queues:
-            self._close(queue)
+        self._close_all(server)
         for queue in {ticket.queue.id: ticket.queue for ticket in own if ticket.waits}.values():
             self._call_any(queue)
 
+    def _close_all(self, server: Server) -> None:
+        """Tells those who wait in vain for somebody who takes no new patients any more."""
+        for queue in self.queues.values() if server.covers is not None else server.queues:
+            self._close(queue)
+
     def _close(self, queue: Queue) -> None:
         """Tells those who wait in vain that it is closed."""
-        if self._served(queue) or self._expected(queue):
+        if not queue.waiting or self._served(queue) or self._expected(queue):
             return
         cared_for = any(server.present for server in queue.servers)
         for ticket in sorted(queue.waiting):
-            if ticket.waits and not (ticket.again and cared_for):
+            if ticket.waits and not (ticket.again and cared_for) and not (ticket.alarms and self._covered()):
                 self.drop(ticket, Gone.CLOSED)
 
     # --- care
 
-    def take(self, department: str, doctor: Server) -> int:
+    def take(self, department: str, doctor: Server, *, emergency: bool = False) -> int:
         """Somebody is with a doctor for the first time on this visit; returns its number."""
         self._cared += 1
-        self._care[self._cared] = (department, doctor)
+        self._care[self._cared] = Care(department, doctor, emergency)
         return self._cared
 
     def refer(self, number: int, department: str, doctor: Server | None = None) -> None:
         """Somebody under care is another doctor's or department's from now on, or no department's any more ("")."""
-        self._care[number] = (department, doctor)
+        care = self._care[number]
+        care.department, care.doctor = department, doctor
         self._let_go()
 
     def discharge(self, number: int) -> None:
@@ -235,6 +203,7 @@ class Floor:
         again: bool = False,
         back_to: Server | None = None,
         patience: int | None = None,
+        alarms: bool = False,
     ) -> Ticket:
         """Somebody begins to wait.
 
@@ -244,18 +213,25 @@ class Floor:
             again: has been with a doctor on this visit.
             back_to: waits for this doctor alone while it is there.
             patience: seconds after which it leaves; None: never.
+            alarms: an emergency that is to be with a doctor at once, whoever that is.
         """
         now = self._clock.now
         there = self.queues[queue]
         self._arrivals += 1
-        rank = (0 if again else 1, _UNKNOWN if acuity is None else _ORDER[acuity], self._arrivals)
-        ticket = Ticket(there, rank, now, self._clock.signal(), again)
+        first = 0 if acuity is Acuity.EMERGENCY else 1 if again else 2
+        rank = (first, _UNKNOWN if acuity is None else _ORDER[acuity], self._arrivals)
+        ticket = Ticket(there, rank, now, self._clock.signal(), again, alarms)
         if back_to is not None and back_to.present and not back_to.leaving:
             heappush(back_to.own, ticket)
             self._call(back_to)
+            if ticket.waits and alarms:
+                self._interrupt([back_to])
         else:
             heappush(there.waiting, ticket)
             self._call_any(there)
+            if ticket.waits and alarms:
+                self._alarms.append(ticket)
+                self._rescue(ticket)
         if ticket.waits and not self._hopeful(ticket):
             self.drop(ticket, Gone.CLOSED if again else Gone.NOT_ADMITTED)
         if ticket.waits and patience is not None:
@@ -267,21 +243,90 @@ class Floor:
         ticket.waits = False
         ticket.called.succeed(why)
 
-    def release(self, server: Server) -> None:
-        """A server is done with whom it served."""
+    def release(self, server: Server, area: str = "") -> None:
+        """A server is done with whom it served, in its own area or in another."""
+        area = area or server.area
         server.serves -= 1
+        server.doing = None
         server.free_since = self._clock.now
-        self._places[server.area] += 1
+        self._places[area] += 1
         if server.leaving and not server.serves:
             self._leave(server)
         # A place that was the last may be what another has been waiting for, longer than this one.
-        short = self._places[server.area] == 1
-        for other in sorted(self._in_area[server.area], key=_longest_free) if short else [server]:
-            self._call(other)
+        short = self._places[area] == 1
+        for other in sorted(self._in_area.get(area, ()), key=_longest_free) if short else ():
+            if other is not server:
+                self._call(other)
+        self._call(server)
+        if server.paused:
+            self._clock.call(0, lambda: self._go_on(server))
+
+    def work(self, server: Server, seconds: int, who: str, *, emergency: bool = False) -> Signal:
+        """A server is busy for so long with somebody, an emergency or not; returns what happens at the end.
+
+        What is no emergency may be interrupted, and is at once where an emergency has been waiting for this.
+        """
+        work = Service(self._clock, seconds, who)
+        work.go_on()
+        server.doing = None if emergency or not server.alone else work
+        if server.doing is not None and self._alarm(server):
+            self._interrupt([server])
+        return work.done
+
+    # --- emergencies
+
+    def _alarm(self, server: Server) -> bool:
+        """Whether an emergency waits that a server could see."""
+        own = _head(server.own)
+        if own is not None and own.alarms:
+            return True
+        self._alarms = [ticket for ticket in self._alarms if ticket.waits]
+        return any(server.covers is not None or ticket.queue in server.queues for ticket in self._alarms)
+
+    def _rescue(self, ticket: Ticket) -> None:
+        """Finds somebody for an emergency that nobody of its queue is free for."""
+        for rank in (0, 1):
+            others = [s for s in self._covering if s.covers == rank and ticket.queue not in s.queues]
+            for server in sorted(others, key=_longest_free):
+                self._call(server)
+                if not ticket.waits:
+                    return
+            if (rank == 0 and self._interrupt(ticket.queue.servers)) or self._interrupt(others):
+                return
+
+    def _interrupt(self, servers: Iterable[Server]) -> bool:
+        """Interrupts the one that would be busy longest, and lets it call; returns whether there was one."""
+        now = self._clock.now
+        could = [(s, s.doing) for s in servers if s.doing is not None and s.present and not s.leaving and not s.paused]
+        could = [(server, work) for server, work in could if work.ends > now]
+        if not could:
+            return False
+        server, work = max(could, key=lambda pair: pair[1].ends)
+        work.pause()
+        server.doing = None
+        server.paused.append(work)
+        self._log.add(now, work.who, Interrupted(staff=server.id))
+        self._call(server)
+        return True
+
+    def _go_on(self, server: Server) -> None:
+        """A server goes on with what it was interrupted in, once the emergency has left."""
+        if not server.paused or server.serves > len(server.paused):
+            return
+        if server.free and self._alarm(server):
+            self._call(server)
+            if server.serves > len(server.paused):
+                return
+        work = server.paused.pop()
+        server.doing = work
+        self._log.add(self._clock.now, work.who, Resumed(staff=server.id))
+        work.go_on()
 
     def _hopeful(self, ticket: Ticket) -> bool:
         queue = ticket.queue
         if ticket.again and any(server.present for server in queue.servers):
+            return True
+        if ticket.alarms and self._covered():
             return True
         return self._served(queue) or self._expected(queue)
 
@@ -292,19 +337,43 @@ class Floor:
 
     def _call(self, server: Server) -> None:
         """Lets a server call those who are first among whom it serves, while it and a place are free."""
-        while server.free and self._places[server.area] > 0:
-            first, line = _head(server.own), server.own
-            for queue in server.queues:
-                head = _head(queue.waiting)
-                if head is not None and (head.again or server.stays is None) and (first is None or head < first):
-                    first, line = head, queue.waiting
-            if first is None:
+        while server.free:
+            first, line = self._first(server)
+            area = "" if first is None or (server.paused and not first.alarms) else self._place(server, first)
+            if first is None or not area:
                 return
             heappop(line)
             first.waits = False
+            first.area = area
             server.serves += 1
-            self._places[server.area] -= 1
+            self._places[area] -= 1
             first.called.succeed(server)
+
+    def _first(self, server: Server) -> tuple[Ticket | None, list[Ticket]]:
+        """Returns who is first among whom a server serves, and the line in which it stands."""
+        first, line = _head(server.own), server.own
+        for queue in server.queues:
+            head = _head(queue.waiting)
+            if head is None or (first is not None and first < head):
+                continue
+            if head.again or head.alarms or server.stays is None:
+                first, line = head, queue.waiting
+        if server.covers is not None and (first is None or not first.alarms):
+            self._alarms = [ticket for ticket in self._alarms if ticket.waits]
+            waiting = [ticket for ticket in self._alarms if ticket.queue not in server.queues]
+            if waiting:
+                line = min(waiting).queue.waiting
+                first = _head(line)
+        return first, line
+
+    def _place(self, server: Server, ticket: Ticket) -> str:
+        """Returns where a server sees somebody: in its own area, and emergencies where they are seen; "" for nowhere.
+
+        Whoever was interrupted makes room in the room that there is.
+        """
+        if ticket.alarms and self._resuscitation and self._places[self._resuscitation] > 0:
+            return self._resuscitation
+        return server.area if self._places[server.area] > 0 or server.paused else ""
 
 
 def _head(line: list[Ticket]) -> Ticket | None:

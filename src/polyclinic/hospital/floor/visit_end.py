@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from polyclinic.hospital.floor.queues import Gone
+from polyclinic.hospital.floor.lines import Gone
 
 
 class VisitEnd(Enum):

@@ -129,14 +129,17 @@ def _wrong_workplace(hospital: Hospital, member: Member, field: str) -> Iterator
     if doctor:
         area = hospital.areas[member.area]
         missing = [d for d in member.departments if d not in area.departments]
-        if area.kind is not AreaKind.CONSULTATION or missing:
+        if area.kind not in (AreaKind.CONSULTATION, AreaKind.RESUSCITATION) or missing:
             problem = f"the area {area.id!r} holds no consultations of {', '.join(missing or member.departments)}"
             yield problem, f"{field}.area"
 
 
 def _wrong_shifts(hospital: Hospital, member: Member, field: str) -> Iterator[tuple[str, str]]:
-    if not member.shifts:
-        yield "no shift; nobody is on the staff who never works", field
+    if member.on_call is not None and member.on_call < 1:
+        waiting = field.replace("shifts", "on_call")
+        yield f"on call when {member.on_call} wait; at least 1 is needed", waiting
+    if not member.shifts and member.on_call is None:
+        yield "no shift, and not on call; nobody is on the staff who never works", field
     spans = sorted((day, shift.begin, shift.end) for shift in member.shifts for day in shift.days)
     for (day, _, end), (next_day, begin, _) in itertools.pairwise(spans):
         if day == next_day and begin < end:
@@ -184,6 +187,7 @@ def _wrong_examinations(hospital: Hospital, knowledge: Knowledge) -> Iterator[tu
             yield f"examinations of the kind {kind!r} are done in no area; name it in one's `examinations`", "$.areas"
         if not manned.intersection(areas):
             yield f"nobody works where {kind!r} is done ({', '.join(areas)})", "$.staff"
+    yield from _unknown("kind of examination", hospital.durations.present, kinds, "$.durations.present")
     durations = hospital.durations.examination
     yield from _unknown("kind of examination", durations, kinds, "$.durations.examination")
     for kind in kinds:

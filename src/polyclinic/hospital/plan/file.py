@@ -44,7 +44,8 @@ class _MemberText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     job: Job
     area: str
     departments: tuple[str, ...] = ()
-    shifts: tuple[str, ...] | dict[str, str]
+    shifts: tuple[str, ...] | dict[str, str] = ()
+    on_call: int | None = None
     about: dict[str, str] = {}
     skill: Skill = "specialist"
 
@@ -171,7 +172,7 @@ def _durations(data: Mapping[str, Any]) -> Durations:
     built: dict[str, Any] = {}
     for key, value in data.items():
         field = f"$.durations.{key}"
-        if key == "examination":
+        if key in ("examination", "present"):
             kinds = _convert(value, dict[str, Any], field)
             built[key] = {kind: read_duration(v, f"{field}.{kind}") for kind, v in kinds.items()}
         elif value is not None or key != "patience":

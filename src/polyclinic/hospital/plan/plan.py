@@ -26,6 +26,7 @@ class AreaKind(StrEnum):
     CONSULTATION = "consultation"
     EXAMINATION = "examination"
     PHARMACY = "pharmacy"
+    RESUSCITATION = "resuscitation"
     OBSERVATION = "observation"
     WARD = "ward"
     INTENSIVE_CARE = "intensive care"
@@ -77,7 +78,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     job: Job  # what it does
     area: str  # where it works
     departments: tuple[str, ...] = ()  # of a doctor: the one or more that it sees patients for
-    shifts: tuple[Shift, ...]  # when
+    shifts: tuple[Shift, ...] = ()  # when
+    on_call: int | None = None  # comes, outside its shifts too, when so many wait in one of its queues; None: does not
     about: dict[str, str] = {}  # one line on the person
     skill: Skill = "specialist"  # of a doctor: how practised it is
 
@@ -101,6 +103,9 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     turn: Duration  # one turn of a consultation
     examination: dict[str, Duration]  # by kind of examination, result included
     dispensing: Duration  # at the pharmacy
+    called_in: Duration = Duration(median=900.0)  # until somebody on call is there
+    sampling: Duration = Duration(median=180.0)  # of all samples of a visit to the laboratory
+    present: dict[str, Duration] = {}  # by kind: how long of it the patient is there; others: until the result
     patience: Duration | None = None  # of somebody with routine acuity who waits; None: without end
 
 

@@ -96,9 +96,9 @@ class Registered(_What, frozen=True, kw_only=True, tag="registered"):
 
 
 class Queued(_What, frozen=True, kw_only=True, tag="queued"):
-    """A patient waits for a department or at an area. `acuity` is None before a nurse has judged it.
+    """A patient waits for a department or at an area. `acuity` is the nurse's; before, what anybody sees, or None.
 
-    `again`: it has been with a doctor on this visit, and is called before those who have not.
+    `again`: it has been with a doctor on this visit, and is called before those who have not, emergencies excepted.
     """
 
     queue: str
@@ -115,6 +115,26 @@ class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
     waited: int
 
 
+class Interrupted(_What, frozen=True, kw_only=True, tag="interrupted"):
+    """A doctor leaves a patient for an emergency; the patient stays where it is."""
+
+    staff: str
+
+
+class Resumed(_What, frozen=True, kw_only=True, tag="resumed"):
+    """The doctor is back, and goes on where it was interrupted."""
+
+    staff: str
+
+
+class Sampled(_What, frozen=True, kw_only=True, tag="sampled"):
+    """Samples are taken, all at once, for examinations whose results come later, side by side."""
+
+    examinations: tuple[str, ...]
+    area: str
+    staff: str = ""
+
+
 class Consulted(_What, frozen=True, kw_only=True, tag="consulted"):
     """A consultation is over: how many turns the doctor took, and what it ordered."""
 
@@ -125,7 +145,7 @@ class Consulted(_What, frozen=True, kw_only=True, tag="consulted"):
 
 
 class ExaminationDone(_What, frozen=True, kw_only=True, tag="examined"):
-    """An examination is done."""
+    """An examination is done: its result is there. Nobody is named where it was of a sample or a picture of before."""
 
     examination: str
     area: str
@@ -261,6 +281,13 @@ class FollowUpFailed(_What, frozen=True, kw_only=True, tag="follow-up failed"):
     problem: str
 
 
+class StaffCalledIn(_What, frozen=True, kw_only=True, tag="called in"):
+    """A member of the staff who is on call is asked to come, as too many wait in a queue."""
+
+    queue: str
+    waiting: int
+
+
 class ShiftBegan(_What, frozen=True, kw_only=True, tag="shift began"):
     """A member of the staff is at work, in an area."""
 
@@ -278,6 +305,9 @@ What = (
     | Registered
     | Queued
     | CalledIn
+    | Interrupted
+    | Resumed
+    | Sampled
     | Consulted
     | ExaminationDone
     | Referred
@@ -295,6 +325,7 @@ What = (
     | VisitFailed
     | FollowedUp
     | FollowUpFailed
+    | StaffCalledIn
     | ShiftBegan
     | ShiftEnded
 )

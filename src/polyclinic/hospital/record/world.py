@@ -32,12 +32,14 @@ from polyclinic.hospital.record.happenings import (
     FollowedUp,
     FollowUpFailed,
     Happening,
+    Interrupted,
     LeftUnseen,
     Moved,
     Prescribed,
     Queued,
     Referred,
     Registered,
+    Resumed,
     ShiftBegan,
     ShiftEnded,
     Triaged,
@@ -48,8 +50,9 @@ from polyclinic.hospital.record.happenings import (
 
 _RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
 
-Place = tuple[bool, int, int, str]
-"""A place in a queue: new on this visit, rank of the acuity, number of the happening, who.
+Place = tuple[int, int, int, str]
+"""A place in a queue: 0 of an emergency, 1 of who has been with a doctor on this visit, 2 of the others; rank of the
+acuity, number of the happening, who.
 
 Their order is that of calling, except that somebody may wait for one doctor alone."""
 
@@ -211,13 +214,25 @@ class World(msgspec.Struct, kw_only=True):
         self.end_wait(who)
         self.end_service(who)
         person.queue, person.since = what.queue, self.t
-        insort(self.queues.setdefault(what.queue, []), (not what.again, _RANK[what.acuity], self.seq, who))
+        first = 0 if what.acuity is Acuity.EMERGENCY else 1 if what.again else 2
+        insort(self.queues.setdefault(what.queue, []), (first, _RANK[what.acuity], self.seq, who))
 
     def _call(self, who: str, what: CalledIn) -> None:
         person = self._person(who)
         self.end_wait(who)
         self.end_service(who)
         person.staff, person.served, person.since, person.area = what.staff, what.queue, self.t, what.area
+        if what.staff in self.duty:
+            self.duty[what.staff].serves.append(who)
+
+    def _interrupt(self, who: str, _: Interrupted) -> None:
+        person = self._person(who)
+        served = person.served
+        self.end_service(who)
+        person.served = served  # it stays in the room, and nobody is with it
+
+    def _resume(self, who: str, what: Resumed) -> None:
+        self._person(who).staff = what.staff
         if what.staff in self.duty:
             self.duty[what.staff].serves.append(who)
 
@@ -282,6 +297,8 @@ _CHANGES: dict[type, Callable[[World, str, Any], object]] = {
     Walked: World._walk,
     Queued: World._queue,
     CalledIn: World._call,
+    Interrupted: World._interrupt,
+    Resumed: World._resume,
     Triaged: World._send,
     Registered: World._send,
     Referred: World._serve,

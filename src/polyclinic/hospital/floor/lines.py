@@ -1,0 +1,87 @@
+"""Those who wait, those who serve, and the queues between them; `polyclinic.hospital.floor.queues` moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from polyclinic.hospital.floor.clock import Signal
+from polyclinic.hospital.floor.service import Service
+
+
+class Gone(StrEnum):
+    """Why somebody leaves a queue uncalled."""
+
+    PATIENCE = "waited too long"
+    CLOSED = "closed"
+    NOT_ADMITTED = "not admitted"
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """Somebody's place in a queue."""
+
+    queue: Queue
+    rank: tuple[int, int, int]  # the least is called first
+    since: int  # when it was taken
+    called: Signal  # happens at the end of the wait; its value is the `Server` who calls, or a `Gone`
+    again: bool  # has been with a doctor on this visit
+    alarms: bool = False  # an emergency that waits for a doctor, any that there is
+    waits: bool = True
+    area: str = ""  # where it is served, once it is called
+
+    def __lt__(self, other: Ticket) -> bool:
+        return self.rank < other.rank
+
+
+@dataclass(eq=False)
+class Server:
+    """Somebody who serves, or a counter without staff."""
+
+    id: str  # of the member of the staff; "" for a counter without staff
+    area: str  # where
+    begins: Sequence[int] = ()  # when its shifts begin, in seconds since midnight of a Monday
+    alone: bool = True  # serves one at a time; else as many as there is place for in the area
+    stays_for: Collection[str] | None = None  # departments for whose patients it stays as the last; None: for all
+    covers: int | None = None  # sees emergencies of departments not its own: those with 0 first, then those with 1
+    queues: list[Queue] = field(default_factory=list)  # those it serves
+    present: bool = field(init=False)  # whether it is at work
+    serves: int = 0
+    leaving: bool = False
+    stays: int | None = None  # the number of the last one under care for whom it stays
+    free_since: int = -1
+    own: list[Ticket] = field(default_factory=list)  # those who come back to this very doctor
+    doing: Service | None = None  # what it is in the middle of and could be interrupted in
+    paused: list[Service] = field(default_factory=list)  # what it was interrupted in, and goes on with
+
+    def __post_init__(self) -> None:
+        self.present = not self.id
+
+    @property
+    def free(self) -> bool:
+        """Whether it can serve one more, if there is place; of those who interrupt others, while one is paused."""
+        return self.present and not self.leaving and not (self.alone and self.serves > len(self.paused))
+
+    @property
+    def takes_new(self) -> bool:
+        """Whether it calls those who have not been with a doctor."""
+        return self.present and not self.leaving and self.stays is None
+
+
+@dataclass(slots=True)
+class Care:
+    """Of somebody under care: whose patient it is."""
+
+    department: str
+    doctor: Server | None
+    emergency: bool
+
+
+@dataclass(eq=False)
+class Queue:
+    """A queue and those who serve it."""
+
+    id: str  # a department's or an area's
+    servers: list[Server] = field(default_factory=list)  # in the order of the staff
+    waiting: list[Ticket] = field(default_factory=list)

@@ -1,0 +1,139 @@
+"""Who is at work when: shifts, who is absent, and who is called in when too many wait."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from polyclinic.hospital.floor.clock import Clock, Steps
+from polyclinic.hospital.floor.lines import Server
+from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
+from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job, Member
+from polyclinic.hospital.record.happenings import DAY, StaffCalledIn
+from polyclinic.hospital.record.log import Log
+from polyclinic.seeds import derive
+
+EMERGENCY = "emergency"
+"""The department whose doctors are the first to see emergencies of others when no doctor of theirs is free."""
+
+_HELPS = 30 * 60
+"""Seconds after which somebody who was called in looks whether it is still needed."""
+
+
+class Rota:
+    """Puts a hospital's staff to work on its floor.
+
+    Args:
+        hospital: as its file describes it.
+        floor: where they work.
+        hours: when the doors are open.
+        clock: simulated time.
+        log: gets who is called in.
+        doors: areas where patients come to first; nobody stays there for those under care.
+        used: areas with a queue of their own.
+        absent: days on which a member of the staff does not come.
+    """
+
+    def __init__(
+        self,
+        hospital: Hospital,
+        floor: Floor,
+        hours: OpeningHours,
+        clock: Clock,
+        log: Log,
+        *,
+        doors: Collection[str],
+        used: Collection[str],
+        absent: Mapping[str, Collection[int]],
+    ) -> None:
+        self._hospital, self._floor, self._hours, self._clock, self._log = hospital, floor, hours, clock, log
+        self._absent = absent
+        self._on_call: dict[str, list[tuple[Server, int]]] = {}  # by queue: who comes when how many wait there
+        self._coming: set[str] = set()  # who has been called in and has not gone home
+        for member in hospital.staff.values():
+            self._employ(member, doors, used)
+        for department in hospital.departments:
+            floor.open(department)
+        worked = {member.area for member in hospital.staff.values()}
+        for area in sorted(set(used) - worked):
+            floor.employ(Server("", area, alone=False), [area])
+
+    def _employ(self, member: Member, doors: Collection[str], used: Collection[str]) -> None:
+        doctor = member.job is Job.DOCTOR
+        if doctor:
+            queues: Sequence[str] = member.departments
+        else:
+            queues = [member.area] if member.area in used else []
+        server = Server(
+            member.id,
+            member.area,
+            begins=sorted(day * DAY + shift.begin for shift in member.shifts for day in shift.days),
+            # One technician looks after all the places of its area.
+            alone=self._hospital.areas[member.area].kind is not AreaKind.EXAMINATION,
+            stays_for=() if member.area in doors else member.departments or None,
+            covers=int(EMERGENCY not in member.departments) if doctor else None,
+        )
+        self._floor.employ(server, queues)
+        self._clock.start(self._works(server))
+        if member.on_call is not None:
+            for queue in queues:
+                self._on_call.setdefault(queue, []).append((server, member.on_call))
+
+    def _works(self, server: Server) -> Steps:
+        """The shifts of a member of the staff, week by week; one that begins as another ends goes on with it."""
+        shifts = self._hospital.staff[server.id].shifts
+        spans = sorted((day * DAY + s.begin, day * DAY + s.end) for s in shifts for day in s.days)
+        monday = -self._hours.weekday(0) * DAY
+        absent = self._absent.get(server.id, ())
+        while spans:
+            for number, (begin, end) in enumerate(spans):
+                if monday + end <= self._clock.now:
+                    continue
+                yield self._clock.at(monday + begin)
+                if (monday + begin) // DAY in absent:
+                    # Until now it was expected.
+                    yield self._clock.wait(1)
+                    self._floor.miss(server)
+                    continue
+                self._floor.begin(server)
+                yield self._clock.at(monday + end)
+                after = spans[number + 1][0] if number + 1 < len(spans) else spans[0][0] + WEEK
+                if after > end or (monday + after) // DAY in absent:
+                    self._floor.end(server)
+            monday += WEEK
+
+    def call_in(self, queue: str) -> None:
+        """Calls in the first who is on call for a queue that has grown too long, while the house is open."""
+        if queue not in self._on_call:
+            return
+        now = self._clock.now
+        waiting = sum(ticket.waits for ticket in self._floor.queues[queue].waiting)
+        for server, limit in self._on_call[queue]:
+            free = not server.present and server.id not in self._coming
+            if waiting >= limit and free and now // DAY not in self._absent.get(server.id, ()):
+                if self._hours.is_open(now):
+                    self._coming.add(server.id)
+                    self._log.add(now, server.id, StaffCalledIn(queue=queue, waiting=waiting))
+                    self._clock.start(self._helps(server))
+                return
+
+    def _helps(self, server: Server) -> Steps:
+        """Somebody on call comes, and goes home when nobody waits there any more, or goes on with its own shift."""
+        rng = derive(0, "called in", server.id, self._clock.now)
+        yield self._clock.wait(self._hospital.durations.called_in.draw(rng))
+        if not self._on_shift(server):
+            self._floor.begin(server)
+            yield self._clock.wait(_HELPS)
+            while any(ticket.waits for queue in server.queues for ticket in queue.waiting):
+                yield self._clock.wait(_HELPS)
+            if not self._on_shift(server):
+                self._floor.end(server)
+        self._coming.discard(server.id)
+
+    def _on_shift(self, server: Server) -> bool:
+        """Whether one of its own shifts goes on now."""
+        day, time = divmod(self._clock.now, DAY)
+        if day in self._absent.get(server.id, ()):
+            return False
+        weekday, shifts = self._hours.weekday(day), self._hospital.staff[server.id].shifts
+        return any(weekday in s.days and s.begin <= time < s.end for s in shifts)
