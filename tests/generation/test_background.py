@@ -30,7 +30,7 @@ def test_prostates_are_mens_and_bones_thin_late():
     for sex in ("female", "male"):
         for age in (8, 30, 80):
             drawn = [draw_background(age, sex, (), rng, "en") for _ in range(400)]
-            said[sex, age] = " ".join(history.past for history in drawn)
+            said[sex, age] = " ".join(brought.history.past for brought in drawn)
     assert "prostate" in said["male", 80] and "prostate" not in said["female", 80] + said["male", 30]
     assert "Thin bones" in said["female", 80] and "Thin bones" not in said["female", 30] + said["male", 8]
 
@@ -38,7 +38,7 @@ def test_prostates_are_mens_and_bones_thin_late():
 def test_a_known_high_pressure_is_treated_by_name_and_nobody_takes_two_of_a_kind():
     rng = random.Random(2)
     taken = [
-        draw_background(60, "male", {"high_blood_pressure", "raised_blood_fats"}, rng, "en").medications
+        draw_background(60, "male", {"high_blood_pressure", "raised_blood_fats"}, rng, "en").history.medications
         for _ in range(200)
     ]
     assert sum("mg" in text for text in taken) > 180

@@ -1,14 +1,19 @@
 """Who falls ill: infants to the very old, each with what people of that age have."""
 
 import random
+import re
 from collections import Counter
 
 import pytest
 
-from polyclinic.generation.draw import draw_sex_and_age, generate
+from polyclinic.errors import BadInput
+from polyclinic.generation.background import draw_background, read_background
+from polyclinic.generation.draw import draw_patients, draw_sex_and_age, generate
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.physiology import physiology_of
+from polyclinic.knowledge.reading import PatientReading
+from polyclinic.knowledge.regions import in_region, read_regions
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +92,72 @@ def test_nothing_that_only_its_owner_feels_is_told_of_an_infant(knowledge, langu
     assert len(seen) > 30
     assert not [(c.id, s) for c in seen for s in c.record.history.symptoms if s in told]
     assert not [c.id for c in seen if " my " in f" {c.presentation.complaint} "]
+
+
+@pytest.mark.slow
+def test_pregnant_women_are_told_tested_and_treated_as_such(knowledge):
+    pregnant = [
+        drawn
+        for drawn in draw_patients(knowledge.select("influenza-a,acute-cystitis,kidney-stone"), n=900, seed=12)
+        if "Pregnant" in drawn.case.record.history.past
+    ]
+    assert len(pregnant) > 5
+    assert all(d.case.presentation.sex == "female" and 16 <= d.case.presentation.age < 46 for d in pregnant)
+    assert all(
+        d.body.shown["beta_hcg"] > 100 and d.body.shown.get("pelvic_scan", "sac_inside") == "sac_inside"
+        for d in pregnant
+    )
+    assert not any("ibuprofen by mouth" in " ".join(d.case.truth.treatment) for d in pregnant)
+
+
+def test_a_pregnancy_that_is_no_illness_is_no_ectopic_one(knowledge):
+    tables = Reader(knowledge).tables
+    ids = [h.disease.id for h in tables.physiology.hypotheses]
+    ahead = {}
+    for age in (30, 60):
+        reading = PatientReading(tables, age, "female")
+        reading.item("beta_hcg", 30000.0)
+        log = reading._log - tables.prior
+        ahead[age] = log[ids.index("ectopic-pregnancy")] - log[ids.index("kidney-stone")]
+    assert ahead[30] < ahead[60] - 3
+
+
+def test_elsewhere_other_things_are_usual(knowledge):
+    def malaria(region):
+        rng = random.Random(4)
+        drawn = [draw_background(30, "male", (), rng, "en", region=region) for _ in range(300)]
+        return sum("malaria" in brought.conditions for brought in drawn)
+
+    assert malaria("sub-saharan-africa") > 100 and malaria("europe") == 0
+    jab = {region: in_region(knowledge, region).symptoms["autumn_vaccination"] for region in read_regions()}
+    assert jab["east-asia"].usual_at(70, "male") < 0.1 < jab["europe"].usual_at(70, "male")
+    assert in_region(knowledge, "europe").symptoms == knowledge.symptoms
+    with pytest.raises(BadInput, match="east-asia"):
+        in_region(knowledge, "atlantis")
+
+
+def test_a_region_has_its_own_patients(knowledge):
+    flu = knowledge.select("influenza-a")
+    here, there = (list(generate(in_region(flu, region), n=20, seed=5)) for region in ("europe", "east-asia"))
+    assert here == list(generate(flu, n=20, seed=5)) != there
+
+
+def test_every_region_names_what_there_is(knowledge):
+    conditions = {condition.id for condition in read_background().conditions}
+    for region in read_regions().values():
+        assert set(region.circumstances) <= set(knowledge.symptoms)
+        assert set(region.background) <= conditions
+        rows = [row for table in (*region.circumstances.values(), *region.background.values()) for row in table]
+        assert all(first <= last and 0 < share < 1 for first, last, _, share in rows)
+        assert region.sources or not rows
+
+
+def test_a_medicine_has_its_reason(knowledge):
+    told = {"insulin_user": "iabetes", "reliever_inhaler": "irways", "painkiller_use": "years|old|youth|An old"}
+    seen = Counter()
+    for drawn in draw_patients(
+        knowledge.select("influenza-a,diabetic-ketoacidosis,knee-osteoarthritis"), n=300, seed=9
+    ):
+        for symptom in {s.id for s in drawn.body.present} & told.keys():
+            seen[symptom, bool(re.search(told[symptom], drawn.case.record.history.past))] += 1
+    assert sum(seen.values()) > 60 and all(known for _, known in seen)

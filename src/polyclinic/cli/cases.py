@@ -27,6 +27,7 @@ from polyclinic.generation.tor_records import tor_lines
 from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
+from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -232,6 +233,10 @@ def generate(
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
     ] = "all",
     language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
+    region: Annotated[
+        RegionName,
+        Parameter(help="Where outpatients live: how usual older illnesses, habits and risks are there."),
+    ] = HOME,
     layout: Annotated[
         Literal["polyclinic", "tor"],
         Parameter(
@@ -247,7 +252,7 @@ def generate(
     if layout == "tor":
         _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
         return
-    write_cases(out, draw(knowledge, n=n, seed=seed, language=language))
+    write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
     note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
 
 

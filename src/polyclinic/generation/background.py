@@ -1,21 +1,23 @@
 """What a patient brings along whatever it comes with: older illnesses, their medicines, operations, habits.
 
-It is drawn by age and sex alone, so that it speaks neither for nor against a disease; but for what a symptom of the
-knowledge stands for, whose medicines are named here.
+It is drawn by age, sex and region alone, so that it speaks neither for nor against a disease; but for what a symptom of
+the knowledge stands for, whose medicines are named here.
 """
 
 from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.cases.record import History
+from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, Data, Share, Texts
 from polyclinic.knowledge.entries import Source
+from polyclinic.knowledge.regions import HOME, read_regions
 from polyclinic.language.language import MARKS, Language
 from polyclinic.yaml_files import read_yaml
 
@@ -23,21 +25,25 @@ Prevalence = tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
 
 
 class Medicine(Data, frozen=True, kw_only=True):
-    """A medicine that somebody takes, with its dose; `share` of those who are treated."""
+    """A medicine that somebody takes, with its dose; `share` of those who are treated, from an age on."""
 
     en: str
     zh: str
     share: Share
+    from_age: int = 0
 
 
 class BackgroundCondition(Data, frozen=True, kw_only=True):
     """An older illness, or an operation; one that a `symptom` stands for is there where that is.
 
-    With `one_medicine`, who is treated takes one of the medicines, otherwise each by its share.
+    With `one_medicine`, who is treated takes one of the medicines, otherwise each by its share. It is not there with
+    any of `unless`, ids of symptoms and diseases. `beside` is the id of what the body knows of it as well.
     """
 
     id: str
     symptom: str = ""
+    beside: str = ""
+    unless: tuple[str, ...] = ()
     prevalence: Prevalence = ()
     past: Texts = Texts()
     treated: Share = 0
@@ -46,10 +52,11 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
 
 
 class ToldOfBackground(Data, frozen=True, kw_only=True):
-    """A sentence, and how many say it."""
+    """A sentence, and how many say it; nobody who takes one of the medicines `unless`, or has one of the conditions."""
 
     prevalence: Prevalence
     text: Texts
+    unless: tuple[str, ...] = ()
 
 
 class BackgroundFile(Data, frozen=True, kw_only=True):
@@ -61,62 +68,101 @@ class BackgroundFile(Data, frozen=True, kw_only=True):
     habits: tuple[ToldOfBackground, ...]
 
 
+class BroughtAlong(NamedTuple):
+    """What somebody brings along: the history, without symptoms, and the ids of the conditions."""
+
+    history: History
+    conditions: frozenset[str]
+
+
 @functools.cache
 def read_background(path: Path = DATA / "background.yaml") -> BackgroundFile:
     """Reads what people bring along."""
     return read_yaml(path, BackgroundFile)
 
 
-def draw_background(age: float, sex: Sex, present: Collection[str], rng: random.Random, language: Language) -> History:
-    """Draws what somebody brings along; its symptoms are empty.
+def draw_background(
+    age: float, sex: Sex, present: Collection[str], rng: random.Random, language: Language, *, region: str = HOME
+) -> BroughtAlong:
+    """Draws what somebody brings along.
 
     Args:
         age: in years.
         sex: of the patient.
-        present: ids of the symptoms and circumstances that are there.
+        present: ids of the symptoms and circumstances that are there, and of the disease.
         rng: where chance comes from.
         language: of the case.
+        region: where the patient lives, see `polyclinic.knowledge.regions`.
     """
-    known, marks = read_background(), MARKS[language]
+    known, marks, there = read_background(), MARKS[language], set[str]()
     past: list[str] = []
     medicines: list[str] = []
     for condition in known.conditions:
-        chance, treated = rng.random(), rng.random()
-        there = condition.symptom in present if condition.symptom else chance < _share(condition.prevalence, age, sex)
-        texts = condition.past.get(language)
-        told = rng.choice(texts) if texts else ""
-        taken = _taken(condition, rng)
-        if not there:
+        if condition.symptom:
+            is_there = condition.symptom in present
+        else:
+            is_there = rng.random() < share_of(condition, age, sex, region)
+        if not is_there or not _free(condition.unless, present):
             continue
-        past += [told] if told else []
-        if condition.medicines and treated < condition.treated:
-            medicines += [getattr(medicine, language) for medicine in taken]
+        treated, texts = rng.random(), condition.past.get(language)
+        there.add(condition.id)
+        past += [rng.choice(texts)] if texts else []
+        if treated < condition.treated:
+            taken = list(_taken(condition, age, rng))
+            # One who has two reasons for a medicine takes it once.
+            kinds = {one.split()[0] for one in medicines}
+            medicines += [
+                one for one in (getattr(medicine, language) for medicine in taken) if one.split()[0] not in kinds
+            ]
 
     def text(sentences: Sequence[str]) -> str:
         return marks.blank.join(sentence + marks.stop for sentence in sentences)
 
-    return History(
+    has = [*there, *medicines]
+    history = History(
         past=text(past),
         medications=text(medicines),
-        allergies=text(_told(known.allergies, age, sex, rng, language)),
-        personal=text(_told(known.habits, age, sex, rng, language)),
+        allergies=text(_told(known.allergies, (age, sex), has, rng, language)),
+        personal=text(_told(known.habits, (age, sex), has, rng, language)),
+    )
+    return BroughtAlong(history, frozenset(there))
+
+
+def _free(unless: Collection[str], present: Collection[str]) -> bool:
+    """Returns whether nothing is present that excludes something."""
+    return not any(id in present for id in unless)
+
+
+def share_of(condition: BackgroundCondition, age: float, sex: Sex, region: str) -> float:
+    """Returns how many people of an age and sex have a condition in a region."""
+    there = read_regions()[region].background
+    if condition.id in there:
+        return _share(there[condition.id], age, sex)
+    return (
+        read_body().beside[condition.beside].share(age, sex)
+        if condition.beside
+        else _share(condition.prevalence, age, sex)
     )
 
 
-def _taken(condition: BackgroundCondition, rng: random.Random) -> Sequence[Medicine]:
-    """Returns what those take who are treated; at least one medicine, where there are any."""
-    medicines = condition.medicines
-    if condition.one_medicine:
-        return rng.choices(medicines, [medicine.share for medicine in medicines])
-    return [medicine for medicine in medicines if rng.random() < medicine.share] or medicines[:1]
+def _taken(condition: BackgroundCondition, age: float, rng: random.Random) -> Iterator[Medicine]:
+    """Yields what those take who are treated; at least one medicine, where there are any for the age."""
+    medicines = [medicine for medicine in condition.medicines if age >= medicine.from_age]
+    chances = [rng.random() for _ in condition.medicines]
+    if condition.one_medicine and medicines:
+        yield from rng.choices(medicines, [medicine.share for medicine in medicines])
+    else:
+        yield from [one for one, chance in zip(medicines, chances, strict=False) if chance < one.share] or medicines[:1]
 
 
-def _told(said: Sequence[ToldOfBackground], age: float, sex: Sex, rng: random.Random, language: Language) -> list[str]:
+def _told(
+    said: Sequence[ToldOfBackground], who: tuple[float, Sex], has: Sequence[str], rng: random.Random, language: Language
+) -> list[str]:
     texts = []
     for one in said:
-        chance, text = rng.random(), rng.choice(one.text.get(language))
-        if chance < _share(one.prevalence, age, sex):
-            texts.append(text)
+        is_said = rng.random() < _share(one.prevalence, *who)
+        if is_said and not any(word in known for word in one.unless for known in has):
+            texts.append(rng.choice(one.text.get(language)))
     return texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -156,6 +156,26 @@ class BodyDrawing:
                 dropped = other if stands or other not in shares else one
                 present = {id: s for id, s in present.items() if dropped not in (id, s.parent)}
         return list(present.values())
+
+
+def with_beside(
+    body: DrawnBody, disease: Disease, conditions: Collection[str], knowledge: Knowledge, rng: random.Random
+) -> DrawnBody:
+    """Returns a body as conditions beside the illness make it; what the illness changes stays."""
+    physiology, linked = physiology_of(knowledge), knowledge.bodies[disease.id]
+    moved: dict[str, float | str] = {}
+    for id, beside in physiology.body.beside.items():
+        if id not in conditions:
+            continue
+        for quantity, distribution in beside.numbers.items():
+            item = physiology.items.get(quantity)
+            if item is not None and linked.distribution(item, "mild") == item.usual:
+                moved[quantity] = rounded(item, draw_number(item, distribution, UNBOUND, rng))
+        for quantity, state in beside.texts.items():
+            item = physiology.items.get(quantity)
+            if item is not None and linked.distribution(item, "mild") == item.usual:
+                moved[quantity] = state
+    return body._replace(shown={**body.shown, **moved}, values={**body.values, **moved}) if moved else body
 
 
 @functools.lru_cache(maxsize=16)

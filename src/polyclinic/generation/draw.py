@@ -7,6 +7,7 @@ What somebody of the drawn age and sex cannot have is not drawn, and its absence
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -20,8 +21,8 @@ from polyclinic.cases.presentation import Presentation, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation.background import draw_background
-from polyclinic.generation.bodies import DrawnBody, body_drawing
+from polyclinic.generation.background import BroughtAlong, draw_background
+from polyclinic.generation.bodies import DrawnBody, body_drawing, with_beside
 from polyclinic.generation.chance import EvenRandom, Lasting, lasting
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
@@ -30,7 +31,7 @@ from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
 from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.physiology import physiology_of
+from polyclinic.knowledge.physiology import physiology_of, told_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -203,8 +204,15 @@ def _draw(
     body = body_drawing(knowledge).draw(disease, severity, age, sex, bodily, lasting=lasts)
     present = body.present
     done = [examination for examination in knowledge.examinations.values() if examination.possible(sex, age)]
+    brought = (
+        BroughtAlong(who.history, frozenset())
+        if isinstance(who, Person)
+        else draw_background(age, sex, {disease.id, *(s.id for s in present)}, rng, language, region=knowledge.region)
+    )
+    body = with_beside(body, disease, brought.conditions, knowledge, rng)
+    references = _references(knowledge, told_age(age), sex)
     findings = [
-        _finding(examination, item, body.shown[item.id], _reference(knowledge, item, age, sex), language)
+        _finding(examination, item, body.shown[item.id], references[item.id], language)
         for examination in done
         for item in examination.items
     ]
@@ -221,9 +229,7 @@ def _draw(
             about=who.about if isinstance(who, Person) else _about(who, age, sex, rng, language),
         ),
         history=_behind(
-            who.history
-            if isinstance(who, Person)
-            else draw_background(age, sex, {s.id for s in present}, rng, language),
+            brought.history,
             _history(leaves, present, told, language),
             language,
         ),
@@ -266,9 +272,11 @@ def _finding(examination: Examination, item: Item, shown: float | str, reference
     )
 
 
-def _reference(knowledge: Knowledge, item: Item, age: float, sex: Sex) -> str:
-    """Returns the reference range of an item at an age and sex, as it is written beside a result."""
-    return reference_of(item, *physiology_of(knowledge).range(item, age, sex))
+@functools.lru_cache(maxsize=512)
+def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
+    """Returns the reference range of each item at an age and sex, as it is written beside a result."""
+    physiology = physiology_of(knowledge)
+    return {id: reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
 
 
 def reference_of(item: Item, low: float | None, high: float | None) -> str:

@@ -15,6 +15,7 @@ from polyclinic.generation.background import read_background
 from polyclinic.generation.checked_patient import ADULT, CheckedPatient, checked
 from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.patient_checks import CheckTally, PatientChecks
+from polyclinic.generation.people_checks import Indications, Infants, Pregnancies
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.data import SEVERITIES
@@ -117,6 +118,9 @@ def check_all(
         HaemoglobinBySex(),
         AdultIllnessInChildren(knowledge),
         MedicinesOfTheOld(knowledge, language),
+        Infants(knowledge),
+        Pregnancies(language),
+        Indications(language),
         Calibration(knowledge, n),
     ]
     for patient in draw_patients(knowledge, n=n, seed=seed, language=language):

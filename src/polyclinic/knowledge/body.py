@@ -82,6 +82,26 @@ class ShownAs(Data, frozen=True, kw_only=True):
     at_least: float
 
 
+class Beside(Data, frozen=True, kw_only=True):
+    """What is so beside any illness, and which quantities it moves that the illness leaves alone.
+
+    `prevalence` are rows of first year, last year, sex or "both", and the share; `numbers` are distributions by item,
+    `texts` the id of a text by item.
+    """
+
+    prevalence: tuple[tuple[int, int, Sex | Literal["both"], Share], ...]
+    numbers: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
+    texts: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def share(self, age: float | None, sex: Sex | None) -> float:
+        """Returns how many people of an age and sex it is so with; 0 where these are not known."""
+        if age is None or sex is None:
+            return 0.0
+        return next(
+            (s for first, last, whose, s in self.prevalence if first <= age < last + 1 and whose in ("both", sex)), 0.0
+        )
+
+
 class BodyRules(Data, frozen=True, kw_only=True):
     """What `body.yaml` holds.
 
@@ -100,6 +120,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     derived: dict[str, Derived]
     apart: tuple[tuple[str, str], ...] = ()
     graded: frozenset[str] = frozenset()
+    beside: dict[str, Beside] = msgspec.field(default_factory=dict)
     infants: dict[str, tuple[tuple[int, int, float, float], ...]] = msgspec.field(default_factory=dict)
     ranges: dict[str, tuple[tuple[int, int, Sex | Literal["both"], float, float], ...]]
 

@@ -41,6 +41,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     departments: dict[str, Department] = {}
     bodies: dict[str, DiseaseBody] = {}
     quantities: dict[str, Item] = {}
+    region: str = "europe"
 
     def select(self, wanted: str) -> Knowledge:
         """Returns the knowledge with only some diseases, in the vocabulary of their departments.

@@ -74,7 +74,7 @@ class Physiology:
 
     def carrying(self, item: Item, age: float | None, sex: Sex | None) -> Carrying:
         """Returns how the numbers of an item are carried over to an age and sex."""
-        key = item.id, None if age is None else _told_age(age), sex
+        key = item.id, None if age is None else told_age(age), sex
         found = self._carrying.get(key)
         if found is None:
             found = self._carrying[key] = Carrying(item, self.range(item, age, sex))
@@ -106,7 +106,7 @@ class Physiology:
         return shown
 
 
-def _told_age(age: float) -> float:
+def told_age(age: float) -> float:
     """Returns an age as ranges tell ages apart: whole years, an infant's in whole months."""
     return round(age * MONTHS) / MONTHS if age < 1 else int(age)
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyclinic.cases.presentation import Sex
+from polyclinic.knowledge.beside import or_beside
 from polyclinic.knowledge.body import PanelReading, SymptomReading, back_along, cell_of, cuts_of, of_state
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import cell_shares
@@ -289,7 +290,9 @@ class PatientReading:
             return tables.generous(
                 tables.number(quantity, low) if low == high else tables.interval(quantity, low, high)
             )
-        return tables.number(quantity, self._back(item, float(observed)))
+        value = self._back(item, float(observed))
+        log, who = tables.number(quantity, value), (self._age, self._sex)
+        return or_beside(log, value, item, who=who, physiology=tables.physiology, bodies=tables.knowledge.bodies)
 
     def as_adult(self, item: str, value: float) -> float:
         """Returns the adult's number that a patient's stands for."""
