@@ -4,6 +4,7 @@ import asyncio
 import random
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from polyclinic.cases.case import Case
@@ -22,9 +23,10 @@ from polyclinic.hospital.plan.plan import (
     Member,
     Shift,
 )
-from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
+from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode, Received
 from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome, HarmCause
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, next_severity
+from polyclinic.hospital.town.worsening import Worsening
 from polyclinic.seeds import derive
 
 WEEK = tuple(range(7))
@@ -120,9 +122,9 @@ def case(id, severity, department="respiratory"):
 class Town:
     """Residents who fall ill at the times that they are told, or by chance."""
 
-    def __init__(self, *, seed=0, residents=40, per_day=0.3, at=None, worse=0.3, delay=1800):
+    def __init__(self, *, seed=0, residents=40, per_day=0.3, at=None, worse=0.3, delay=1800, worse_waiting=0.5):
         self.seed, self.residents, self.per_day, self.at = seed, residents, per_day, at
-        self.worse, self.delay = worse, delay
+        self.worse, self.delay, self.worse_waiting = worse, delay, worse_waiting
 
     def onsets(self, day):
         if self.at is not None:
@@ -157,6 +159,13 @@ class Town:
 
     def nature(self, was, visit, treatment):
         return Lies(derive(self.seed, "lies", was.id, visit), worse=self.worse)
+
+    def worsening(self, onset, was, visit):
+        rng = derive(self.seed, "waits", onset.resident, onset.day, visit)
+        after = rng.randrange(7200) if rng.random() < self.worse_waiting else None
+        if after is None or was.truth.severity == "severe":
+            return None
+        return Worsening(after, self.worsened(onset, was))
 
     def course(self, was, visit, treatment):
         rng = derive(self.seed, "course", was.id, visit)
@@ -220,7 +229,12 @@ class Lies:
 def decide(request, *, seed=0, failing=0.0):
     """An episode, drawn for its request alone."""
     rng = derive(seed, "episode", request.key)
-    acuity = rng.choice(list(Acuity))
+    acuity = rng.choice(list(Acuity)) if request.received is None else request.received.acuity
+    level = {Acuity.EMERGENCY: 2, Acuity.URGENT: 3, Acuity.ROUTINE: 4}[acuity]
+    worse = None
+    if request.worse is not None and rng.random() < 0.5:
+        again = Received(department="respiratory", acuity=acuity, at_door=AtDoor(level=level))
+        worse = decide(msgspec.structs.replace(request, case=request.worse, worse=None, received=again), seed=seed)
     if rng.random() < failing:
         where = rng.choice(["nurse", "doctor", "second doctor"])
         department = "" if where == "nurse" else "respiratory"
@@ -230,6 +244,7 @@ def decide(request, *, seed=0, failing=0.0):
             department=department,
             acuity=acuity,
             seen=(first,) if where == "second doctor" else (),
+            at_door=None if where == "nurse" else AtDoor(level=level),
             failed=where.split()[-1],
             error="Refused",
             problem="no",
@@ -251,6 +266,8 @@ def decide(request, *, seed=0, failing=0.0):
         key=request.key,
         department="respiratory",
         acuity=acuity,
+        at_door=AtDoor(level=level, vital_signs=()),
+        worse=worse,
         seen=tuple(seen),
         plan=rng.choice(("mild", "moderate", "severe")),
         treatment=("rest",),
@@ -276,6 +293,11 @@ class Compute:
         return decide(request, seed=self.seed, failing=self.failing)
 
 
+def look_again(case, before):
+    """Two levels up."""
+    return AtDoor(level=max(1, before.level - 2))
+
+
 class Keep(list):
     """A sink that keeps everything."""
 
@@ -287,5 +309,13 @@ class Keep(list):
 def small():
     """What tests of the hospital build their worlds from."""
     return SimpleNamespace(
-        hospital=hospital, Town=Town, Compute=Compute, Keep=Keep, KINDS=KINDS, lasting=lasting, case=case, decide=decide
+        hospital=hospital,
+        Town=Town,
+        Compute=Compute,
+        Keep=Keep,
+        KINDS=KINDS,
+        lasting=lasting,
+        case=case,
+        decide=decide,
+        look_again=look_again,
     )

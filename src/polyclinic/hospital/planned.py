@@ -12,12 +12,14 @@ from polyclinic.cases.case import Case
 from polyclinic.frames import Tabular
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.encounter import Encounter
-from polyclinic.hospital.record.episodes import Episode
+from polyclinic.hospital.plan.opening_hours import OpeningHours
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
-from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.hospital.record.happenings import DAY, Acuity
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.town import Town
+from polyclinic.hospital.town.worsening import Worsening
 
 
 class ConvalescenceEnd(Enum):
@@ -49,6 +51,12 @@ Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCours
 """Says how an illness goes on: of a case, after its visit of a number, with what was done."""
 
 
+_LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
+
+SOON = 2 * 60 * 60
+"""Seconds; who gets worse later than so long after coming in has nearly always been seen before."""
+
+
 @dataclass(eq=False)
 class PlannedVisit:
     """A visit that a resident will make unless the run ends before."""
@@ -59,6 +67,9 @@ class PlannedVisit:
     leaves: int  # when the resident sets out
     place: int  # among all plans, by which those who set out together are told apart
     gone: bool = False  # the resident has set out
+    request: EpisodeRequest | None = None  # what its episode is computed from
+    foreseen: bool = False  # `worsening` is known
+    worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
     decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
 
     def case(self, town: Town) -> Case:
@@ -66,6 +77,24 @@ class PlannedVisit:
         if self.drawn is None:
             self.drawn = town.case_for(self.onset)
         return self.drawn
+
+    def worsens(self, town: Town) -> Worsening | None:
+        """Returns how the illness goes on while nobody treats it; None: as it is."""
+        if not self.foreseen:
+            self.foreseen = True
+            self.worsening = town.worsening(self.onset, self.case(town), self.visit.number)
+        return self.worsening
+
+    def with_worse(self, request: EpisodeRequest, town: Town) -> EpisodeRequest:
+        """Returns a request with how the illness will be where it gets worse soon and still waits by then."""
+        worse = self.worsens(town)
+        if worse is None or worse.after > SOON or worse.case is request.case:
+            return request
+        return msgspec.structs.replace(request, worse=worse.case)
+
+    def becomes(self, case: Case) -> None:
+        """The illness is another case from now on."""
+        self.drawn = case
 
     def __lt__(self, other: PlannedVisit) -> bool:
         return (self.leaves, self.place) < (other.leaves, other.place)
@@ -92,3 +121,25 @@ def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
     visit.is_of_level(case.truth.acuity)
     if at_the_door is not None:
         visit.acuity = at_the_door(case)
+
+
+def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
+    """Returns when to set out: to arrive as soon as the doors are open, and not just before they close.
+
+    Args:
+        hours: the hospital's.
+        walk: seconds from home to the triage station.
+        ready: when the resident could set out.
+        delay: seconds by which it takes its time in the morning.
+    """
+    arrival = ready + walk
+    if hours.is_open(arrival):
+        closing = hours.next_closing(arrival)
+        if arrival <= closing - _LAST_CALL or hours.is_open(closing):
+            return ready
+        arrival = closing
+    opening = hours.next_opening(arrival)
+    if opening // DAY > (ready + walk) // DAY:
+        # Who could not come on the same day does not stand at the doors at dawn.
+        opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
+    return opening - walk

@@ -14,6 +14,7 @@ import msgspec
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.door import seen_at_the_door
+from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
@@ -92,6 +93,7 @@ async def run(
             memory=configuration.setup.memory,
             forecast=_forecasting(configuration, nature),
             at_the_door=seen_at_the_door(knowledge),
+            look_again=TriageStation(knowledge).look_again,
             sinks=[sink for sink in (store, watching) if sink is not None],
         )
         usage = nature.ledger.total.usage

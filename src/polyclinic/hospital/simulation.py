@@ -31,6 +31,7 @@ from polyclinic.hospital.planned import (
     PlannedVisit,
     SimulatedRun,
     look,
+    opportunity,
     treatment_of,
 )
 from polyclinic.hospital.record.episodes import Compute, Episode
@@ -49,13 +50,13 @@ from polyclinic.hospital.record.log import Log, Sink
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.nature import Nature
 from polyclinic.hospital.town.town import Town
+from polyclinic.hospital.waiting import LookingAgain, Waiting
 from polyclinic.seeds import derive
 
 LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
 
 _FOLLOW_UP = (7 * 3600, 9 * 3600)  # when patients report back, time of day
-_LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 
 async def simulate(
@@ -70,6 +71,7 @@ async def simulate(
     lookahead: int = LOOKAHEAD,
     forecast: Forecasting | None = None,
     at_the_door: Looking | None = None,
+    look_again: LookingAgain | None = None,
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
     memory: int = 0,
@@ -87,6 +89,7 @@ async def simulate(
         lookahead: minutes by which an episode is launched ahead.
         forecast: says how an illness goes on after a visit; None takes the town's courses.
         at_the_door: says how urgent anybody sees that somebody is, before a nurse has judged it; None: nobody sees it.
+        look_again: says what a nurse finds of who waits and has got worse; None: nobody gets worse while it waits.
         sinks: each gets every happening, in order.
         clock: keeps the time.
         memory: how many of its own cases a doctor is told of.
@@ -110,6 +113,7 @@ async def simulate(
             lookahead=lookahead * 60,
             forecast=forecast,
             at_the_door=at_the_door,
+            waiting=None if look_again is None else Waiting(house, time, log, compute, look_again),
             seed=seed,
         )
         time.start(life.town_days())
@@ -144,6 +148,7 @@ class _Life:
     lookahead: int  # seconds
     forecast: Forecasting | None
     at_the_door: Looking | None
+    waiting: Waiting | None
     seed: int
     onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
     planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out
@@ -209,7 +214,10 @@ class _Life:
             self.visits += 1
             self.open += 1
             plan.gone = True
-            ended, treatment, nature = yield from self._attend(plan, onset, case)
+            if self.waiting is not None:
+                self.waiting.watch(plan.visit, plan, plan.worsens(self.town))
+            ended, treatment, nature = yield from self._attend(plan, onset)
+            case = plan.case(self.town)
             number = plan.visit.number
             del plan  # with its episode, which may be large, for convalescence may be long
             if ended is VisitEnd.DIED:
@@ -233,7 +241,7 @@ class _Life:
             plan = again or self._again(onset, case, number, course, stages, since=since)
             case = plan.case(self.town)
 
-    def _attend(self, plan: PlannedVisit, onset: Onset, case: Case) -> Steps:
+    def _attend(self, plan: PlannedVisit, onset: Onset) -> Steps:
         """The visit; once more where the patient is turned away.
 
         Returns how it ended, the treatment, and where it stayed in the hospital, how the illness goes on (`Nature`).
@@ -241,6 +249,7 @@ class _Life:
         natures: list[tuple[Nature, int]] = []
 
         def admit(episode: Episode) -> Nature:
+            case = plan.case(self.town)  # as it is by now
             natures.append((self.town.nature(case, plan.visit.number, treatment_of(episode)), self.clock.now))
             if self.closed and not self.house.inside:
                 self.clock.stop()
@@ -252,13 +261,14 @@ class _Life:
             tomorrow = (self.clock.now // DAY + 1) * DAY
             yield self.clock.at(self._opportunity(tomorrow, delay))
             if not self.closed:
-                visit = self._visit(onset, case, number=plan.visit.number, time=2)
+                visit = self._visit(onset, plan.case(self.town), number=plan.visit.number, time=2)
+                visit.episode, visit.anew = plan.visit.episode, plan.visit.anew
                 ended, episode = yield from self.house.visit(visit, plan.decided, admit)
         if self.closed and not self.house.inside:
             self.clock.stop()
         treated = ended in (VisitEnd.SEEN, VisitEnd.DIED)
         if episode is not None and (treated or ended is VisitEnd.FAILED):
-            self.registry.over(plan.visit.who, case, episode)
+            self.registry.over(plan.visit.who, plan.case(self.town), episode)
         nature = None
         if natures:
             nature, began = natures[-1]
@@ -367,8 +377,10 @@ class _Life:
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
         who, case, number = plan.visit.who, plan.case(self.town), plan.visit.number
-        request = self.registry.request(who, case, number, arrives=due, now=self.clock.now)
-        episode: Episode = yield self.clock.launch(self.compute(request), due=due)
+        plan.request = self.registry.request(who, case, number, arrives=due, now=self.clock.now)
+        if self.waiting is not None:
+            plan.request = plan.with_worse(plan.request, self.town)
+        episode: Episode = yield self.clock.launch(self.compute(plan.request), due=due)
         return episode
 
     def _surplus(self, plan: PlannedVisit) -> bool:
@@ -380,18 +392,7 @@ class _Life:
 
     def _opportunity(self, ready: int, delay: int) -> int:
         """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
-        walk = self.house.coming.seconds
-        hours, arrival = self.house.hours, ready + walk
-        if hours.is_open(arrival):
-            closing = hours.next_closing(arrival)
-            if arrival <= closing - _LAST_CALL or hours.is_open(closing):
-                return ready
-            arrival = closing
-        opening = hours.next_opening(arrival)
-        if opening // DAY > (ready + walk) // DAY:
-            # Who could not come on the same day does not stand at the doors at dawn.
-            opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
-        return opening - walk
+        return opportunity(self.house.hours, self.house.coming.seconds, ready, delay)
 
     def _note(self, who: str, what: What) -> None:
         self.log.add(self.clock.now, who, what)

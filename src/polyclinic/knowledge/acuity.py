@@ -9,7 +9,7 @@ of time; not how severe its grade is called.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.entries import Disease, Examination
@@ -29,6 +29,25 @@ _VITAL_SIGNS = ("oxygen_saturation", "heart_rate", "respiratory_rate", "systolic
 
 MEASURED = ("temperature", "heart_rate", "respiratory_rate", "systolic", "diastolic", "oxygen_saturation", "gcs")
 """What a nurse measures at the door, by item id: temperature, pulse, breathing, pressure, saturation, consciousness."""
+
+
+class WaitTarget(NamedTuple):
+    """How long somebody of a level may wait for a doctor."""
+
+    minutes: int  # also until it is looked at again
+    share: int  # per cent of a level who are to be seen within that
+
+
+TARGETS: dict[Level, WaitTarget] = {
+    1: WaitTarget(0, 98),
+    2: WaitTarget(15, 95),
+    3: WaitTarget(30, 90),
+    4: WaitTarget(60, 85),
+    5: WaitTarget(120, 80),
+}
+"""The index names no times. These are another five-level scale's, the Canadian Triage and Acuity Scale's (Beveridge et
+al., Implementation Guidelines, CJEM 1(3) suppl., 1999; Bullard et al., CJEM 19(S2), 2017): time to the physician, the
+share of visits in which that is to be kept, and, as long again, the time until who waits is assessed once more."""
 
 _LABORATORY = ("laboratory", "microbiology", "pathology")
 

@@ -33,6 +33,7 @@ from polyclinic.language.language import LANGUAGES
 
 _SAMPLES = 8  # Results drawn per hypothesis to estimate an examination's information; more changes no decision much.
 _WEIGHED = 40  # The likeliest hypotheses alone are weighed against one another; more takes long and changes little.
+_SAID_ALIKE = 4  # Decimals of an information; what differs by less is no difference.
 _PLAUSIBLE = 0.003  # Hypotheses below this take no part in planning: they could not change what is best to ask.
 
 
@@ -284,7 +285,8 @@ class Reader:
             by_disease /= by_disease.sum(axis=1, keepdims=True)
             left = _entropy(by_disease, axis=1).reshape(len(drawn), len(rows), _SAMPLES).sum(axis=2)
             information = before - weights @ left
-        return dict(zip(asked, information.tolist(), strict=True))
+        # Sums in single precision differ by the order of adding, which is the machine's; what is equal must stay so.
+        return dict(zip(asked, np.round(information, _SAID_ALIKE).tolist(), strict=True))
 
 
 def _names(examinations: Iterable[Examination]) -> dict[tuple[str, str], tuple[str, str]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,7 @@ from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
+from polyclinic.hospital.care.along import spent, with_worse
 from polyclinic.hospital.care.counter import AtCounter, at_counter
 from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.noting import noted_consultation, noted_treatment, noted_triage
@@ -114,8 +116,7 @@ class Clinic:
         finally:
             going.forget()
         going.put(noted=going.noted)
-        usage = ledger.total.usage
-        going.put(calls=ledger.total.calls, tokens=usage.tokens_in + usage.tokens_out, cost=usage.cost)
+        going.put(**spent(ledger, going.episode.worse))
         return going.episode
 
 
@@ -157,6 +158,12 @@ class _EpisodeUnderWay:
             _Stopped: somebody failed.
         """
         department = await self._triage()
+        treat = partial(self._treat, department)
+        worse = await with_worse(self._request, self.episode, treat, self._clinic.compute)
+        if worse is not None:
+            self.put(worse=worse)
+
+    async def _treat(self, department: str) -> None:
         attended, report = await self._consult(department)
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
@@ -198,6 +205,11 @@ class _EpisodeUnderWay:
         self.put(care=care_given(truth, truth.plan(severity), done, self._case, self._knowledge))
 
     async def _triage(self) -> str:
+        received = self._request.received
+        if received is not None:
+            self.put(department=received.department, acuity=received.acuity, at_door=received.at_door)
+            self._past = noted_triage(self._past, received.acuity, received.at_door)
+            return received.department
         key = self._request.key
         self._keys.append(f"{key}/triage")
         try:

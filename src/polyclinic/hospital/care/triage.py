@@ -15,13 +15,20 @@ from polyclinic.cases.record import Finding, read_out
 from polyclinic.errors import PlayFailure
 from polyclinic.events import Examined, Role, Said
 from polyclinic.hospital.record.episodes import AtDoor, VitalSign
-from polyclinic.knowledge.acuity import MEASURED
+from polyclinic.knowledge.acuity import MEASURED, Level, by_signs, in_danger_zone
+from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.physiology import physiology_of
+from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.language.language import LANGUAGES
 from polyclinic.players.minds import ALONE, Minds
 from polyclinic.players.player import REPLY, Triage, send_to
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.visit import patient_of
+
+_SOONER: dict[Level, Level] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 4}
 
 
 class StationFailure(Exception):
@@ -44,11 +51,45 @@ class TriageStation:
             for outer in (examination.name.en, examination.name.zh)
             for inner in (item.name.en, item.name.zh)
         }
+        self._body = physiology_of(knowledge)
+        self._lexicons = {language: Lexicon(knowledge.symptoms.values(), language) for language in LANGUAGES}
 
     def vital_signs(self, findings: tuple[Finding, ...]) -> dict[str, Finding]:
         """Returns what a nurse can measure of what there is to be found, by item id."""
         named = ((self._signs.get((f.examination.casefold(), f.item.casefold())), f) for f in findings)
         return {sign: finding for sign, finding in named if sign is not None}
+
+    def look_again(self, case: Case, before: AtDoor) -> AtDoor:
+        """Looks again at somebody who waits and has got worse; asks nobody.
+
+        The vital signs are measured anew, and a danger sign in what the patient says first counts as at the door. Who
+        says that it has got worse is seen sooner by a level at least, though for that alone not at once.
+
+        Args:
+            case: the illness as it is now.
+            before: what was learnt last.
+        """
+        measured = self.vital_signs(case.record.findings)
+        words = case.presentation
+        numbers = {sign: f.value for sign, f in measured.items() if isinstance(f.value, float)}
+        as_adult = {
+            sign: self._body.carrying(self._body.items[sign], words.age, words.sex).back(value)
+            for sign, value in numbers.items()
+            if sign in self._body.items
+        }
+        read = self._lexicons[words.language].read_all((words.complaint, words.about))
+        told = {symptom for symptom, present in read.items() if present}
+        flags = read_red_flags().of(words.age, pregnant=says_pregnant(words.complaint, words.language))
+        level: Level = before.level
+        levels: list[Level | None] = [
+            _SOONER[before.level],
+            by_signs(as_adult),
+            2 if in_danger_zone(as_adult) or not told.isdisjoint(flags.emergency) else None,
+            3 if not told.isdisjoint(flags.urgent) else None,
+        ]
+        for made in levels:
+            level = level if made is None or level < made else made
+        return AtDoor(level=level, reason=before.reason, vital_signs=_as_signs(measured), told=before.told)
 
     async def receive(
         self,
@@ -100,9 +141,13 @@ class TriageStation:
         return triage, AtDoor(
             level=triage.judged,
             reason=triage.reason,
-            vital_signs=tuple(VitalSign(sign=sign, finding=finding) for sign, finding in measured.items()),
+            vital_signs=_as_signs(measured),
             told=nurse.exchanges(),
         )
+
+
+def _as_signs(measured: Mapping[str, Finding]) -> tuple[VitalSign, ...]:
+    return tuple(VitalSign(sign=sign, finding=finding) for sign, finding in measured.items())
 
 
 @contextmanager

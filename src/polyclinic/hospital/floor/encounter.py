@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 
+from polyclinic.hospital.floor.clock import Signal
+from polyclinic.hospital.floor.lines import Ticket
 from polyclinic.hospital.plan.plan import Hospital
+from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import Level
 
@@ -42,6 +45,11 @@ class Encounter:
         self.room = ""  # where it is served
         self.acuity: Acuity | None = None  # before triage, what anybody sees
         self.care = 0  # its number among those under care
+        self.unseen = False  # has set out, and neither seen a doctor nor left yet
+        self.episode: Episode | None = None  # once triage is over
+        self.anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
+        self.triaged = 0  # when
+        self.ticket: Ticket | None = None  # its place in a queue
 
     def is_of_level(self, level: Level | None) -> None:
         """Takes down of which level of the five-level index it is, where its case says so."""

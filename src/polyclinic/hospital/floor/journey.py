@@ -117,8 +117,9 @@ class House:
             How it ended (`VisitEnd`) and the episode, which is None where nobody came to know it.
         """
         self.inside += 1
-        visit.at = self._home
+        visit.at, visit.unseen = self._home, True
         ended, episode = yield from self._inside(visit, decided)
+        visit.unseen = False
         if visit.care:
             self.floor.discharge(visit.care)
         if admit is not None and ended is VisitEnd.SEEN and self.stays.admits(episode.disposition):
@@ -141,6 +142,10 @@ class House:
             return ended_by(nurse), None
         yield self._clock.wait(visit.triage)
         episode: Episode = yield decided
+        episode = visit.episode or episode
+        if visit.anew is not None:
+            episode = yield visit.anew
+        visit.episode, visit.triaged = episode, self._clock.now
         self.floor.release(nurse)
         if not episode.department:
             return self._fail(visit, episode), episode
@@ -160,7 +165,7 @@ class House:
         registered = Registered(department=episode.department, visit=visit.number)
         if episode.acuity is Acuity.EMERGENCY:
             self._note(visit, registered)
-            return (yield from self._doctors(visit, episode)), episode
+            return (yield from self._doctors(visit, episode))
         yield from self._walk(visit, self._registration)
         clerk = yield from self._wait(visit, self._registration)
         if isinstance(clerk, Gone):
@@ -168,12 +173,23 @@ class House:
         yield self._clock.wait(visit.registration)
         self._note(visit, registered)
         self.floor.release(clerk)
-        return (yield from self._doctors(visit, episode)), episode
+        return (yield from self._doctors(visit, episode))
 
     def _doctors(self, visit: Encounter, episode: Episode) -> Steps:
+        """The doctors; returns how that ended, and the episode, which is another's where the patient got worse."""
         department = episode.department
+        first = yield from self._see_doctor(visit, department)
+        if isinstance(first, Gone):
+            return ended_by(first), episode
+        if visit.anew is not None:
+            visit.episode = yield visit.anew
+        episode = visit.episode or episode
+        return (yield from self._treat(visit, episode, first)), episode
+
+    def _treat(self, visit: Encounter, episode: Episode, first: Server) -> Steps:
+        department, doctor = episode.department, first
         for number, seen in enumerate(episode.seen):
-            doctor = yield from self._consult(visit, department, seen)
+            doctor = yield from self._consult(visit, department, seen, None if number else first)
             if isinstance(doctor, Gone):
                 return ended_by(doctor)
             if number + 1 == len(episode.seen) and not seen.refer_to:
@@ -191,7 +207,8 @@ class House:
             self.floor.release(doctor, visit.room)
             self._note(visit, Registered(department=department, visit=visit.number))
         # The next doctor came to no report: the patient waits for it all the same.
-        doctor = yield from self._see_doctor(visit, department)
+        if episode.seen:
+            doctor = yield from self._see_doctor(visit, department)
         if isinstance(doctor, Gone):
             return ended_by(doctor)
         yield self._work(visit, doctor, visit.turn)
@@ -230,12 +247,15 @@ class House:
         self.floor.release(pharmacist)
         return VisitEnd.SEEN
 
-    def _consult(self, visit: Encounter, department: str, seen: ConsultationHeld) -> Steps:
+    def _consult(
+        self, visit: Encounter, department: str, seen: ConsultationHeld, doctor: Server | Gone | None
+    ) -> Steps:
         """A consultation with its examinations, up to the last talk; returns the doctor, who is still with the patient.
 
-        A `Gone` in place of the doctor says why the patient left before.
+        It begins with a doctor who has called the patient, or with waiting for one. A `Gone` in place of the doctor
+        says why the patient left before.
         """
-        doctor = yield from self._see_doctor(visit, department)
+        doctor = doctor or (yield from self._see_doctor(visit, department))
         if isinstance(doctor, Gone):
             return doctor
         yield self._work(visit, doctor, seen.turns * visit.turn)
@@ -311,6 +331,7 @@ class House:
             yield from self._walk_to_hall(visit, department)
         doctor = yield from self._wait(visit, department, back_to=back_to)
         if isinstance(doctor, Server):
+            visit.unseen = False
             if not visit.care:
                 visit.care = self.floor.take(department, doctor, emergency=visit.acuity is Acuity.EMERGENCY)
             else:
@@ -346,10 +367,12 @@ class House:
             patience=visit.patience if impatient else None,
             alarms=visit.acuity is Acuity.EMERGENCY and queue not in self._hospital.areas,
         )
+        visit.ticket = ticket
         if ticket.waits:
             self._rota.call_in(queue)
         came: Server | Gone = yield ticket.called
         waited = self._clock.now - ticket.since
+        visit.ticket = None
         if isinstance(came, Gone):
             self._note(visit, LeftUnseen(reason=came.value, waited=waited))
         else:

@@ -17,7 +17,7 @@ there. Where nobody is at work any more, nor will be on that day, those who wait
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket
@@ -235,8 +235,21 @@ class Floor:
         if ticket.waits and not self._hopeful(ticket):
             self.drop(ticket, Gone.CLOSED if again else Gone.NOT_ADMITTED)
         if ticket.waits and patience is not None:
-            self._clock.call(patience, lambda: self.drop(ticket, Gone.PATIENCE) if ticket.waits else None)
+            # Who has moved up since does not go any more.
+            leaves = lambda: self.drop(ticket, Gone.PATIENCE) if ticket.waits and ticket.rank == rank else None  # noqa: E731
+            self._clock.call(patience, leaves)
         return ticket
+
+    def move_up(self, ticket: Ticket, acuity: Acuity, *, alarms: bool = False) -> None:
+        """Somebody who waits is more urgent from now on, and `alarms` as in `join`; among equals its arrival counts."""
+        if not ticket.waits:
+            return
+        ticket.rank = (0 if acuity is Acuity.EMERGENCY else ticket.rank[0], _ORDER[acuity], ticket.rank[2])
+        heapify(ticket.queue.waiting)
+        if alarms and not ticket.alarms:
+            ticket.alarms = True
+            self._alarms.append(ticket)
+            self._rescue(ticket)
 
     def drop(self, ticket: Ticket, why: Gone) -> None:
         """Somebody who waits leaves the queue."""

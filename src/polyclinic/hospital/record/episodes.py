@@ -21,24 +21,6 @@ from polyclinic.knowledge.plans import Disposition
 from polyclinic.players.roles.post import CaseSeen
 
 
-class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an episode is computed from."""
-
-    resident: str  # who is ill
-    case: Case  # the illness as it is at this visit; holds the truth, which no player gets
-    visit: int  # from 1 within the illness
-    departments: tuple[str, ...]  # those that see patients in this hospital
-    day: str = ""  # the date of the visit, as 2026-01-05
-    earlier: tuple[NotedVisit, ...] = ()  # what was noted of earlier visits, the earliest first
-    doctors: dict[str, tuple[str, ...]] = {}  # by department, ids of those who would see it, the first of them first
-    memories: dict[str, tuple[CaseSeen, ...]] = {}  # what these doctors remember, by id
-
-    @property
-    def key(self) -> str:
-        """Names the episode in a run."""
-        return f"{self.case.id}/{self.visit}"
-
-
 class VitalSign(msgspec.Struct, frozen=True, kw_only=True):
     """What the nurse measured."""
 
@@ -58,6 +40,34 @@ class AtDoor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def measured(self) -> tuple[str, ...]:
         """The vital signs, items by id with the value behind a colon."""
         return tuple(f"{one.sign}: {one.finding.value_text}" for one in self.vital_signs)
+
+
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of triage."""
+
+    department: str  # where the patient was sent
+    acuity: Acuity  # how soon it must be seen, as the nurse judged it
+    at_door: AtDoor  # what she learnt
+
+
+class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an episode is computed from."""
+
+    resident: str  # who is ill
+    case: Case  # the illness as it is at this visit; holds the truth, which no player gets
+    visit: int  # from 1 within the illness
+    departments: tuple[str, ...]  # those that see patients in this hospital
+    day: str = ""  # the date of the visit, as 2026-01-05
+    earlier: tuple[NotedVisit, ...] = ()  # what was noted of earlier visits, the earliest first
+    doctors: dict[str, tuple[str, ...]] = {}  # by department, ids of those who would see it, the first of them first
+    memories: dict[str, tuple[CaseSeen, ...]] = {}  # what these doctors remember, by id
+    worse: Case | None = None  # the illness as it will soon be where no doctor sees it before; None: as it is
+    received: Received | None = None  # what the nurse has said already; None where nobody has been asked yet
+
+    @property
+    def key(self) -> str:
+        """Names the episode in a run."""
+        return f"{self.case.id}/{self.visit}"
 
 
 class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,9 +119,17 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: str = ""  # who failed; what would have come after it is left out
     error: str = ""  # the name of the failure
     problem: str = ""  # what it said
+    worse: Episode | None = None  # what would come where it gets worse before it is seen; None: not computed along
     calls: int = 0  # to models
     tokens: int = 0  # in and out
     cost: float | None = None  # in the currency of the prices; None where there are none
+
+    @property
+    def received(self) -> Received | None:
+        """What came of triage; None where it failed."""
+        if self.at_door is None:
+            return None
+        return Received(department=self.department, acuity=self.acuity, at_door=self.at_door)
 
     @property
     def learnt_at_door(self) -> dict[str, Any]:

@@ -88,6 +88,22 @@ class Triaged(_What, frozen=True, kw_only=True, tag="triaged"):
     asked: int = 0
 
 
+class GotWorse(_What, frozen=True, kw_only=True, tag="got worse waiting"):
+    """A patient gets worse while it waits; what the doctors will do is launched anew. `level` would be right now."""
+
+    severity: Severity
+    level: int | None = None
+
+
+class TriagedAgain(_What, frozen=True, kw_only=True, tag="triaged again"):
+    """Somebody who waits was looked at again and found worse, and moves up; fields as in `Triaged`."""
+
+    level: int | None
+    acuity: Acuity
+    right_level: int | None = None
+    vital_signs: tuple[str, ...] = ()
+
+
 class Registered(_What, frozen=True, kw_only=True, tag="registered"):
     """A patient has registered for a department; `visit` counts from 1 within an illness."""
 
@@ -302,6 +318,8 @@ What = (
     FellIll
     | Walked
     | Triaged
+    | GotWorse
+    | TriagedAgain
     | Registered
     | Queued
     | CalledIn

@@ -43,6 +43,7 @@ from polyclinic.hospital.record.happenings import (
     ShiftBegan,
     ShiftEnded,
     Triaged,
+    TriagedAgain,
     VisitFailed,
     Walked,
     WentHome,
@@ -236,6 +237,15 @@ class World(msgspec.Struct, kw_only=True):
         if what.staff in self.duty:
             self.duty[what.staff].serves.append(who)
 
+    def _move_up(self, who: str, what: TriagedAgain) -> None:
+        person = self._person(who)
+        person.acuity = what.acuity
+        line = self.queues.get(person.queue, [])
+        for place in [place for place in line if place[-1] == who]:
+            line.remove(place)
+            first = 0 if what.acuity is Acuity.EMERGENCY else place[0]
+            insort(line, (first, _RANK[what.acuity], *place[2:]))
+
     def _send(self, who: str, what: Triaged | Registered) -> None:
         person = self._person(who)
         self.end_service(who)
@@ -300,6 +310,7 @@ _CHANGES: dict[type, Callable[[World, str, Any], object]] = {
     Interrupted: World._interrupt,
     Resumed: World._resume,
     Triaged: World._send,
+    TriagedAgain: World._move_up,
     Registered: World._send,
     Referred: World._serve,
     Diagnosed: World._diagnose,

@@ -29,6 +29,7 @@ from polyclinic.hospital.town.illness import (
 )
 from polyclinic.hospital.town.nature import Nature
 from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
+from polyclinic.hospital.town.worsening import Worsening, worsens_after
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
@@ -136,6 +137,15 @@ class Town:
         disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))
         resident, case_id = self._residents[onset.resident], f"{illness}.{int(time or 1) + 1}"
         return self._case(resident, disease, severity, case_id, began=onset.severity, days=days)
+
+    def worsening(self, onset: Onset, case: Case, visit: int) -> Worsening | None:
+        """Returns how an illness gets worse while its patient waits at a visit and nobody treats it; None: not so soon.
+
+        It depends on seed, resident, day of onset and visit alone.
+        """
+        rng = derive(self._seed, "waits", onset.resident, onset.day, visit)
+        after = worsens_after(case, self._knowledge, rng)
+        return None if after is None else Worsening(after, self.worsened(onset, case))
 
     def course(self, case: Case, visit: int, treatment: Treatment) -> IllnessCourse:
         """Returns how the illness goes on after a visit, which is counted from 1 within the illness."""
