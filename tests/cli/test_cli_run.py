@@ -165,6 +165,7 @@ def test_chinese(run):
     [
         (("--residents", "0"), "--residents"),
         (("--hospital", "missing.yaml"), "missing.yaml"),
+        (("--hospital", "missing.yaml", "--preset", "agent-hospital"), "give one of them"),
         (("--doctor", "nobody"), "no mind 'nobody'"),
         (("--nurse", "nobody"), "'nobody'"),
         (("--resume", "nowhere"), "nowhere"),

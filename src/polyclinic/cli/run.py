@@ -19,7 +19,7 @@ from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserErr
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
-from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
@@ -58,6 +58,8 @@ class TownOptions:
     """Of everything."""
     hospital: Annotated[Path | None, options.FILE] = None
     """A hospital file; ours by default."""
+    preset: Preset | None = None
+    """A paper's hospital: its diseases, examinations and outcomes."""
     language: Annotated[Language | None, Parameter(show_default="en")] = None
     """Of the town."""
     examinations: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's")] = None
@@ -106,7 +108,9 @@ def run(
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
-        described = read_hospital(town.hospital, read_knowledge())
+        if town.preset is not None and town.hospital is not None:
+            raise UserError("--preset and --hospital each say which hospital it is; give one of them")
+        described = read_hospital(town.hospital, read_knowledge(), preset=town.preset or "")
         if out is not None and replicas > 1:
             make_folder(out)
         held = []
@@ -130,6 +134,8 @@ def run(
                     examiner=examiner,
                     pharmacist=pharmacist,
                     max_examinations=town.examinations or described.examinations,
+                    free_examinations=described.free_examinations,
+                    candidates=described.candidates,
                     diseases=described.illness.diseases,
                     departments=described.departments,
                     hospital=described.name,

@@ -31,14 +31,14 @@ def problems(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, st
         hospital: as it is read.
         knowledge: the diseases that its town can catch, and the kinds of examinations.
     """
-    yield from _wrong_head(hospital)
+    yield from _wrong_head(hospital, knowledge)
     yield from _wrong_areas(hospital, knowledge)
     yield from _wrong_staff(hospital)
     yield from _wrong_illness(hospital, knowledge)
     yield from _wrong_examinations(hospital, knowledge)
 
 
-def _wrong_head(hospital: Hospital) -> Iterator[tuple[str, str]]:
+def _wrong_head(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     yield from _unnamed(hospital.name, "$.name")
     try:
         datetime.date.fromisoformat(hospital.first_day)
@@ -52,6 +52,7 @@ def _wrong_head(hospital: Hospital) -> Iterator[tuple[str, str]]:
         yield f"{hospital.examinations} examinations a visit; 0 or more are allowed, or null", "$.examinations"
     for key, name in hospital.departments.items():
         yield from _unnamed(name, f"$.departments.{key}")
+    yield from _unknown("examination", hospital.free_examinations, knowledge.examinations, "$.free_examinations")
 
 
 def _unnamed(name: Mapping[str, str], field: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -24,6 +24,14 @@ from polyclinic.yaml_files import read_yaml
 
 DEFAULT = Path(__file__).parent / "data" / "default.yaml"
 """The hospital that comes with the package."""
+
+Preset = Literal["agent-hospital"]
+"""Hospitals of papers, by name: ours with what the file of that name beside it changes."""
+
+PRESETS: tuple[str, ...] = get_args(Preset)
+
+_BY_ENTRY = frozenset(("areas", "staff", "illness", "durations"))
+"""Sections of which a preset changes single entries."""
 
 T = TypeVar("T")
 
@@ -62,21 +70,27 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     illness: Illness
     residents: int = 1000
     examinations: int | None = None
+    free_examinations: tuple[str, ...] = ()
+    candidates: bool = False
     deaths: bool = True
 
 
-def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
+def read_hospital(path: str | Path | None, knowledge: Knowledge, *, preset: str = "") -> Hospital:
     """Reads a hospital.
 
     Args:
         path: its file; None for the one that comes with the package.
         knowledge: the diseases that its town can catch, and the kinds of examinations.
+        preset: in place of a file, the name of one of `PRESETS`.
 
     Raises:
         BadInput: the file cannot be read, or describes a hospital that cannot work; says where and why.
     """
     path = Path(path or DEFAULT)
-    data = read_yaml(path, object)
+    data: Any = read_yaml(path, object)
+    if preset:
+        path = DEFAULT.with_name(f"{preset}.yaml")
+        data = _changed(data, read_yaml(path, dict[str, Any]))
     try:
         hospital = _typed(data)
         for problem, field in problems(hospital, knowledge):
@@ -84,6 +98,18 @@ def read_hospital(path: str | Path | None, knowledge: Knowledge) -> Hospital:
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
     return hospital
+
+
+def _changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the data of a hospital with what a preset changes."""
+    changed = {**data, **changes}
+    for section in _BY_ENTRY & changes.keys():
+        changed[section] = merged = dict(data[section])
+        for key, value in changes[section].items():
+            before = merged.pop(key, None)
+            if value is not None:
+                merged[key] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+    return changed
 
 
 def _typed(data: Any) -> Hospital:
@@ -100,6 +126,8 @@ def _typed(data: Any) -> Hospital:
         illness=text.illness,
         residents=text.residents,
         examinations=text.examinations,
+        free_examinations=text.free_examinations,
+        candidates=text.candidates,
         deaths=text.deaths,
     )
 

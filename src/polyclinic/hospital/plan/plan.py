@@ -133,4 +133,6 @@ class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     illness: Illness  # how the town falls ill
     residents: int = 1000  # how many live in the town
     examinations: int | None = None  # a visit at most; None for as many as the doctor orders
+    free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
+    candidates: bool = False  # whether doctors are told the diseases that can be caught
     deaths: bool = True  # whether somebody can die of an illness; else the gravely ill stay gravely ill

@@ -59,11 +59,13 @@ class Town:
 
     def __init__(self, hospital: Hospital, knowledge: Knowledge, residents: Residents, *, seed: int) -> None:
         illness = hospital.illness
+        # Whoever knows a department alone reads its words alone, so its patients are drawn in them.
+        knowledge = knowledge.select(illness.diseases)
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
         self._follow_up_days, self._deaths = illness.follow_up_days, hospital.deaths
         self._first = datetime.date.fromisoformat(hospital.first_day)
         self._severities = illness.severities
-        self._diseases = tuple(knowledge.select(illness.diseases).diseases.values())
+        self._diseases = tuple(knowledge.diseases.values())
         self._classes = residents.bands.astype(np.intp) * 2 + residents.sexes
         risks = illness.per_day * _relative_risks(self._diseases, illness.weights, residents.town)
         chances = np.minimum(risks.sum(axis=0), 1.0)
