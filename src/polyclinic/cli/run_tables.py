@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from polyclinic.cli.group_tables import NOTE, group_tables
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
@@ -40,6 +41,11 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         if note:
             screen.print(note, style="dim")
         screen.print()
+    for shown in group_tables(document):
+        screen.print(shown)
+        screen.print()
+    screen.print(NOTE, style="dim")
+    screen.print()
     minds = ", ".join(f"{role} {mind}" for role, mind in document["minds"].items())
     minds += f"; profiles by {document['profiles']}, courses by {document['course']}"
     if document["profile_failures"]:

@@ -15,6 +15,7 @@ from polyclinic.hospital.floor.encounter import Encounter
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
+from polyclinic.hospital.record.groups import Groups
 from polyclinic.hospital.record.happenings import DAY, Acuity
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
@@ -109,6 +110,7 @@ class SimulatedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str  # of the log
     still_ill: int  # residents who are ill at the end
     summary: RunSummary  # what the log says
+    groups: Groups  # the same by disease, department, acuity, level and hour
     first_failure: str = ""  # whose visit failed first, and why
 
 

@@ -19,6 +19,7 @@ from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.log import Sink
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
@@ -109,7 +110,8 @@ async def run(
 
 def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, Any]:
     """Returns what a run says at its end, as JSON: counts, shares in percent with intervals, the whole summary."""
-    summary = came.run.summary
+    summary, groups = came.run.summary, came.run.groups
+    staff = {one.id: str(one.job) for one in configuration.hospital.staff.values()}
     shares = {name: getattr(summary, name) for name in ("triage", "examination", "diagnosis", "treatment")}
     document: dict[str, Any] = msgspec.to_builtins(
         {
@@ -128,6 +130,10 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "tokens": came.tokens,
             "cost": came.cost,
             "failed": sum(summary.failed.values()),
+            "waiting": {acuity: part.waiting for acuity, part in groups.by_acuity.items()},
+            "utilisation": utilisation(summary.work, staff),
+            "admitted": sum(summary.admitted.values()),
+            "died": summary.died,
             "still_ill": came.run.still_ill,
             "minds": {
                 role: getattr(configuration.setup, role)
@@ -138,7 +144,12 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "course": configuration.course or "knowledge",
             "hospital": configuration.hospital.name[configuration.language],
             "lookahead": configuration.lookahead,
-            "staff": {one.id: str(one.job) for one in configuration.hospital.staff.values()},
+            "staff": staff,
+            "by_disease": groups.by_disease,
+            "by_department": groups.by_department,
+            "by_acuity": groups.by_acuity,
+            "by_level": groups.by_level,
+            "by_hour": groups.by_hour,
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }

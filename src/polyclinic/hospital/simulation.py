@@ -128,6 +128,7 @@ async def simulate(
             log_hash=log.account.log_hash,
             still_ill=life.ill,
             summary=log.account.summary(),
+            groups=log.account.groups(),
             first_failure=log.account.first_failure,
         )
 

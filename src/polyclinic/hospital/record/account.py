@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from polyclinic.hospital.record.attendance import Attendances
 from polyclinic.hospital.record.beds import OF_BEDS, Inpatients, by_cause
 from polyclinic.hospital.record.figures import (
     Day,
@@ -25,6 +26,7 @@ from polyclinic.hospital.record.figures import (
     proportion_of,
     waits_of,
 )
+from polyclinic.hospital.record.groups import GroupCounts, Groups
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
@@ -104,6 +106,8 @@ class Account:
         self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
         self._inpatients = Inpatients()
         self._census = _Census()
+        self._groups = GroupCounts()
+        self._attendances = Attendances(self._groups.add)
 
     def __len__(self) -> int:
         return self.world.seq + 1
@@ -131,6 +135,7 @@ class Account:
                 self._work[after].take(t)
         if type(happening.what) in OF_BEDS:
             self._inpatients.add(t, who, happening.what)
+        self._attendances.add(happening)
         count = _COUNTED.get(type(happening.what))
         if count is not None:
             count(self, who, happening.what, self._days[max(0, t) // DAY])
@@ -269,6 +274,10 @@ class Account:
                 for treated in Treated
             },
         )
+
+    def groups(self) -> Groups:
+        """Returns what the log says so far by disease, department, acuity and hour."""
+        return self._groups.groups(self._attendances.open())
 
     def _day(self, day: int, counts: Counter[str]) -> Day:
         ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed", "died")}

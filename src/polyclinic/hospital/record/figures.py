@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -151,3 +152,14 @@ def waits_of(counts: Counter[int]) -> Waits:
         p99=quantile(0.99),
         longest=ordered[-1][0],
     )
+
+
+def utilisation(work: Mapping[str, Work], jobs: Mapping[str, str]) -> dict[str, float]:
+    """Returns how much of its time at work each job's staff spent with somebody, in percent; jobs in their order."""
+    busy: dict[str, int] = defaultdict(int)
+    at_work: dict[str, int] = defaultdict(int)
+    for who, job in jobs.items():
+        if who in work:
+            busy[job] += work[who].busy
+            at_work[job] += work[who].at_work
+    return {job: round(100 * busy[job] / seconds, 2) for job, seconds in at_work.items() if seconds}

@@ -18,6 +18,7 @@ from polyclinic.hospital.record.account import account_of
 from polyclinic.hospital.record.beds import Occupancy
 from polyclinic.hospital.record.charts import Charts, by_time
 from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, Waits
+from polyclinic.hospital.record.groups import Groups, Subtotal
 from polyclinic.hospital.record.recorded import RecordedRun
 
 _PAGE = Path(__file__).with_name("report.html")
@@ -44,6 +45,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str  # of the log
     summary: RunSummary  # what the log says
     series: Series  # the same by day, hour and department
+    groups: Groups  # the same by disease, department, acuity, level and hour of arrival
 
 
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
@@ -64,6 +66,7 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
         log_hash=account.log_hash,
         summary=account.summary(),
         series=account.series(),
+        groups=account.groups(),
     )
 
 
@@ -140,6 +143,7 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         parts.append(_waits_table("department", waits))
     if summary.area_waits:
         parts.append(_waits_table("area", _renamed(summary.area_waits, _called(configuration, "areas"))))
+    parts += _groups(figures.groups, departments)
     if any(sum(row.values()) for row in series.outcomes.values()):
         parts.append("<h2>Outcomes</h2>")
         says = "At the first follow-up after a visit, by how the patient was treated; in brackets: follow-ups."
@@ -182,6 +186,35 @@ def _beds(areas: Mapping[str, Occupancy]) -> list[tuple[str, ...]]:
         )
         for area, beds in areas.items()
     ]
+
+
+def _groups(groups: Groups, departments: Mapping[str, str]) -> list[str]:
+    """Returns a table for each way to part the visits."""
+    heads = ("visits", "wait (min)", "90 %", "diagnosis right (%)", "plan right (%)", "left", "admitted", "worse")
+    parts = {
+        "acuity, as the nurse judged it first": groups.by_acuity,
+        "level of the five-level index": groups.by_level,
+        "department, where the nurse sent them": _renamed(groups.by_department, departments),
+        "hour at which they arrived": groups.by_hour,
+        "disease": groups.by_disease,
+    }
+    told = "Wait: from arrival to the first doctor's call, mean, and within what nine in ten were called. Worse: in a "
+    told += "bed or by the first follow-up."
+    found = ["<h2>Parts of those who came</h2>", f'<p class="note">{told}</p>']
+    for name, part in parts.items():
+        if part:
+            rows = [(one, *_group(came)) for one, came in part.items()]
+            found.append(_table((name, *heads, "recovered", "died"), rows))
+    return found
+
+
+def _group(came: Subtotal) -> list[str]:
+    def shown(value: float | None) -> str:
+        return "–" if value is None else f"{value:.0f}"
+
+    measured = (came.waiting.mean, came.waiting.p90, came.diagnosis.percent, came.treatment.percent)
+    counts = (came.left, came.admitted, came.worse, came.outcomes["recovered"], came.died)
+    return [str(came.visits), *map(shown, measured), *map(str, counts)]
 
 
 def _ends(summary: RunSummary) -> list[tuple[str, int]]:

@@ -1,0 +1,52 @@
+"""What a run of the hospital came to by disease, department, acuity, level and hour, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import number, table
+
+NOTE = (
+    "wait: minutes from arrival to the first doctor's call, mean, and what nine in ten did not exceed; diagnosis, plan: right, % of the visits that came to one; "
+    "worse: in a bed or by the first follow-up; recovered: by the first follow-up"
+)
+_TITLES = {
+    "by_acuity": ("acuity", "by acuity, as the nurse judged it first"),
+    "by_level": ("level", "by level of the five-level index"),
+    "by_department": ("department", "by department, where the nurse sent them"),
+    "by_hour": ("hour", "by the hour at which they arrived"),
+    "by_disease": ("disease", "by disease"),
+}
+_COLUMNS = (
+    "visits", "wait", "90 %", "diagnosis %", "plan %", "left", "admitted", "worse", "recovered", "died",
+)  # fmt: skip
+
+
+def group_tables(document: dict[str, Any]) -> Iterator[Table]:
+    """Yields a table for each way to part the visits of a run."""
+    for group, (name, title) in _TITLES.items():
+        if document[group]:
+            shown = table(title, (name, *_COLUMNS))
+            for part, came in document[group].items():
+                shown.add_row(plain(part), *_cells(came))
+            yield shown
+
+
+def _cells(came: dict[str, Any]) -> list[str]:
+    waiting = came["waiting"]
+    return [
+        f"{came['visits']:,}",
+        number(waiting["mean"], ".0f"),
+        number(waiting["p90"], ".0f"),
+        number(came["diagnosis"]["percent"], ".0f"),
+        number(came["treatment"]["percent"], ".0f"),
+        f"{came['left']:,}",
+        f"{came['admitted']:,}",
+        f"{came['worse']:,}",
+        f"{came['outcomes']['recovered']:,}",
+        f"{came['died']:,}",
+    ]

@@ -1,0 +1,156 @@
+"""Figures by disease, department, acuity, level and hour: counted from a log by hand, and summing to the whole."""
+
+import pytest
+
+from polyclinic.hospital.record.account import account_of
+from polyclinic.hospital.record.figures import Work, utilisation
+from polyclinic.hospital.record.happenings import (
+    HOUR,
+    Acuity,
+    Admitted,
+    CalledIn,
+    Diagnosed,
+    Died,
+    Discharged,
+    FellIll,
+    FollowedUp,
+    FollowUpOutcome,
+    Happening,
+    HarmCause,
+    LeftUnseen,
+    Prescribed,
+    Queued,
+    Registered,
+    Triaged,
+    VisitFailed,
+    WentHome,
+    Worsened,
+)
+
+EIGHT = 8 * HOUR
+
+
+def tally(*events, **how):
+    lines = (Happening(seq=seq, t=t, who=who, what=what) for seq, (t, who, what) in enumerate(events))
+    return account_of(lines, **how)
+
+
+def ill(who, disease="influenza-a", t=EIGHT - HOUR):
+    return t, who, FellIll(case=f"{who}-d0000", disease=disease, severity="mild", department="respiratory")
+
+
+def comes(who, t, *, waits=600, acuity=Acuity.ROUTINE, right=Acuity.ROUTINE, level=4, department="respiratory"):
+    """From the door to the first doctor."""
+    triaged = Triaged(
+        nurse="n",
+        department=department,
+        acuity=acuity,
+        right_department="respiratory",
+        right_acuity=right,
+        level=level,
+    )
+    return [
+        (t, who, Queued(queue="triage")),
+        (t + 1, who, CalledIn(queue="triage", staff="n", area="triage", waited=1)),
+        (t + 60, who, triaged),
+        (t + 61, who, Registered(department=department, visit=1)),
+        (t + 62, who, Queued(queue=department, acuity=acuity)),
+        (t + waits, who, CalledIn(queue=department, staff="d", area="rooms", waited=waits - 62)),
+    ]
+
+
+def told(who, t, *, diagnosis=True, treatment=True):
+    return [
+        (t, who, Diagnosed(staff="d", diagnosis="influenza", right=diagnosis)),
+        (t, who, Prescribed(staff="d", plan="mild", treatment=("rest",), right=treatment)),
+    ]
+
+
+def test_each_coming_counts_once_in_each_part():
+    groups = tally(
+        ill("a"),
+        ill("b", "croup"),
+        ill("c"),
+        *comes("a", EIGHT, waits=600),
+        *told("a", EIGHT + 900, treatment=False),
+        (EIGHT + 1000, "a", CalledIn(queue="respiratory", staff="d", area="rooms", waited=1)),  # the second talk
+        (EIGHT + 1200, "a", WentHome()),
+        *comes("b", EIGHT + HOUR, waits=300, acuity=Acuity.EMERGENCY, right=Acuity.URGENT, level=2, department="skin"),
+        *told("b", EIGHT + HOUR + 600, diagnosis=False),
+        (EIGHT + HOUR + 700, "b", Admitted(area="ward", care="ward")),
+        (EIGHT + HOUR + 800, "b", Worsened(severity="severe", cause=HarmCause.DIAGNOSIS)),
+        (EIGHT + HOUR + 900, "b", Died(disease="croup", cause=HarmCause.DIAGNOSIS, area="ward")),
+        (EIGHT + HOUR + 950, "c", Queued(queue="triage")),
+        (EIGHT + HOUR + 990, "c", LeftUnseen(reason="closed")),
+        (EIGHT + 30 * HOUR, "a", FollowedUp(outcome=FollowUpOutcome.WORSE)),
+        *comes("a", EIGHT + 31 * HOUR, waits=1200),
+        (EIGHT + 32 * HOUR, "a", VisitFailed(who="doctor", error="Refused", problem="no")),
+    ).groups()
+    everybody = groups.all
+    assert (everybody.visits, everybody.seen, everybody.left, everybody.failed, everybody.died) == (4, 1, 1, 1, 1)
+    influenza, croup = groups.by_disease["influenza-a"], groups.by_disease["croup"]
+    assert (influenza.visits, influenza.seen, influenza.left, influenza.failed, influenza.worse) == (3, 1, 1, 1, 1)
+    assert (influenza.diagnosis.right, influenza.diagnosis.n, influenza.treatment.right) == (1, 1, 0)
+    assert (influenza.waiting.mean, influenza.waiting.p90, influenza.waiting.n) == (15.0, 20.0, 2)
+    assert influenza.outcomes == {"recovered": 0, "better": 0, "worse": 1}
+    assert (croup.visits, croup.admitted, croup.worse, croup.died, croup.diagnosis.percent) == (1, 1, 1, 1, 0.0)
+    assert {name: part.visits for name, part in groups.by_acuity.items()} == {"emergency": 1, "urgent": 0, "routine": 2}
+    assert groups.by_acuity["urgent"].waiting.mean is groups.by_acuity["urgent"].waiting.p90 is None
+    assert groups.by_acuity["emergency"].acuity.right == 0
+    assert {name: part.visits for name, part in groups.by_level.items()} == {"2": 1, "4": 2}
+    assert {name: part.visits for name, part in groups.by_department.items()} == {"respiratory": 2, "skin": 1}
+    assert groups.by_department["skin"].department.right == 0
+    assert {name: part.visits for name, part in groups.by_hour.items()} == {"08": 1, "09": 2, "15": 1}
+
+
+def test_what_is_told_again_is_no_second_outcome_and_the_next_illness_is_another():
+    groups = tally(
+        ill("a"),
+        *comes("a", EIGHT),
+        (EIGHT + 900, "a", Admitted(area="ward", care="ward")),
+        (EIGHT + 950, "a", Discharged(area="ward", stayed=50, days=0.1)),
+        (EIGHT + 999, "a", WentHome()),
+        (EIGHT + 30 * HOUR, "a", FollowedUp(outcome=FollowUpOutcome.BETTER)),
+        (EIGHT + 60 * HOUR, "a", FollowedUp(outcome=FollowUpOutcome.RECOVERED)),
+        ill("a", "croup", t=EIGHT + 90 * HOUR),
+        *comes("a", EIGHT + 96 * HOUR),
+        (EIGHT + 97 * HOUR, "a", WentHome()),
+    ).groups()
+    assert groups.by_disease["influenza-a"].outcomes == {"recovered": 0, "better": 1, "worse": 0}
+    assert groups.by_disease["croup"].outcomes == {"recovered": 0, "better": 0, "worse": 0}
+    assert (groups.all.visits, groups.all.admitted) == (2, 1)
+
+
+@pytest.fixture(scope="module")
+def account(lived):
+    return account_of(lived)
+
+
+def test_the_parts_sum_to_the_whole(account):
+    summary, groups = account.summary(), account.groups()
+    assert groups.all.visits == summary.arrived > 200
+    assert groups.all.seen == summary.seen
+    assert groups.all.failed == sum(summary.failed.values()) > 0
+    assert groups.all.left == sum(summary.left.values())
+    assert groups.all.admitted == sum(summary.admitted.values())
+    assert groups.all.died == summary.died
+    assert (groups.all.diagnosis, groups.all.treatment) == (summary.diagnosis, summary.treatment)
+    assert (groups.all.department, groups.all.acuity) == (summary.triage, summary.acuity)
+    assert groups.all.waiting.n == sum(waits.n for waits in summary.waits.values())
+    for parts in (groups.by_disease, groups.by_hour):
+        assert sum(part.visits for part in parts.values()) == groups.all.visits
+        assert sum(part.died for part in parts.values()) == summary.died
+    for parts in (groups.by_department, groups.by_acuity):
+        assert sum(part.visits for part in parts.values()) == summary.triage.n
+    assert account.groups() == groups  # asking changes nothing
+
+
+def test_utilisation_is_time_with_patients_of_time_at_work_by_job():
+    work = {
+        "d1": Work(at_work=100, busy=80, called=3),
+        "d2": Work(at_work=300, busy=120, called=3),
+        "n1": Work(at_work=50, busy=50, called=3),
+        "c1": Work(at_work=0, busy=0, called=0),
+    }
+    jobs = {"d1": "doctor", "n1": "nurse", "d2": "doctor", "c1": "clerk", "p1": "pharmacist"}
+    assert utilisation(work, jobs) == {"doctor": 50.0, "nurse": 100.0}
