@@ -11,8 +11,9 @@ from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import number, table
 
 NOTE = (
-    "wait: minutes from arrival to the first doctor's call, mean, and what nine in ten did not exceed; diagnosis, plan: right, % of the visits that came to one; "
-    "worse: in a bed or by the first follow-up; recovered: by the first follow-up"
+    "wait: minutes from arrival to the first doctor's call, mean, and what nine in ten did not exceed; diagnosis, plan "
+    "(right): % of the visits that came to one; worse: in a bed or by the first follow-up; recovered: by the first "
+    "follow-up"
 )
 _TITLES = {
     "by_acuity": ("acuity", "by acuity, as the nurse judged it first"),

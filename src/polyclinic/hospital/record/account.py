@@ -26,7 +26,7 @@ from polyclinic.hospital.record.figures import (
     proportion_of,
     waits_of,
 )
-from polyclinic.hospital.record.groups import GroupCounts, Groups
+from polyclinic.hospital.record.groups import GroupTally, Groups
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
@@ -106,7 +106,7 @@ class Account:
         self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
         self._inpatients = Inpatients()
         self._census = _Census()
-        self._groups = GroupCounts()
+        self._groups = GroupTally()
         self._attendances = Attendances(self._groups.add)
 
     def __len__(self) -> int:

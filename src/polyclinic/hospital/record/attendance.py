@@ -61,7 +61,7 @@ class Attendance(msgspec.Struct, kw_only=True):
     died: bool = False  # of this illness, there or after it
 
 
-class _Ill:
+class _Followed:
     """An illness: how it began, how often its patient has come, and the last time."""
 
     __slots__ = ("comings", "disease", "last", "onset", "severity")
@@ -81,7 +81,7 @@ class Attendances:
 
     def __init__(self, done: Callable[[Attendance], object]) -> None:
         self._done = done
-        self._ill: dict[str, _Ill] = {}
+        self._ill: dict[str, _Followed] = {}
 
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
@@ -104,12 +104,12 @@ class Attendances:
 
     def _fall_ill(self, t: int, who: str, what: FellIll) -> None:
         self._tell(who)
-        self._ill[who] = _Ill(t, what.disease, what.severity)
+        self._ill[who] = _Followed(t, what.disease, what.severity)
 
     def _queue(self, t: int, who: str, _: Queued) -> None:
         ill = self._ill.get(who)
         if ill is None:
-            ill = self._ill[who] = _Ill()
+            ill = self._ill[who] = _Followed()
         if ill.last is not None:
             if not ill.last.ended:
                 return

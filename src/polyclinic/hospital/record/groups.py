@@ -53,7 +53,7 @@ class Groups(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     all: Subtotal  # everybody
 
 
-class _Part:
+class _GroupCount:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.waits: Counter[int] = Counter()
@@ -82,8 +82,8 @@ class _Part:
             if right is not None:
                 self.right[name][right] += 1
 
-    def copy(self) -> _Part:
-        copied = _Part()
+    def copy(self) -> _GroupCount:
+        copied = _GroupCount()
         copied.counts, copied.waits = self.counts.copy(), self.waits.copy()
         copied.outcomes = self.outcomes.copy()
         copied.right = defaultdict(Counter, {name: counts.copy() for name, counts in self.right.items()})
@@ -130,7 +130,7 @@ def _places(one: Attendance) -> Iterable[tuple[str, str]]:
         yield "level", str(one.level)
 
 
-class GroupCounts:
+class GroupTally:
     """Counts comings by their parts.
 
     Args:
@@ -139,7 +139,7 @@ class GroupCounts:
 
     def __init__(self, *, begin: int = 0) -> None:
         self._begin = begin
-        self._parts: dict[tuple[str, str], _Part] = defaultdict(_Part)
+        self._parts: dict[tuple[str, str], _GroupCount] = defaultdict(_GroupCount)
 
     def add(self, one: Attendance) -> None:
         """Counts one."""
@@ -149,11 +149,11 @@ class GroupCounts:
 
     def groups(self, open: Iterable[Attendance] = ()) -> Groups:
         """Returns what they come to, with those that are not counted yet."""
-        whole = GroupCounts(begin=self._begin)
+        whole = GroupTally(begin=self._begin)
         whole._parts.update({place: part.copy() for place, part in self._parts.items()})
         for one in open:
             whole.add(one)
-        nobody = _Part()
+        nobody = _GroupCount()
 
         def by(what: str, always: Iterable[str] = ()) -> dict[str, Subtotal]:
             names = sorted(name for kind, name in whole._parts if kind == what)
