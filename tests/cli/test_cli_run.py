@@ -25,6 +25,11 @@ KEYS = {
     "wall_seconds",
     "calls",
     "failed",
+    "waiting",
+    "utilisation",
+    "admitted",
+    "died",
+    "by_disease",
 }
 
 
@@ -45,11 +50,26 @@ def test_what_is_printed(run, whole):
     assert (whole["residents"], whole["seed"], whole["failed"], whole["calls"]) == (150, 4, 0, 0)
     assert whole["visits"] > 0
     assert all(0 <= value <= 100 for value in whole["accuracy"].values())
+    assert list(whole["waiting"]) == ["emergency", "urgent", "routine"]
+    assert all(part.keys() >= {"mean", "p90", "n"} for part in whole["waiting"].values())
+    assert set(whole["utilisation"]) == {"doctor", "nurse", "technician", "pharmacist", "clerk"}
+    assert all(0 < percent <= 100 for percent in whole["utilisation"].values())
+    assert sum(part["visits"] for part in whole["by_disease"].values()) == whole["summary"]["arrived"]
+    assert whole["admitted"] == sum(part["admitted"] for part in whole["by_disease"].values())
+    assert whole["died"] == whole["summary"]["died"]
     summary = whole["summary"]
     ended = summary["seen"] + sum(summary["left"].values()) + sum(summary["failed"].values()) + summary["died_inside"]
     assert summary["arrived"] == ended + summary["inside"]
     shown = run(*RUN).stdout
-    for word in ("came to the hospital", "right diagnosis", "minutes until called", "doctor", whole["log_hash"]):
+    for word in (
+        "came to the hospital",
+        "right diagnosis",
+        "minutes until called",
+        "doctor",
+        "by disease",
+        "by the hour",
+        whole["log_hash"],
+    ):
         assert word in shown
 
 
@@ -124,8 +144,8 @@ def test_with_faults_every_visit_is_accounted_for(run, serving):
         document = json.loads(done.stdout)
         summary = document["summary"]
         left, failed = sum(summary["left"].values()), sum(summary["failed"].values())
-        assert summary["inside"] == 0
-        assert summary["arrived"] == summary["seen"] + left + failed
+        ended = summary["seen"] + left + failed + summary["died_inside"]
+        assert summary["arrived"] == ended + summary["inside"]
         assert document["failed"] == failed
         assert document["calls"] > 0
 
