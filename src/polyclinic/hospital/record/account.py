@@ -26,7 +26,7 @@ from polyclinic.hospital.record.figures import (
     proportion_of,
     waits_of,
 )
-from polyclinic.hospital.record.groups import GroupTally, Groups
+from polyclinic.hospital.record.groups import Groups, GroupTally
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
