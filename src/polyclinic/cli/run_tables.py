@@ -33,7 +33,9 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
     screen.print(plain(f"{document['hospital']}: {town}"), style="bold")
     waits = "by department: for the first talk with its doctor; by area: for whoever works there"
     work = _work(summary, document["staff"])
-    tables = [(_visits(document), ""), (_shares(summary), ""), (_waits(summary), waits), (work, "")]
+    targets = "targets: Canadian Triage and Acuity Scale, minutes"
+    tables = [(_visits(document), ""), (_shares(summary), _agreement(summary)), (_levels(summary), targets)]
+    tables += [(_waits(summary), waits), (work, "")]
     if summary["beds"]:
         tables.append((_beds(summary), "in use: mean over the run; waits in minutes, of those who waited"))
     for shown, note in tables:
@@ -85,6 +87,33 @@ def _shares(summary: dict[str, Any]) -> Table:
         span = NOTHING if share["percent"] is None else f"{share['low']:.1f}-{share['high']:.1f}"
         shown.add_row(told, number(share["percent"], ".1f"), span, f"{share['n']:,}")
     return shown
+
+
+def _levels(summary: dict[str, Any]) -> Table:
+    """Waits by level, against the scale's targets."""
+    title = "from coming in to the first doctor, by the nurse's level"
+    shown = table(title, ("level", "mean", "nine in ten", "target", "within it %", "wanted %", "n"))
+    for level, of_level in summary["level_waits"].items():
+        waits, within = of_level["waits"], of_level["within"]
+        minutes = (f"{waits[key] / _MINUTE:.0f}" for key in ("mean", "p90"))
+        target = f"{of_level['target']}" if of_level["target"] else "at once"
+        share = number(within["percent"], ".0f")
+        shown.add_row(level, *minutes, target, share, str(of_level["wanted"]), f"{waits['n']:,}")
+    return shown
+
+
+def _agreement(summary: dict[str, Any]) -> str:
+    """How near the nurse came to the right levels, in a line."""
+    levels = summary["levels"]
+    if levels["kappa"] is None:
+        return ""
+    span = "" if levels["low"] is None else f" ({levels['low']:.2f}-{levels['high']:.2f})"
+    shares = (
+        f"{told} {levels[name]['percent']:.1f} %"
+        for name, told in (("right", "right"), ("over", "over"), ("under", "under"))
+    )
+    worse = f"; {summary['worse_waiting']} got worse waiting, {summary['triaged_again']} were found so and moved up"
+    return f"five levels: {', '.join(shares)}, weighted kappa {levels['kappa']:.2f}{span}{worse}"
 
 
 def _waits(summary: dict[str, Any]) -> Table:

@@ -31,6 +31,9 @@ MEASURED = ("temperature", "heart_rate", "respiratory_rate", "systolic", "diasto
 """What a nurse measures at the door, by item id: temperature, pulse, breathing, pressure, saturation, consciousness."""
 
 
+LEVELS: tuple[Level, ...] = (1, 2, 3, 4, 5)
+
+
 class WaitTarget(NamedTuple):
     """How long somebody of a level may wait for a doctor."""
 

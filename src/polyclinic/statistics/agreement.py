@@ -74,6 +74,22 @@ def weighted_kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     return 1 - n * apart / by_chance if by_chance else None
 
 
+def weighted_kappa_error(confusion: Sequence[Sequence[int]]) -> float | None:
+    """Returns the standard error of `weighted_kappa` (Fleiss, Cohen and Everitt, 1969); None where it has none."""
+    table = np.array(confusion, dtype=np.float64)
+    kappa, n, most = weighted_kappa(confusion), table.sum(), len(table) - 1
+    if kappa is None:
+        return None
+    shares, grades = table / n, np.arange(len(table))
+    weights = 1 - (grades[:, None] - grades[None, :]) ** 2 / most**2
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    by_chance = float(rows @ weights @ columns)
+    means = (weights @ columns)[:, None] + (rows @ weights)[None, :]
+    spread = float((shares * (weights - means * (1 - kappa)) ** 2).sum())
+    variance = (spread - (kappa - by_chance * (1 - kappa)) ** 2) / (n * (1 - by_chance) ** 2)
+    return math.sqrt(max(float(variance), 0.0))
+
+
 def spearman(columns: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
     """Returns Spearman's rank correlation of all columns (aie-saps §2.4), ties sharing their mean rank.
 

@@ -15,6 +15,7 @@ import msgspec
 
 from polyclinic.hospital.record.attendance import Attendances
 from polyclinic.hospital.record.beds import OF_BEDS, Inpatients, by_cause
+from polyclinic.hospital.record.door import OF_DOOR, DoorTally
 from polyclinic.hospital.record.figures import (
     Day,
     Hour,
@@ -105,6 +106,7 @@ class Account:
         self._treated: dict[str, Treated] = {}
         self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
         self._inpatients = Inpatients()
+        self._door = DoorTally()
         self._census = _Census()
         self._groups = GroupTally()
         self._attendances = Attendances(self._groups.add)
@@ -133,6 +135,8 @@ class Account:
                 self._work[before].let_go(t)
             if after:
                 self._work[after].take(t)
+        if type(happening.what) in OF_DOOR:
+            self._door.add(t, who, happening.what)
         if type(happening.what) in OF_BEDS:
             self._inpatients.add(t, who, happening.what)
         self._attendances.add(happening)
@@ -183,6 +187,7 @@ class Account:
         self._treated[who] = Treated.RIGHT if what.right else Treated.WRONG
 
     def _go_home(self, who: str, _: WentHome, day: Counter[str]) -> None:
+        self._door.go(who)
         day["seen"] += 1
         self._inside.discard(who)
         self._unseen.discard(who)
@@ -248,6 +253,10 @@ class Account:
             acuity=proportion_of(self._right["acuity"]),
             over_triage=proportion_of(self._right["over_triage"]),
             under_triage=proportion_of(self._right["under_triage"]),
+            levels=self._door.agreement(),
+            level_waits=self._door.waits(),
+            worse_waiting=self._door.worse,
+            triaged_again=self._door.again,
             examination=proportion_of(self._right["examination"]),
             diagnosis=proportion_of(self._right["diagnosis"]),
             treatment=proportion_of(self._right["treatment"]),

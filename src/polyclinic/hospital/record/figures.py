@@ -48,6 +48,35 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     called: int  # patients, once for each call
 
 
+class LevelAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Levels of the five-level index as the nurse judged them, beside those that were right.
+
+    Attributes:
+        confusion: visits, right levels as rows and given ones as columns, each from 1 to 5.
+        right, over, under: judged right, more urgent, less urgent.
+        kappa: Cohen's with quadratic weights; None where chance alone agrees on everything. `low` to `high` is its
+            95 % interval.
+    """
+
+    n: int
+    right: Proportion
+    over: Proportion
+    under: Proportion
+    kappa: float | None
+    low: float | None
+    high: float | None
+    confusion: tuple[tuple[int, ...], ...]
+
+
+class LevelWaits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long people of a level, as the nurse judged it first, waited from coming in to the first doctor."""
+
+    waits: Waits  # in seconds
+    target: int  # minutes of the scale, see `polyclinic.knowledge.acuity.TARGETS`
+    within: Proportion  # seen within that
+    wanted: int  # per cent who should be
+
+
 class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a log says."""
 
@@ -74,6 +103,10 @@ class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     acuity: Proportion  # judged as urgent as it was
     over_triage: Proportion  # judged more urgent
     under_triage: Proportion  # judged less urgent
+    levels: LevelAgreement  # the same by the five levels
+    level_waits: dict[str, LevelWaits]  # from coming in to the first doctor, by the level that the nurse judged
+    worse_waiting: int  # patients who got worse while they waited; what the doctors did was launched anew
+    triaged_again: int  # of these, those whom a nurse found worse before they were called
     examination: Proportion  # an examination that is right for the disease was done
     diagnosis: Proportion  # right
     treatment: Proportion  # the plan of the disease at its severity

@@ -17,7 +17,7 @@ import numpy as np
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
-from polyclinic.knowledge.acuity import Level, by_signs, in_danger_zone, needed_resources, telling_signs
+from polyclinic.knowledge.acuity import LEVELS, Level, by_signs, in_danger_zone, needed_resources, telling_signs
 from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
@@ -33,9 +33,7 @@ from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.rules.belief import Belief
 from polyclinic.players.rules.sayings import nurse_sayings
 
-_LEVELS: tuple[Level, ...] = (1, 2, 3, 4, 5)
-
-_TOO_LATE = 2.0
+_TOO_LATE = 1.5
 """Being a level too late is so many times as bad as being one too early: who waits in danger loses more."""
 
 _AT_ONCE = 2
@@ -62,7 +60,7 @@ class TriageTables:
         self._critical = np.array([severity in d.time_critical for d, severity in pairs])
         self._many, self._some = resources >= 2, resources == 1
         self.usual: Vector = reader.shares @ normalise(reader.prior())  # how often each symptom is, in all who come
-        choices = np.array(_LEVELS)
+        choices = np.array(LEVELS)
         later = choices[:, None] - choices[None, :]
         self.losses: Vector = np.where(later > 0, _TOO_LATE * later, -later)
 
@@ -77,7 +75,7 @@ class TriageTables:
         level = np.append(np.where(self._critical, 2, level), of_many)
         if of_signs is not None:
             level = np.full(len(level), of_signs) if of_signs == 1 else np.minimum(level, 2)
-        members: Vector = (level[None, :] == np.array(_LEVELS)[:, None]).astype(np.float64)
+        members: Vector = (level[None, :] == np.array(LEVELS)[:, None]).astype(np.float64)
         return members
 
 
@@ -170,7 +168,7 @@ class _DoorJudgement:
         shares = by_department(self._reader, self._posterior)
         department = max(departments, key=lambda d: shares.get(d, 0.0))
         by_level = self._levels @ self._posterior
-        level = _LEVELS[int((self._tables.losses @ by_level).argmin())]
+        level = LEVELS[int((self._tables.losses @ by_level).argmin())]
         # Nobody is an emergency for age and sex alone.
         if not self._present and by_signs(self._as_adult) is None:
             level = level if level > 4 else 4
