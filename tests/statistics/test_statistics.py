@@ -3,11 +3,12 @@
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.agreement import spearman
+from polyclinic.statistics.agreement import spearman, weighted_kappa, weighted_kappa_error
 from polyclinic.statistics.uncertainty import (
     estimate,
     holm,
@@ -184,3 +185,11 @@ def test_ranks_care_for_order_only(pairs):
     if matrix[0][1] is not None:
         assert -1 <= matrix[0][1] <= 1
         assert matrix[2][1] == pytest.approx(matrix[0][1])
+
+
+def test_the_error_of_weighted_kappa_is_that_of_drawing_again():
+    table = np.array([[6, 0, 0], [2, 60, 12], [0, 15, 55]])
+    rng = np.random.default_rng(1)
+    drawn = [weighted_kappa(rng.multinomial(150, (table / 150).ravel()).reshape(3, 3).tolist()) for _ in range(1500)]
+    assert weighted_kappa_error(table.tolist()) == pytest.approx(float(np.std(drawn)), rel=0.12)
+    assert weighted_kappa_error([[5, 0], [0, 0]]) is None
