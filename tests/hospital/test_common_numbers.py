@@ -4,7 +4,7 @@ import msgspec
 
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.episodes import CareGiven, ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import Acuity, DAY, Died, FellIll, FollowedUp, FollowUpOutcome
+from polyclinic.hospital.record.happenings import DAY, Acuity, Died, FellIll, FollowedUp, FollowUpOutcome
 from polyclinic.hospital.running import kinds_of
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.residents import Residents
