@@ -24,7 +24,7 @@ from polyclinic.hospital.plan.plan import (
     Shift,
 )
 from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode, Received
-from polyclinic.hospital.record.happenings import DAY, Acuity, FollowUpOutcome, HarmCause
+from polyclinic.hospital.record.happenings import DAY, Acuity, FellIll, FollowUpOutcome, HarmCause
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, next_severity
 from polyclinic.hospital.town.worsening import Worsening
 from polyclinic.seeds import derive
@@ -144,6 +144,9 @@ class Town:
 
     def department(self, onset):
         return "respiratory"
+
+    def fell_ill(self, onset, case):
+        return FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department="respiratory")
 
     def times(self, onset):
         if self.at is not None:

@@ -37,6 +37,9 @@ _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
 _DAYS = 7
 
+_READ = 2_000
+"""Expected visits up to which dialogues are kept where nobody says otherwise: some 4 KiB each on disk."""
+
 _MOST_DAYS = 100 * 365
 """With --visits and without --days a run goes on until so many have come; a town that small never ends it otherwise."""
 
@@ -91,6 +94,12 @@ def run(
         int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
     replicas: Annotated[int, options.POSITIVE, Parameter(help="Independent runs, with seeds from --seed on.")] = 1,
+    traces: Annotated[
+        bool | None,
+        Parameter(
+            help="Keep every dialogue, for 'polyclinic replay'.", show_default=f"with --out, up to {_READ:,} visits"
+        ),
+    ] = None,
     out: Annotated[options.Out, Parameter(help="Keep the run in this folder.")] = None,
     resume: Annotated[
         Path | None, options.DIR, Parameter(help="Take up the run in this folder; needs no other option.")
@@ -103,13 +112,15 @@ def run(
     if nurse == HUMAN and (workers > 1 or replicas > 1):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     if resume is not None:
-        if town != TOWN or out is not None or replicas > 1:
+        if town != TOWN or out is not None or replicas > 1 or traces is not None:
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
+        if traces and out is None:
+            raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
         described = read_hospital(town.hospital, read_knowledge(), preset=town.preset or "")
         if out is not None and replicas > 1:
             make_folder(out)
@@ -143,6 +154,10 @@ def run(
                     **{**asdict(models), "price": read_price(models.price)},
                 ),
             )
+            told = _worth_reading(configuration) if traces is None else traces
+            if out is not None and told:
+                setup = msgspec.structs.replace(configuration.setup, traces=True)
+                configuration = msgspec.structs.replace(configuration, setup=setup)
             folder = out if out is None or replicas == 1 else out / f"seed-{seed}"
             kept = msgspec.to_builtins(configuration, str_keys=True)
             with nullcontext() if folder is None else Store.create(folder, kept) as store:
@@ -151,7 +166,7 @@ def run(
     _show(documents, json=json)
     folder = resume or out
     if folder is not None and not json:
-        note(f"Kept in {folder}. Pictures: polyclinic report {folder}")
+        note(f"Kept in {folder}. Pictures: polyclinic report {folder}. Visits: polyclinic replay {folder}")
     _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
@@ -166,6 +181,14 @@ def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
         show_run(console(), document)
     else:
         show_replicas(console(), document)
+
+
+def _worth_reading(configuration: Configuration) -> bool:
+    """Whether a run is so small that somebody may want to read what was said."""
+    if configuration.visits is not None:
+        return configuration.visits <= _READ
+    fall_ill = configuration.at_work.illness.per_day * configuration.residents * configuration.days
+    return fall_ill <= _READ
 
 
 def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], str]:

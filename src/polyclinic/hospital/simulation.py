@@ -39,7 +39,6 @@ from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
     Died,
-    FellIll,
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
@@ -195,7 +194,7 @@ class _Life:
 
     def _illness(self, onset: Onset) -> Steps:
         """From waking up ill to being healthy."""
-        who, department = self.town.name(onset.resident), self.town.department(onset)
+        who = self.town.name(onset.resident)
         wakes, delay = self.town.times(onset)
         # Planned and launched ahead; nobody in the world knows of it before the resident wakes up.
         plan = self._plan(onset, None, number=1, ready=wakes + delay, delay=delay)
@@ -205,7 +204,7 @@ class _Life:
         case = plan.case(self.town)
         look(plan.visit, case, self.at_the_door)
         self.ill += 1
-        self._note(who, FellIll(case=case.id, disease=onset.disease, severity=onset.severity, department=department))
+        self._note(who, self.town.fell_ill(onset, case))
         while True:
             yield self.clock.at(plan.leaves)
             goes = not self._surplus(plan)

@@ -35,6 +35,9 @@ from polyclinic.hospital.plan.plan import AreaKind, Hospital
 from polyclinic.hospital.plan.ways import Ways
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
+    Activity,
+    ActivityBegan,
+    ActivityEnded,
     Acuity,
     CalledIn,
     Consulted,
@@ -92,7 +95,9 @@ class House:
         used = {self._triage, self._registration, self._pharmacy}
         used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
         doors = {self._triage, self._registration}
-        self._rota = Rota(hospital, self.floor, self.hours, clock, log, doors=doors, used=used, absent=absent or {})
+        self._rota = Rota(
+            hospital, self.floor, self.hours, clock, log, doors=doors, used=used, absent=absent or {}, ways=self.ways
+        )
 
     def _first(self, kind: AreaKind) -> str:
         return next(id for id, area in self._hospital.areas.items() if area.kind is kind)
@@ -271,6 +276,7 @@ class House:
                 elsewhere.setdefault(area, []).append(ordered)
                 continue
             if ordered.seconds:
+                self._begin(visit, Activity.EXAMINATION, area, doctor, examination)
                 yield self._work(visit, doctor, ordered.seconds)
             self._note(visit, ExaminationDone(examination=examination, area=area, staff=doctor.id))
         if not elsewhere:
@@ -302,6 +308,7 @@ class House:
             return technician
         samples = [ordered for ordered in orders if ordered.kind in SAMPLED]
         if samples:
+            self._begin(visit, Activity.SAMPLING, area, technician)
             yield self._clock.wait(visit.sampling)
             names = tuple(ordered.examination for ordered in samples)
             self._note(visit, Sampled(examinations=names, area=area, staff=technician.id))
@@ -310,9 +317,12 @@ class House:
         for ordered in orders:
             if ordered.kind in SAMPLED:
                 continue
+            if ordered.there:
+                self._begin(visit, Activity.EXAMINATION, area, technician, ordered.examination)
             yield self._clock.wait(ordered.there)
             left = ordered.seconds - ordered.there
             if left:
+                self._begin(visit, Activity.EXAMINATION, area, technician, ordered.examination, ends=True)
                 results.append(LateResult(self._clock.now + left, ordered.examination, area))
             else:
                 done = ExaminationDone(examination=ordered.examination, area=area, staff=technician.id)
@@ -337,6 +347,8 @@ class House:
             else:
                 self.floor.refer(visit.care, department, doctor)
             yield from self._walk(visit, visit.room)
+            activity = Activity.CONSULTATION if back_to is None else Activity.RESULTS
+            self._begin(visit, activity, visit.room, doctor)
         return doctor
 
     def _walk_to_hall(self, visit: Encounter, department: str) -> Steps:
@@ -379,6 +391,19 @@ class House:
             self._note(visit, CalledIn(queue=queue, staff=came.id, area=ticket.area, waited=waited))
             visit.room = ticket.area
         return came
+
+    def _begin(
+        self,
+        visit: Encounter,
+        activity: Activity,
+        area: str,
+        staff: Server,
+        examination: str = "",
+        *,
+        ends: bool = False,
+    ) -> None:
+        kind = ActivityEnded if ends else ActivityBegan
+        self._note(visit, kind(activity=activity, area=area, staff=staff.id, examination=examination))
 
     def _walk(self, visit: Encounter, to: str) -> Steps:
         if visit.at == to:

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.service import Service
+from polyclinic.hospital.plan.ways import Way
+from polyclinic.hospital.record.happenings import StaffWalked
 
 
 class Gone(StrEnum):
@@ -45,6 +47,7 @@ class Server:
     alone: bool = True  # serves one at a time; else as many as there is place for in the area
     stays_for: Collection[str] | None = None  # departments for whose patients it stays as the last; None: for all
     covers: int | None = None  # sees emergencies of departments not its own: those with 0 first, then those with 1
+    way: Way | None = None  # from the entrance to where it works; None where nobody sees it come or go
     queues: list[Queue] = field(default_factory=list)  # those it serves
     present: bool = field(init=False)  # whether it is at work
     serves: int = 0
@@ -57,6 +60,15 @@ class Server:
 
     def __post_init__(self) -> None:
         self.present = not self.id
+
+    def walks(self, now: int, *, home: bool = False) -> StaffWalked | None:
+        """Returns how it comes, or goes home, setting out now; None where nobody sees that."""
+        if self.way is None or not self.way.seconds:
+            return None
+        path, reached = self.way
+        if home:
+            path, reached = path[::-1], tuple(self.way.seconds - seconds for seconds in reached[::-1])
+        return StaffWalked(path=path, times=tuple(now + seconds for seconds in reached))
 
     @property
     def free(self) -> bool:

@@ -151,6 +151,9 @@ class Floor:
                 heappush(ticket.queue.waiting, ticket)
         own, server.own = server.own, []
         self._log.add(self._clock.now, server.id, ShiftEnded())
+        goes = server.walks(self._clock.now, home=True)
+        if goes is not None:
+            self._log.add(self._clock.now, server.id, goes)
         self._close_all(server)
         for queue in {ticket.queue.id: ticket.queue for ticket in own if ticket.waits}.values():
             self._call_any(queue)

@@ -9,6 +9,7 @@ from polyclinic.hospital.floor.lines import Server
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job, Member
+from polyclinic.hospital.plan.ways import Ways
 from polyclinic.hospital.record.happenings import DAY, StaffCalledIn
 from polyclinic.hospital.record.log import Log
 from polyclinic.seeds import derive
@@ -32,6 +33,7 @@ class Rota:
         doors: areas where patients come to first; nobody stays there for those under care.
         used: areas with a queue of their own.
         absent: days on which a member of the staff does not come.
+        ways: through the house.
     """
 
     def __init__(
@@ -45,9 +47,11 @@ class Rota:
         doors: Collection[str],
         used: Collection[str],
         absent: Mapping[str, Collection[int]],
+        ways: Ways,
     ) -> None:
         self._hospital, self._floor, self._hours, self._clock, self._log = hospital, floor, hours, clock, log
-        self._absent = absent
+        self._absent, self._ways = absent, ways
+        self._entrance = next(id for id, area in hospital.areas.items() if area.kind is AreaKind.ENTRANCE)
         self._on_call: dict[str, list[tuple[Server, int]]] = {}  # by queue: who comes when how many wait there
         self._coming: set[str] = set()  # who has been called in and has not gone home
         for member in hospital.staff.values():
@@ -71,6 +75,7 @@ class Rota:
             # One technician looks after all the places of its area.
             alone=self._hospital.areas[member.area].kind is not AreaKind.EXAMINATION,
             stays_for=() if member.area in doors else member.departments or None,
+            way=self._ways.find(self._entrance, member.area),
             covers=int(EMERGENCY not in member.departments) if doctor else None,
         )
         self._floor.employ(server, queues)
@@ -89,7 +94,7 @@ class Rota:
             for number, (begin, end) in enumerate(spans):
                 if monday + end <= self._clock.now:
                     continue
-                yield self._clock.at(monday + begin)
+                yield from self._comes(server, monday + begin)
                 if (monday + begin) // DAY in absent:
                     # Until now it was expected.
                     yield self._clock.wait(1)
@@ -101,6 +106,16 @@ class Rota:
                 if after > end or (monday + after) // DAY in absent:
                     self._floor.end(server)
             monday += WEEK
+
+    def _comes(self, server: Server, begin: int) -> Steps:
+        """Waits until a shift begins, to be there; whoever is there already, or will not come, does not walk."""
+        sets_out = begin - (0 if server.way is None else server.way.seconds)
+        if sets_out > self._clock.now:
+            yield self._clock.at(sets_out)
+            walks = server.walks(sets_out)
+            if walks is not None and not server.present and begin // DAY not in self._absent.get(server.id, ()):
+                self._log.add(sets_out, server.id, walks)
+        yield self._clock.at(begin)
 
     def call_in(self, queue: str) -> None:
         """Calls in the first who is on call for a queue that has grown too long, while the house is open."""

@@ -79,6 +79,10 @@ def _wrong_areas(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str
         yield from _unknown("kind of examination", area.examinations, kinds, f"{field}.examinations")
         if not all(map(math.isfinite, area.at)):
             yield "a place on the map is two numbers", f"{field}.at"
+        for side in ("width", "height", "seats"):
+            value = getattr(area, side)
+            if not (math.isfinite(value) and value >= 0):
+                yield f"it is {value}; 0 or more is needed", f"{field}.{side}"
         if key not in reached:
             yield f"no way leads here from the entrance; name one under `ways`, to any of {', '.join(reached)}", field
 

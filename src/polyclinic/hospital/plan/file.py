@@ -45,6 +45,9 @@ class _AreaText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     examinations: tuple[str, ...] = ()
     ways: dict[str, str | int | float] = {}
     at: tuple[float, float] = (0.0, 0.0)
+    width: float = 0.0
+    height: float = 0.0
+    seats: int = 0
 
 
 class _MemberText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

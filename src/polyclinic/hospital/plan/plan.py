@@ -49,7 +49,10 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     departments: tuple[str, ...] = ()  # whose consultations are held here
     examinations: tuple[str, ...] = ()  # the kinds that are done here (`Examination.kind` of the knowledge)
     ways: dict[str, int] = {}  # a neighbouring area to the seconds of walking there; every way leads back
-    at: tuple[float, float] = (0.0, 0.0)  # place on a map, (x, y), in metres from the entrance
+    at: tuple[float, float] = (0.0, 0.0)  # its middle on a map, (x, y), in metres from the entrance
+    width: float = 0.0  # on the map, in metres along x; 0 where that is not known
+    height: float = 0.0  # the same along y
+    seats: int = 0  # for those who wait there; more of them stand
 
 
 class Job(StrEnum):

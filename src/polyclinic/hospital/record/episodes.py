@@ -145,5 +145,14 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return bool(self.seen) and self.seen[-1].step == "admit"
 
 
+def untold(episode: Episode) -> Episode:
+    """Returns an episode without its traces."""
+    if not any(held.trace for held in episode.seen):
+        return episode
+    return msgspec.structs.replace(
+        episode, seen=tuple(msgspec.structs.replace(held, trace="") for held in episode.seen)
+    )
+
+
 Compute = Callable[[EpisodeRequest], Awaitable[Episode]]
 """Computes episodes: in this process, in others, or from what a run has stored."""

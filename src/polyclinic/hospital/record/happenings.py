@@ -54,13 +54,27 @@ class _What(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", omit_de
     """What happened."""
 
 
+class Activity(StrEnum):
+    """What takes time in the hospital, beside walking, waiting and lying in a bed."""
+
+    CONSULTATION = "consultation"  # ends with "consulted"
+    RESULTS = "results"  # the doctor is told them, and says what it thinks; ends with the diagnosis or a referral
+    EXAMINATION = "examination"  # ends with "examined", or "ended" where the result comes later
+    SAMPLING = "sampling"  # ends with "sampled"
+
+
 class FellIll(_What, frozen=True, kw_only=True, tag="fell ill"):
-    """A resident falls ill. `case` names the case that is drawn for it; `department` is where it belongs."""
+    """A resident falls ill. `case` names the case that is drawn for it; `department` is where it belongs.
+
+    `name` is the resident's, and `home` the place of its home on the map, in whole metres from the entrance.
+    """
 
     case: str
     disease: str
     severity: Severity
     department: str
+    name: str = ""
+    home: tuple[int, ...] = ()
 
 
 class Walked(_What, frozen=True, kw_only=True, tag="walked"):
@@ -129,6 +143,27 @@ class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
     staff: str
     area: str
     waited: int
+
+
+class ActivityBegan(_What, frozen=True, kw_only=True, tag="began"):
+    """Something begins that takes time with a patient, in an area.
+
+    What is done at a counter or at triage begins with "called", and an operation as its patient lies on the table.
+    """
+
+    activity: Activity
+    area: str
+    staff: str = ""
+    examination: str = ""
+
+
+class ActivityEnded(_What, frozen=True, kw_only=True, tag="ended"):
+    """A patient is done with something of which nothing else says so: an examination whose result comes later."""
+
+    activity: Activity
+    area: str
+    staff: str = ""
+    examination: str = ""
 
 
 class Interrupted(_What, frozen=True, kw_only=True, tag="interrupted"):
@@ -304,6 +339,13 @@ class StaffCalledIn(_What, frozen=True, kw_only=True, tag="called in"):
     waiting: int
 
 
+class StaffWalked(_What, frozen=True, kw_only=True, tag="staff walked"):
+    """A member of the staff walks to where it works, or home; as in `Walked`."""
+
+    path: tuple[str, ...]
+    times: tuple[int, ...]
+
+
 class ShiftBegan(_What, frozen=True, kw_only=True, tag="shift began"):
     """A member of the staff is at work, in an area."""
 
@@ -323,6 +365,8 @@ What = (
     | Registered
     | Queued
     | CalledIn
+    | ActivityBegan
+    | ActivityEnded
     | Interrupted
     | Resumed
     | Sampled
@@ -344,6 +388,7 @@ What = (
     | FollowedUp
     | FollowUpFailed
     | StaffCalledIn
+    | StaffWalked
     | ShiftBegan
     | ShiftEnded
 )

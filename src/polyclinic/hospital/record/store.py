@@ -21,7 +21,7 @@ from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.files import make_folder, write_text
 from polyclinic.hospital.record.account import Account, encode
-from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest, untold
 from polyclinic.hospital.record.happenings import Happening
 from polyclinic.hospital.record.recorded import RecordedRun, pack
 from polyclinic.hospital.record.run_file import (
@@ -169,14 +169,17 @@ class Store:
         self._writer.put(_KEEP, (episode.key, pack(episode)), lambda _: self._waiting.pop(episode.key, None))
 
     def remember(self, compute: Compute) -> Compute:
-        """Returns the same computation of episodes, which takes from the run what is stored and stores the rest."""
+        """Returns the same computation of episodes, which takes from the run what is stored and stores the rest.
+
+        What was said stays on disk: whoever goes on with an episode gets it without its traces.
+        """
 
         async def remembered(request: EpisodeRequest) -> Episode:
             episode = self.episode(request.key)
             if episode is None:
                 episode = await compute(request)
                 self.keep(episode)
-            return episode
+            return untold(episode)
 
         return remembered
 

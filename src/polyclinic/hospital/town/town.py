@@ -18,7 +18,8 @@ import numpy.typing as npt
 from polyclinic.cases.case import Case
 from polyclinic.generation.draw import draw_for
 from polyclinic.hospital.plan.plan import Hospital
-from polyclinic.hospital.record.happenings import DAY
+from polyclinic.hospital.record.happenings import DAY, FellIll
+from polyclinic.hospital.town.homes import home_of
 from polyclinic.hospital.town.illness import (
     IllnessCourse,
     Onset,
@@ -61,6 +62,7 @@ class Town:
         illness = hospital.illness
         # Whoever knows a department alone reads its words alone, so its patients are drawn in them.
         knowledge = knowledge.select(illness.diseases)
+        self._hospital = hospital
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
         self._follow_up_days, self._deaths = illness.follow_up_days, hospital.deaths
         self._first = datetime.date.fromisoformat(hospital.first_day)
@@ -101,6 +103,17 @@ class Town:
     def department(self, onset: Onset) -> str:
         """Returns the department that an illness belongs to."""
         return self._knowledge.diseases[onset.disease].department
+
+    def fell_ill(self, onset: Onset, case: Case) -> FellIll:
+        """Returns what the log says of somebody who falls ill."""
+        return FellIll(
+            case=case.id,
+            disease=onset.disease,
+            severity=onset.severity,
+            department=self.department(onset),
+            name=self._residents[onset.resident].name,
+            home=home_of(self._hospital, self._seed, onset.resident),
+        )
 
     def times(self, onset: Onset) -> tuple[int, int]:
         """Returns when somebody falls ill, and how many seconds later it is ready to go to hospital.

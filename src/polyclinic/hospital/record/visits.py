@@ -1,0 +1,211 @@
+"""The visits of a run, read off its log: who came when, was seen by whom, and what came of it.
+
+A visit is everything from setting out to being at home again; of somebody who is turned away at a closed door and comes
+again it is both comings. Its id is the illness with the visit's number in it, such as `r00042-d0003/1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from polyclinic.cases.truth import Severity
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    HOUR,
+    Acuity,
+    Admitted,
+    Diagnosed,
+    Died,
+    Discharged,
+    FellIll,
+    FollowedUp,
+    Happening,
+    LeftUnseen,
+    Referred,
+    Registered,
+    Triaged,
+    VisitFailed,
+    Walked,
+    WentHome,
+)
+
+
+class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
+    """A visit in one line."""
+
+    id: str  # the illness and the number of the visit in it
+    resident: str  # who came, by id
+    name: str  # who came; "" where the log does not say
+    number: int  # from 1 within the illness
+    begin: int  # when it set out, in seconds since midnight of the first day
+    end: int | None  # when it was at home again, or died; None where neither is so yet
+    disease: str  # that it has, by id; "" where the log does not say
+    severity: Severity | None  # how ill it was when it set out
+    department: str  # the last that it was sent to; "" where nobody sent it anywhere
+    acuity: Acuity | None  # as the nurse judged it
+    diagnosis: str  # as the last doctor told it; "" where none did
+    right: bool | None  # whether that is what it has; None where none was told
+    outcome: str  # how the visit ended: "went home", "discharged", "died", "left: ...", "failed: ..." or "under way"
+    later: str  # how it was some time after: "recovered", "better", "worse", "died"; "" where nobody knows
+
+
+def clock(t: int) -> str:
+    """Returns a time as it is told, such as `day 3 09:12`; days count from 0."""
+    day, second = divmod(t, DAY)
+    return f"day {day} {second // HOUR:02}:{second // 60 % 60:02}"
+
+
+class FoldedVisit:
+    """A visit while it is read."""
+
+    def __init__(self, who: str, ill: FellIll | None, severity: Severity | None, number: int, begin: int) -> None:
+        self.who, self.ill, self.severity, self.number, self.begin = who, ill, severity, number, begin
+        self.happenings: list[Happening] = []  # empty where they are not wanted
+        self.home = ""  # the area that it came from
+        self.end: int | None = None
+        self.department = self.diagnosis = self.later = ""
+        self.acuity: Acuity | None = None
+        self.right: bool | None = None
+        self.outcome = "under way"
+        self.admitted = False
+        self.comings = 1
+
+    @property
+    def illness(self) -> str:
+        """Names the illness; that of nobody knows what is the resident's."""
+        return self.ill.case if self.ill is not None else self.who
+
+    @property
+    def id(self) -> str:
+        """Names the visit."""
+        return f"{self.illness}/{self.number}"
+
+    def listed(self) -> ListedVisit:
+        """Returns it in one line."""
+        return ListedVisit(
+            id=self.id,
+            resident=self.who,
+            name="" if self.ill is None else self.ill.name,
+            number=self.number,
+            begin=self.begin,
+            end=self.end,
+            disease="" if self.ill is None else self.ill.disease,
+            severity=self.severity,
+            department=self.department,
+            acuity=self.acuity,
+            diagnosis=self.diagnosis,
+            right=self.right,
+            outcome=self.outcome,
+            later=self.later,
+        )
+
+    # --- what changes it
+
+    def _send(self, what: Triaged | Registered) -> None:
+        self.department = what.department
+        if isinstance(what, Triaged):
+            self.acuity = what.acuity
+
+    def _refer(self, what: Referred) -> None:
+        self.department = what.to_department
+
+    def _diagnose(self, what: Diagnosed) -> None:
+        self.diagnosis, self.right = what.diagnosis, what.right
+
+    def _admit(self, _: Admitted) -> None:
+        self.admitted = True
+
+    def _leave(self, what: LeftUnseen) -> None:
+        self.outcome = f"left: {what.reason}"
+
+    def _fail(self, what: VisitFailed) -> None:
+        self.outcome = f"failed: {what.error} ({what.who})"
+
+    def _go_home(self, _: WentHome) -> None:
+        self.outcome = "discharged" if self.admitted else "went home"
+
+    def _follow_up(self, what: FollowedUp) -> None:
+        self.later = what.outcome.value
+
+
+_CHANGES: dict[type, Callable[[FoldedVisit, Any], None]] = {
+    Triaged: FoldedVisit._send,
+    Registered: FoldedVisit._send,
+    Referred: FoldedVisit._refer,
+    Diagnosed: FoldedVisit._diagnose,
+    Admitted: FoldedVisit._admit,
+    LeftUnseen: FoldedVisit._leave,
+    VisitFailed: FoldedVisit._fail,
+    WentHome: FoldedVisit._go_home,
+    FollowedUp: FoldedVisit._follow_up,
+}
+
+
+class _Life:
+    """What the log says of one resident so far."""
+
+    def __init__(self) -> None:
+        self.ill: FellIll | None = None
+        self.severity: Severity | None = None
+        self.before: list[Happening] = []  # what belongs to the visit that comes
+        self.visit: FoldedVisit | None = None  # the last one
+        self.home = ""
+        self.out = False
+
+
+def fold(happenings: Iterable[Happening], *, keep: bool = False) -> Iterator[FoldedVisit]:
+    """Reads visits off a log, or off what of it concerns some residents; yields each when it is begun.
+
+    What comes later changes a visit until the last happening is read. So does a death at home, and a follow-up.
+
+    Args:
+        happenings: in order.
+        keep: visits hold their happenings, from falling ill on.
+    """
+    lives: dict[str, _Life] = {}
+    for happening in happenings:
+        who, what, t = happening.who, happening.what, happening.t
+        kind = type(what)
+        life = lives.get(who)
+        if life is None:
+            if kind is not FellIll and kind is not Walked:
+                continue  # of the staff
+            life = lives[who] = _Life()
+        if kind is FellIll:
+            life.ill, life.severity, life.visit, life.before = what, what.severity, None, [happening]
+            continue
+        visit = life.visit
+        if kind is Walked and not life.out:
+            life.out, life.home = True, what.path[0]
+            if visit is not None and _turned_away(visit):
+                visit.comings += 1
+            else:
+                number = 1 if visit is None else visit.number + 1
+                visit = life.visit = FoldedVisit(who, life.ill, life.severity, number, t)
+                visit.happenings, life.before = life.before, []
+                yield visit
+            visit.outcome, visit.end = "under way", None
+        if visit is None:
+            continue
+        if keep:
+            visit.happenings.append(happening)
+        change = _CHANGES.get(kind)
+        if change is not None:
+            change(visit, what)
+        if kind is Walked and life.out and what.path[-1] == life.home:
+            life.out, visit.end = False, what.times[-1]
+        elif kind is Died:
+            visit.later = "died"
+            if life.out:
+                life.out, visit.end, visit.outcome = False, t, "died"
+        severity = getattr(what, "severity", None)
+        if severity is not None:
+            life.severity = severity
+
+
+def _turned_away(visit: FoldedVisit) -> bool:
+    """Whether whoever comes next comes for the same visit, which is so once."""
+    return visit.comings == 1 and visit.outcome in ("left: closed", "left: not admitted")
