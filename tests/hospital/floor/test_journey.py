@@ -7,6 +7,7 @@ from polyclinic.hospital.plan.plan import Duration, Durations
 from polyclinic.hospital.plan.ways import Ways
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
 from polyclinic.hospital.record.happenings import (
+    ActivityBegan,
     Acuity,
     CalledIn,
     Consulted,
@@ -92,11 +93,12 @@ async def test_a_visit_step_by_step(small):
     assert names == [
         *("FellIll", "Walked", "Queued", "CalledIn", "Triaged"),
         *("Walked", "Queued", "CalledIn", "Registered"),
-        *("Walked", "Queued", "CalledIn", "Walked", "Consulted", "ExaminationDone"),  # the doctor's own hands
-        *("Walked", "Queued", "CalledIn", "Sampled"),  # the laboratory
-        *("Walked", "Queued", "CalledIn", "ExaminationDone"),  # the scanner
+        *("Walked", "Queued", "CalledIn", "Walked", "ActivityBegan", "Consulted"),
+        *("ActivityBegan", "ExaminationDone"),  # the doctor's own hands
+        *("Walked", "Queued", "CalledIn", "ActivityBegan", "Sampled"),  # the laboratory
+        *("Walked", "Queued", "CalledIn", "ActivityBegan", "ExaminationDone"),  # the scanner
         *("Walked", "ExaminationDone"),  # the blood was as quick
-        *("Queued", "CalledIn", "Walked", "Diagnosed", "Prescribed"),
+        *("Queued", "CalledIn", "Walked", "ActivityBegan", "Diagnosed", "Prescribed"),
         *("Walked", "Queued", "CalledIn", "Dispensed", "Walked", "WentHome"),
         *(name for name in names if name == "FollowedUp"),
     ]
@@ -143,9 +145,9 @@ async def test_a_referral_leads_to_the_other_department_without_the_counter(smal
     ("department", "consultations", "before"),
     [
         ("", (), CalledIn),
-        ("respiratory", (), Walked),
+        ("respiratory", (), ActivityBegan),
         ("respiratory", (seen(),), Consulted),
-        ("respiratory", (seen(refer_to="dermatology"),), Walked),
+        ("respiratory", (seen(refer_to="dermatology"),), ActivityBegan),
     ],
 )
 async def test_a_failed_visit_ends_where_it_failed(small, department, consultations, before):

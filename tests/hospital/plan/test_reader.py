@@ -15,6 +15,7 @@ from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import WITH_BEDS, AreaKind, Job, Shift
 from polyclinic.hospital.record.happenings import DAY
+from polyclinic.hospital.town.homes import home_of
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.yaml_files import parse_yaml
 
@@ -274,3 +275,28 @@ def test_the_page_on_hospital_files_names_every_field(knowledge):
     for fields in nested:
         for field in set(fields) - {"id"}:
             assert f"`{field}`" in page, field
+
+
+def test_every_area_of_the_default_hospital_has_a_room_on_the_map_and_none_lie_over_each_other(knowledge):
+    areas = list(read_hospital(None, knowledge).areas.values())
+    assert [area.id for area in areas if not (area.width and area.height)] == []
+    touching = [
+        (one.id, other.id)
+        for one, other in itertools.combinations(areas, 2)
+        if abs(one.at[0] - other.at[0]) < (one.width + other.width) / 2
+        and abs(one.at[1] - other.at[1]) < (one.height + other.height) / 2
+    ]
+    assert touching == []
+
+
+def test_everybody_s_home_is_on_the_map_and_stays_there(knowledge):
+    hospital = read_hospital(None, knowledge)
+    homes = hospital.areas["homes"]
+    places = [home_of(hospital, 3, n) for n in range(300)]
+    assert places == [home_of(hospital, 3, n) for n in range(300)]
+    assert len(set(places)) > 200
+    assert all(abs(x - homes.at[0]) <= homes.width / 2 for x, _ in places)
+    assert all(abs(y - homes.at[1]) <= homes.height / 2 for _, y in places)
+    # They use the room that there is.
+    assert max(x for x, _ in places) - min(x for x, _ in places) > 0.9 * homes.width
+    assert max(y for _, y in places) - min(y for _, y in places) > 0.9 * homes.height

@@ -26,7 +26,9 @@ async def drawn_episode(request: EpisodeRequest) -> Episode:
     first, second = rng.sample(request.departments, 2)
     seen = [
         ConsultationHeld(
-            department=first, turns=rng.randint(4, 12), examinations=("complete blood count", "chest x-ray")
+            department=first,
+            turns=rng.randint(4, 12),
+            examinations=("physical-examination", "blood-test", "chest-x-ray"),
         )
     ]
     if rng.random() < 0.125:

@@ -133,7 +133,8 @@ def test_an_episode_is_known_at_once_and_after_the_run_is_taken_up(tmp_path):
             raise AssertionError("computed twice")
 
         asked = SimpleNamespace(key="r1/1")
-        assert asyncio.run(store.remember(never)(asked)) == kept
+        # What was said is read from the disk, and goes no further.
+        assert asyncio.run(store.remember(never)(asked)).seen == (ConsultationHeld(department="heart", turns=3),)
 
 
 def test_another_history_is_refused_by_name(live, lived_run, tmp_path):

@@ -2,27 +2,44 @@
 
 import bisect
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyclinic.hospital.record.happenings import (
+    Activity,
+    ActivityBegan,
+    ActivityEnded,
     Acuity,
     CalledIn,
     Consulted,
     Diagnosed,
+    Died,
+    ExaminationDone,
+    FellIll,
+    FollowedUp,
+    FollowUpOutcome,
+    GotWorse,
     Happening,
+    HarmCause,
     LeftUnseen,
     Prescribed,
     Queued,
+    Referred,
     Registered,
+    Sampled,
     ShiftBegan,
     ShiftEnded,
+    StaffWalked,
     Triaged,
+    VisitFailed,
     Walked,
     WentHome,
+    Worsened,
 )
+from polyclinic.hospital.record.people import Counts, Doing, IllResident
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.world import Counts, Doing, World, decode
+from polyclinic.hospital.record.world import World, decode
 
 
 def play(*events, world=None):
@@ -138,7 +155,7 @@ def test_a_snapshot_is_the_world_and_grows_with_the_hospital_alone(lived):
         if number % 97 == 0:
             snapshot = world.encode()
             assert decode(snapshot) == world
-            longest = max(longest, len(snapshot) / (len(world.people) + len(world.duty) + 10))
+            longest = max(longest, len(snapshot) / (len(world.people) + len(world.ill) + len(world.duty) + 10))
     assert longest < 500  # bytes for each who is there
 
 
@@ -164,3 +181,82 @@ def test_seeking_starts_at_a_snapshot(lived, lived_run, monkeypatch):
         recorded.seek(lived[-1].t)
         assert len(lived) > 4_000
         assert 0 < len(read) <= 2_000
+
+
+def test_who_is_ill_is_known_by_name_illness_and_severity_until_it_is_well_or_dead():
+    ill = FellIll(case="r1-d0", disease="flu", severity="mild", department="heart", name="Ann Lee", home=(-30, 40))
+    world = play((500, "r1", ill), (510, "r2", msgspec.structs.replace(ill, name="Bo Ray")), *COMES)
+    assert world.ill["r1"] == IllResident("Ann Lee", "flu", "mild", (-30, 40), 500)
+    play((1450, "r1", GotWorse(severity="moderate")), world=world)
+    assert world.ill["r1"].severity == "moderate"
+    play((1460, "r1", Worsened(severity="severe", cause=HarmCause.ILLNESS)), world=world)
+    play((1470, "r1", FollowedUp(outcome=FollowUpOutcome.BETTER)), world=world)
+    assert world.ill["r1"].severity == "severe"
+    play((1480, "r1", FollowedUp(outcome=FollowUpOutcome.RECOVERED, severity="mild")), world=world)
+    play((1490, "r2", Died(disease="flu", cause=HarmCause.ILLNESS)), world=world)
+    assert world.ill == {}
+
+
+def test_what_is_done_with_somebody_begins_and_ends():
+    consultation = ActivityBegan(activity=Activity.CONSULTATION, area="room", staff="dr")
+    scan = {"activity": Activity.EXAMINATION, "area": "scanner", "examination": "scan"}
+    world = play(*COMES, *TALKS, (1600, "r1", consultation))
+    r1 = world.people["r1"]
+    assert (r1.activity, r1.examination) == (Activity.CONSULTATION, "")
+    play((2000, "r1", Consulted(staff="dr", department="heart", turns=8)), world=world)
+    assert r1.activity is None
+    play(
+        (2010, "r1", ActivityBegan(**scan)), (2020, "r1", ExaminationDone(examination="blood", area="lab")), world=world
+    )
+    assert (r1.activity, r1.examination) == (Activity.EXAMINATION, "scan")  # an earlier sample's result ends nothing
+    play((2030, "r1", ActivityEnded(**scan)), world=world)
+    assert (r1.activity, r1.examination) == (None, "")
+
+
+def test_staff_come_and_go_and_are_where_they_were_called_to():
+    way = StaffWalked(path=("entrance", "room"), times=(0, 50))
+    back = StaffWalked(path=("room", "entrance"), times=(900, 950))
+    world = play((0, "dr", way))
+    assert world.staff_walks["dr"].path == ("entrance", "room")
+    play((50, "dr", ShiftBegan(area="room")), world=world)
+    assert (world.staff_walks, world.duty["dr"].area) == ({}, "room")
+    play(
+        (60, "r1", Queued(queue="heart")),
+        (70, "r1", CalledIn(queue="heart", staff="dr", area="bay", waited=10)),
+        world=world,
+    )
+    assert world.duty["dr"].area == "bay"
+    play((900, "dr", ShiftEnded()), (900, "dr", back), world=world)
+    assert world.staff_walks["dr"].times == (900, 950)
+    world.advance(950)
+    assert (world.staff_walks, world.homecoming) == ({}, [])
+
+
+def test_in_a_lived_run_every_activity_that_begins_ends(lived):
+    ends = {
+        Activity.CONSULTATION: Consulted | VisitFailed | Died,
+        Activity.RESULTS: Diagnosed | Referred | VisitFailed,
+        Activity.EXAMINATION: ExaminationDone | ActivityEnded,
+        Activity.SAMPLING: Sampled,
+    }
+    going, seen = {}, set()
+    for happening in lived:
+        what, who = happening.what, happening.who
+        if type(what) is ActivityBegan:
+            assert who not in going, happening
+            going[who] = what.activity
+            seen.add(what.activity)
+        elif who in going and isinstance(what, ends[going[who]]):
+            del going[who]
+    assert going == {}
+    assert seen == set(Activity)
+
+
+def test_in_a_lived_run_the_staff_walk_to_their_shifts(lived):
+    walks = [h for h in lived if isinstance(h.what, StaffWalked)]
+    begins = {(h.who, h.t) for h in lived if isinstance(h.what, ShiftBegan)}
+    comes = {(h.who, h.what.times[-1]) for h in walks if h.what.path[0] == "entrance"}
+    leaves = {(h.who, h.t) for h in walks if h.what.path[-1] == "entrance"}
+    assert comes <= begins
+    assert len(comes) > 0.8 * len(begins)
+    assert leaves == {(h.who, h.t) for h in lived if isinstance(h.what, ShiftEnded)}

@@ -25,6 +25,7 @@ from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.encounter import Encounter
 from polyclinic.hospital.floor.lines import Gone, Server
+from polyclinic.hospital.floor.notes import diagnosed, prescribed, triaged
 from polyclinic.hospital.floor.orders import SAMPLED, LateResult, Ordered, order
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.floor.rota import Rota
@@ -41,15 +42,12 @@ from polyclinic.hospital.record.happenings import (
     Acuity,
     CalledIn,
     Consulted,
-    Diagnosed,
     ExaminationDone,
     LeftUnseen,
-    Prescribed,
     Queued,
     Referred,
     Registered,
     Sampled,
-    Triaged,
     VisitFailed,
     Walked,
     WentHome,
@@ -155,18 +153,7 @@ class House:
         if not episode.department:
             return self._fail(visit, episode), episode
         visit.acuity = episode.acuity
-        self._note(
-            visit,
-            Triaged(
-                nurse=nurse.id,
-                department=episode.department,
-                acuity=episode.acuity,
-                right_department=visit.department,
-                right_acuity=visit.right_acuity,
-                right_level=visit.right_level,
-                **episode.learnt_at_door,
-            ),
-        )
+        self._note(visit, triaged(visit, episode, nurse.id))
         registered = Registered(department=episode.department, visit=visit.number)
         if episode.acuity is Acuity.EMERGENCY:
             self._note(visit, registered)
@@ -224,21 +211,8 @@ class House:
     def _conclude(self, visit: Encounter, episode: Episode, doctor: Server, seen: ConsultationHeld) -> VisitEnd:
         if episode.failed:
             return self._fail(visit, episode)
-        diagnosed = Diagnosed(
-            staff=doctor.id,
-            diagnosis=seen.diagnosis,
-            right=episode.right_diagnosis,
-            right_examination=episode.right_examination,
-        )
-        self._note(visit, diagnosed)
-        prescribed = Prescribed(
-            staff=doctor.id,
-            plan=episode.plan,
-            treatment=episode.treatment,
-            right=episode.right_treatment,
-            not_begun=episode.not_begun,
-        )
-        self._note(visit, prescribed)
+        self._note(visit, diagnosed(episode, seen, doctor.id))
+        self._note(visit, prescribed(episode, doctor.id))
         return VisitEnd.SEEN
 
     def _collect(self, visit: Encounter, episode: Episode) -> Steps:

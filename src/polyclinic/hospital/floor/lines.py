@@ -9,7 +9,7 @@ from enum import StrEnum
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.service import Service
 from polyclinic.hospital.plan.ways import Way
-from polyclinic.hospital.record.happenings import StaffWalked
+from polyclinic.hospital.record.happenings import ShiftEnded, StaffWalked
 
 
 class Gone(StrEnum):
@@ -61,14 +61,18 @@ class Server:
     def __post_init__(self) -> None:
         self.present = not self.id
 
-    def walks(self, now: int, *, home: bool = False) -> StaffWalked | None:
-        """Returns how it comes, or goes home, setting out now; None where nobody sees that."""
+    def comes(self, now: int) -> StaffWalked | None:
+        """Returns how it comes, setting out now; None where nobody sees that."""
         if self.way is None or not self.way.seconds:
             return None
-        path, reached = self.way
-        if home:
-            path, reached = path[::-1], tuple(self.way.seconds - seconds for seconds in reached[::-1])
-        return StaffWalked(path=path, times=tuple(now + seconds for seconds in reached))
+        return StaffWalked(path=self.way.path, times=tuple(now + seconds for seconds in self.way.reached))
+
+    def leaves(self, now: int) -> tuple[ShiftEnded, *tuple[StaffWalked, ...]]:
+        """Returns the end of its shift, and its way home where somebody sees it."""
+        if self.way is None or not self.way.seconds:
+            return (ShiftEnded(),)
+        times = tuple(now + self.way.seconds - seconds for seconds in reversed(self.way.reached))
+        return ShiftEnded(), StaffWalked(path=self.way.path[::-1], times=times)
 
     @property
     def free(self) -> bool:

@@ -23,7 +23,7 @@ from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket
 from polyclinic.hospital.floor.service import Service
 from polyclinic.hospital.plan.opening_hours import WEEK
-from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan, ShiftEnded
+from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
 from polyclinic.hospital.record.log import Log
 
 _ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
@@ -150,10 +150,8 @@ class Floor:
             if ticket.waits:
                 heappush(ticket.queue.waiting, ticket)
         own, server.own = server.own, []
-        self._log.add(self._clock.now, server.id, ShiftEnded())
-        goes = server.walks(self._clock.now, home=True)
-        if goes is not None:
-            self._log.add(self._clock.now, server.id, goes)
+        for what in server.leaves(self._clock.now):
+            self._log.add(self._clock.now, server.id, what)
         self._close_all(server)
         for queue in {ticket.queue.id: ticket.queue for ticket in own if ticket.waits}.values():
             self._call_any(queue)

@@ -112,7 +112,7 @@ class Rota:
         sets_out = begin - (0 if server.way is None else server.way.seconds)
         if sets_out > self._clock.now:
             yield self._clock.at(sets_out)
-            walks = server.walks(sets_out)
+            walks = server.comes(sets_out)
             if walks is not None and not server.present and begin // DAY not in self._absent.get(server.id, ()):
                 self._log.add(sets_out, server.id, walks)
         yield self._clock.at(begin)

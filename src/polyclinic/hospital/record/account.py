@@ -49,7 +49,8 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     What,
 )
-from polyclinic.hospital.record.world import Doing, World
+from polyclinic.hospital.record.people import Doing
+from polyclinic.hospital.record.world import World
 
 _RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _HASH = 16  # bytes

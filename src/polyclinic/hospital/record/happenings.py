@@ -157,13 +157,8 @@ class ActivityBegan(_What, frozen=True, kw_only=True, tag="began"):
     examination: str = ""
 
 
-class ActivityEnded(_What, frozen=True, kw_only=True, tag="ended"):
+class ActivityEnded(ActivityBegan, frozen=True, kw_only=True, tag="ended"):
     """A patient is done with something of which nothing else says so: an examination whose result comes later."""
-
-    activity: Activity
-    area: str
-    staff: str = ""
-    examination: str = ""
 
 
 class Interrupted(_What, frozen=True, kw_only=True, tag="interrupted"):

@@ -50,7 +50,7 @@ class Visitor(msgspec.Struct, kw_only=True, omit_defaults=True):
         return Doing.WAITING if self.queue else Doing.THERE
 
 
-class Patient(msgspec.Struct, array_like=True):
+class IllResident(msgspec.Struct, array_like=True):
     """Who is ill, wherever it is."""
 
     name: str  # the resident's

@@ -6,6 +6,7 @@ again it is both comings. Its id is the illness with the visit's number in it, s
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -19,9 +20,9 @@ from polyclinic.hospital.record.happenings import (
     Admitted,
     Diagnosed,
     Died,
-    Discharged,
     FellIll,
     FollowedUp,
+    GotWorse,
     Happening,
     LeftUnseen,
     Referred,
@@ -30,7 +31,12 @@ from polyclinic.hospital.record.happenings import (
     VisitFailed,
     Walked,
     WentHome,
+    What,
+    Worsened,
 )
+
+UNDER_WAY = "under way"
+_TURNED_AWAY = ("left: closed", "left: not admitted")
 
 
 class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,12 +70,11 @@ class FoldedVisit:
     def __init__(self, who: str, ill: FellIll | None, severity: Severity | None, number: int, begin: int) -> None:
         self.who, self.ill, self.severity, self.number, self.begin = who, ill, severity, number, begin
         self.happenings: list[Happening] = []  # empty where they are not wanted
-        self.home = ""  # the area that it came from
         self.end: int | None = None
         self.department = self.diagnosis = self.later = ""
         self.acuity: Acuity | None = None
         self.right: bool | None = None
-        self.outcome = "under way"
+        self.outcome = UNDER_WAY
         self.admitted = False
         self.comings = 1
 
@@ -144,7 +149,7 @@ _CHANGES: dict[type, Callable[[FoldedVisit, Any], None]] = {
 }
 
 
-class _Life:
+class _ResidentRead:
     """What the log says of one resident so far."""
 
     def __init__(self) -> None:
@@ -154,6 +159,35 @@ class _Life:
         self.visit: FoldedVisit | None = None  # the last one
         self.home = ""
         self.out = False
+
+    def falls_ill(self, happening: Happening, what: FellIll) -> None:
+        """Another illness: its first visit comes."""
+        self.ill, self.severity, self.visit, self.before = what, what.severity, None, [happening]
+
+    def sets_out(self, who: str, t: int, home: str) -> bool:
+        """Leaves home; returns whether that begins another visit."""
+        self.out, self.home = True, home
+        visit = self.visit
+        if visit is not None and visit.comings == 1 and visit.outcome in _TURNED_AWAY:
+            visit.comings, visit.outcome, visit.end = 2, UNDER_WAY, None
+            return False
+        self.visit = FoldedVisit(who, self.ill, self.severity, 1 if visit is None else visit.number + 1, t)
+        self.visit.happenings, self.before = self.before, []
+        return True
+
+    def goes_on(self, visit: FoldedVisit, t: int, what: What) -> None:
+        """Whatever else happens to it."""
+        change = _CHANGES.get(type(what))
+        if change is not None:
+            change(visit, what)
+        if isinstance(what, Walked) and what.path[-1] == self.home:
+            self.out, visit.end = False, what.times[-1]
+        elif isinstance(what, Died):
+            visit.later = "died"
+            if self.out:
+                self.out, visit.end, visit.outcome = False, t, "died"
+        elif isinstance(what, FollowedUp | Worsened | GotWorse) and what.severity is not None:
+            self.severity = what.severity
 
 
 def fold(happenings: Iterable[Happening], *, keep: bool = False) -> Iterator[FoldedVisit]:
@@ -165,47 +199,21 @@ def fold(happenings: Iterable[Happening], *, keep: bool = False) -> Iterator[Fol
         happenings: in order.
         keep: visits hold their happenings, from falling ill on.
     """
-    lives: dict[str, _Life] = {}
+    lives: dict[str, _ResidentRead] = defaultdict(_ResidentRead)
     for happening in happenings:
-        who, what, t = happening.who, happening.what, happening.t
-        kind = type(what)
-        life = lives.get(who)
-        if life is None:
-            if kind is not FellIll and kind is not Walked:
-                continue  # of the staff
-            life = lives[who] = _Life()
-        if kind is FellIll:
-            life.ill, life.severity, life.visit, life.before = what, what.severity, None, [happening]
+        who, what = happening.who, happening.what
+        if isinstance(what, FellIll):
+            lives[who].falls_ill(happening, what)
             continue
-        visit = life.visit
-        if kind is Walked and not life.out:
-            life.out, life.home = True, what.path[0]
-            if visit is not None and _turned_away(visit):
-                visit.comings += 1
-            else:
-                number = 1 if visit is None else visit.number + 1
-                visit = life.visit = FoldedVisit(who, life.ill, life.severity, number, t)
-                visit.happenings, life.before = life.before, []
-                yield visit
-            visit.outcome, visit.end = "under way", None
-        if visit is None:
-            continue
-        if keep:
-            visit.happenings.append(happening)
-        change = _CHANGES.get(kind)
-        if change is not None:
-            change(visit, what)
-        if kind is Walked and life.out and what.path[-1] == life.home:
-            life.out, visit.end = False, what.times[-1]
-        elif kind is Died:
-            visit.later = "died"
-            if life.out:
-                life.out, visit.end, visit.outcome = False, t, "died"
-        severity = getattr(what, "severity", None)
-        if severity is not None:
-            life.severity = severity
-
-
-def _turned_away(visit: FoldedVisit) -> bool:
-    """Whether whoever comes next comes for the same visit, which is so once."""
-    return visit.comings == 1 and visit.outcome in ("left: closed", "left: not admitted")
+        if isinstance(what, Walked):
+            life = lives[who]
+            if not life.out and life.sets_out(who, happening.t, what.path[0]):
+                assert life.visit is not None  # noqa: S101
+                yield life.visit
+        elif who not in lives:
+            continue  # of the staff
+        visit = lives[who].visit
+        if visit is not None:
+            if keep:
+                visit.happenings.append(happening)
+            lives[who].goes_on(visit, happening.t, what)

@@ -35,6 +35,7 @@ from polyclinic.hospital.record.happenings import (
     FollowedUp,
     FollowUpFailed,
     FollowUpOutcome,
+    GotWorse,
     Happening,
     Interrupted,
     LeftUnseen,
@@ -55,7 +56,7 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     Worsened,
 )
-from polyclinic.hospital.record.people import Counts, Doing, Duty, Patient, StaffWalk, Visitor
+from polyclinic.hospital.record.people import Counts, Duty, IllResident, StaffWalk, Visitor
 
 _RANK: dict[Acuity | None, int] = {acuity: number for number, acuity in enumerate([*Acuity, None])}
 
@@ -72,7 +73,7 @@ class World(msgspec.Struct, kw_only=True):
     t: int = 0  # seconds since midnight of the first day
     seq: int = -1  # of the last happening; -1 before the first
     people: dict[str, Visitor] = {}  # residents who are not at home, by id
-    ill: dict[str, Patient] = {}  # residents who are ill, by id; also those at home
+    ill: dict[str, IllResident] = {}  # residents who are ill, by id; also those at home
     duty: dict[str, Duty] = {}  # staff at work, by id
     staff_walks: dict[str, StaffWalk] = {}  # staff who come or go, by id
     queues: dict[str, list[Place]] = {}  # by name, in the order in which they are called
@@ -248,9 +249,9 @@ class World(msgspec.Struct, kw_only=True):
             self._grade(who, what)
 
     def _fall_ill(self, who: str, what: FellIll) -> None:
-        self.ill[who] = Patient(what.name, what.disease, what.severity, what.home, self.t)
+        self.ill[who] = IllResident(what.name, what.disease, what.severity, what.home, self.t)
 
-    def _grade(self, who: str, what: FollowedUp | Worsened) -> None:
+    def _grade(self, who: str, what: FollowedUp | Worsened | GotWorse) -> None:
         patient = self.ill.get(who)
         if patient is not None and what.severity is not None:
             patient.severity = what.severity
@@ -306,6 +307,7 @@ _CHANGES: dict[type, Callable[[World, str, Any], object]] = {
     Moved: World._lie,
     Discharged: World._get_up,
     Worsened: World._grade,
+    GotWorse: World._grade,
     Died: World._die,
     LeftUnseen: World._go,
     VisitFailed: World._go,
