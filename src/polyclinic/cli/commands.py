@@ -22,6 +22,8 @@ COMMANDS = {
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
     "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
     "run goes on.",
+    "results compare": "results:compare Compare two runs of the hospital with one seed, such as two doctors or two "
+    "layouts: patient by patient and day by day.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
     "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
@@ -80,6 +82,7 @@ COMMANDS = {
 """Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
+    "results": "Results of the hospital.",
     "cases": "List, show, check and generate cases.",
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",

@@ -58,6 +58,7 @@ class Attendance(msgspec.Struct, kw_only=True):
     ended: str = ""  # `SEEN`, `LEFT`, `FAILED` or `DIED`
     left: int | None = None  # when that was
     outcome: FollowUpOutcome | None = None  # at the first follow-up after it
+    recovered: bool = False  # of this illness, after it
     died: bool = False  # of this illness, there or after it
 
 
@@ -169,6 +170,8 @@ class Attendances:
         if last is not None and last.outcome is None:
             last.outcome = what.outcome
         if what.outcome is FollowUpOutcome.RECOVERED:
+            if last is not None:
+                last.recovered = True
             self._tell(who)
 
 

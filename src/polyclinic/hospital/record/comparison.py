@@ -1,0 +1,349 @@
+"""Two runs with the same patients, held against one another: patient by patient, day by day, and run by run.
+
+Everything that a town does is drawn by (seed, resident, day, purpose), so that two runs with one seed meet the same
+patients with the same luck, whoever plays and whatever the hospital is like (common random numbers). What differs
+between them is then what was changed, and paired differences have narrower intervals than those of two means.
+
+Whoever is ill already with one doctor, or has died, cannot fall ill again with it: such an onset is in one run alone,
+is counted, and is in no pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.frames import Tabular
+from polyclinic.hospital.record.attendance import FAILED, LEFT, Attendance, Attendances
+from polyclinic.hospital.record.happenings import DAY, FellIll, FollowedUp, FollowUpOutcome
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import RUN
+from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
+
+PairedBy = Literal["patients", "days", "runs"]
+"""What is held against one another: illnesses, days, or whole runs with a seed each."""
+
+Onset = tuple[int, str, int]
+"""Seed, resident, and the day on which it fell ill."""
+
+_MANY = 2_000  # pairs, of which fewer resamples will do
+_FEWER = 2_000
+_RESAMPLES = 10_000
+
+_OF_THE_TOWN = (
+    "seed", "residents", "load", "days", "visits", "language", "profiles", "warm_up", "events",
+    "hospital.residents", "hospital.first_day", "hospital.illness.per_day", "hospital.illness.diseases",
+    "hospital.illness.weights", "hospital.illness.severities",
+)  # fmt: skip
+"""Of a configuration, by what it makes two towns whose people fall ill otherwise."""
+
+
+class PairedMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure in both runs, where both have it.
+
+    Patients of one resident are resampled together. Days follow one another and are not quite independent of each
+    other, so that intervals by days are a little too narrow.
+    """
+
+    name: str
+    by: PairedBy
+    first: float | None  # mean in the first run; None where no pair has it
+    second: float | None  # in the second
+    difference: Difference  # second less first
+    p_holm: float | None  # over the measures that are paired in the same way
+
+
+class RunComparison(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What two runs with the same patients differ in."""
+
+    measures: tuple[PairedMeasure, ...]
+    first: str  # its folder
+    second: str
+    seeds: tuple[int, ...]
+    differs: dict[str, tuple[str, str]]  # what was not the same when they began, in short
+    onsets: int  # illnesses that both have
+    only_first: int  # that only one has: with the other their residents were ill already, or dead
+    only_second: int
+
+
+class _Illnesses:
+    """What one run says: every onset, and every coming with it."""
+
+    def __init__(self, run: RecordedRun, seed: int, begin: int) -> None:
+        self.onsets: dict[Onset, tuple[int, FellIll]] = {}
+        self.comings: dict[Onset, list[Attendance]] = defaultdict(list)
+        self.last = 0  # when somebody fell ill last; a run that ends by its visits ends for falling ill too
+        self._ill: dict[str, list[tuple[int, float]]] = defaultdict(list)  # when each was ill, from and to
+        self._seed, self._begin = seed, begin
+        follow = Attendances(self._take)
+        for happening in run.happenings():
+            follow.add(happening)
+            t, who, what = happening.t, happening.who, happening.what
+            if isinstance(what, FellIll):
+                self.last = t
+                self._ill[who].append((t, math.inf))
+                if t >= begin:
+                    self.onsets[seed, who, t // DAY] = (t, what)
+            elif isinstance(what, FollowedUp) and what.outcome is FollowUpOutcome.RECOVERED and who in self._ill:
+                self._ill[who][-1] = (self._ill[who][-1][0], t)
+        for one in follow.open():
+            self._take(one)
+
+    def can_fall_ill(self, who: str, t: int) -> bool:
+        """Whether somebody is healthy and alive at a time at which people fall ill."""
+        return t < self.last and not any(begin <= t <= end for begin, end in self._ill.get(who, ()))
+
+    def _take(self, one: Attendance) -> None:
+        if one.onset >= self._begin:
+            self.comings[self._seed, one.who, one.onset // DAY].append(one)
+
+
+def _minutes(seconds: int | None) -> float | None:
+    return None if seconds is None else seconds / 60
+
+
+def _percent(right: bool | None) -> float | None:
+    return None if right is None else 100.0 * right
+
+
+def _is(a: object, b: object) -> float | None:
+    return None if a is None or b is None else 100.0 * (a == b)
+
+
+_OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
+    "minutes to the first doctor": lambda all: _minutes(all[0].waited),
+    "minutes in the hospital, first visit": lambda all: (
+        None if all[0].left is None or all[0].admitted else (all[0].left - all[0].arrived) / 60
+    ),
+    "sent to the right department, %": lambda all: _percent(all[0].right_department),
+    "judged as urgent as it was, %": lambda all: _is(all[0].acuity, all[0].right_acuity),
+    "a right examination, %": lambda all: _percent(all[0].right_examination),
+    "right diagnosis, %": lambda all: _percent(all[0].right_diagnosis),
+    "right plan, %": lambda all: _percent(all[0].right_treatment),
+    "left before treatment, %": lambda all: _percent(any(one.ended == LEFT for one in all)),
+    "a visit failed, %": lambda all: _percent(any(one.ended == FAILED for one in all)),
+    "admitted, %": lambda all: _percent(any(one.admitted for one in all)),
+    "visits of the illness": lambda all: float(len(all)),
+    "got worse, %": lambda all: _percent(any(one.worse or one.outcome is FollowUpOutcome.WORSE for one in all)),
+    "died, %": lambda all: _percent(any(one.died for one in all)),
+    "healthy at the end of the run, %": lambda all: _percent(any(one.recovered for one in all)),
+}
+"""Of an illness, from its comings in their order."""
+
+_OF_DAYS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
+    "came that day": lambda came: float(len(came)),
+    "minutes to the first doctor, mean of the day": lambda came: _mean(
+        [o.waited / 60 for o in came if o.waited is not None]
+    ),
+    "left before treatment": lambda came: float(sum(one.ended == LEFT for one in came)),
+    "admitted": lambda came: float(sum(bool(one.admitted) for one in came)),
+}
+"""Of a day, from all who came."""
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def compare_runs(first: Path, second: Path) -> RunComparison:
+    """Compares two runs, or two folders of runs with a seed each, that have the same patients.
+
+    Raises:
+        BadInput: a folder holds no run, or one that has not come to its end.
+        UserError: the runs are of different towns or seeds, or their patients are not the same.
+    """
+    if first.resolve() == second.resolve():
+        raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
+    pairs = _paired_folders(first, second)
+    ours: list[_Illnesses] = []
+    theirs: list[_Illnesses] = []
+    differs: dict[str, tuple[str, str]] = {}
+    seeds, days = [], 0
+    for one, other in pairs:
+        with RecordedRun(one) as a, RecordedRun(other) as b:
+            configuration = _check(a, b)
+            differs |= _differences(a.configuration, b.configuration)
+            seed, begin = int(configuration.get("seed") or 0), int(configuration.get("warm_up") or 0)
+            ours.append(_Illnesses(a, seed, begin * DAY))
+            theirs.append(_Illnesses(b, seed, begin * DAY))
+            _check_onsets(ours[-1], theirs[-1], a, b)
+        seeds.append(seed)
+        days = max(days, int(configuration.get("days") or 0))
+    both = [one.onsets.keys() & other.onsets.keys() for one, other in zip(ours, theirs, strict=True)]
+    return RunComparison(
+        measures=(*_by_patients(ours, theirs), *_by_days(ours, theirs), *_by_runs(ours, theirs)),
+        first=str(first),
+        second=str(second),
+        seeds=tuple(seeds),
+        differs=differs,
+        onsets=sum(map(len, both)),
+        only_first=sum(len(one.onsets) for one in ours) - sum(map(len, both)),
+        only_second=sum(len(one.onsets) for one in theirs) - sum(map(len, both)),
+    )
+
+
+def _paired_folders(first: Path, second: Path) -> list[tuple[Path, Path]]:
+    """Returns the runs that belong together: the two, or those of each seed."""
+    inside = [sorted(path.parent.name for path in folder.glob(f"seed-*/{RUN}")) for folder in (first, second)]
+    if (first / RUN).exists() or (second / RUN).exists() or not all(inside):
+        return [(first, second)]
+    if inside[0] != inside[1]:
+        alone = sorted({*inside[0]} ^ {*inside[1]})
+        raise UserError(f"{first} and {second} hold runs of different seeds; only one has {', '.join(alone)}")
+    return [(first / name, second / name) for name in inside[0]]
+
+
+def _check(a: RecordedRun, b: RecordedRun) -> dict[str, Any]:
+    """Returns the first configuration, where both runs are at their end and of one town."""
+    for run in (a, b):
+        if run.summary is None:
+            raise BadInput("the run has not come to its end; go on with polyclinic run --resume", path=run.folder)
+    one, other = a.configuration, b.configuration
+    unlike = [
+        f"{name} {_told(of_one)} and {_told(of_other)}"
+        for name in _OF_THE_TOWN
+        if (of_one := _at(one, name)) != (of_other := _at(other, name))
+    ]
+    if unlike:
+        what = "; ".join(unlike)
+        raise UserError(f"{a.folder} and {b.folder} have different patients and cannot be paired: {what}")
+    return one
+
+
+def _check_onsets(one: _Illnesses, other: _Illnesses, a: RecordedRun, b: RecordedRun) -> None:
+    for here, there, run in ((one, other, a), (other, one, b)):
+        for onset, (t, what) in here.onsets.items():
+            _, who, day = onset
+            how = f"resident {who} falls ill on day {day} of {what.disease} ({what.severity})"
+            if onset in there.onsets:
+                if there.onsets[onset] == (t, what):
+                    continue
+                _, theirs = there.onsets[onset]
+                how += f" in the one and of {theirs.disease} ({theirs.severity}) in the other"
+            elif there.can_fall_ill(who, t):
+                how += f" in {run.folder} alone, and is healthy in the other"
+            else:
+                continue
+            by = f"they were made by polyclinic {a.package} and {b.package}"
+            raise UserError(f"{a.folder} and {b.folder} have different patients: {how}; {by}")
+
+
+def _at(configuration: Mapping[str, Any], path: str) -> Any:
+    value: Any = configuration
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _told(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Returns what of two configurations is not the same, by name: who plays, and parts of the hospital."""
+    found = {}
+    for above in ("", "setup", "hospital"):
+        a, b = (_at(all, above) if above else all for all in (one, other))
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            for name in dict.fromkeys([*a, *b]):
+                if a.get(name) != b.get(name) and (above or name not in ("setup", "hospital")):
+                    path = f"{above}.{name}" if above else name
+                    found[path] = (_told(a.get(name)), _told(b.get(name)))
+    return found
+
+
+Run = Sequence[_Illnesses]
+
+
+def _paired(ours: Run, theirs: Run) -> Iterator[tuple[Onset, list[Attendance], list[Attendance]]]:
+    """Yields the illnesses with which their patient came to both."""
+    for one, other in zip(ours, theirs, strict=True):
+        for onset in sorted(one.onsets.keys() & other.onsets.keys()):
+            mine, yours = one.comings.get(onset), other.comings.get(onset)
+            if mine and yours:
+                yield onset, mine, yours
+
+
+def _measures(by: PairedBy, rows: Mapping[str, tuple[list[float], list[float], list[Any]]]) -> list[PairedMeasure]:
+    differences = {
+        name: paired_difference(
+            second, first, clusters=clusters, resamples=_FEWER if len(first) > _MANY else _RESAMPLES
+        )
+        for name, (first, second, clusters) in rows.items()
+        if first
+    }
+    adjusted = dict(zip(differences, holm([one.p for one in differences.values()]), strict=True))
+    nothing = Difference(mean=None, low=None, high=None, p=None, n=0)
+    return [
+        PairedMeasure(
+            name=name,
+            by=by,
+            first=_mean(first),
+            second=_mean(second),
+            difference=differences.get(name, nothing),
+            p_holm=adjusted.get(name),
+        )
+        for name, (first, second, _) in rows.items()
+    ]
+
+
+def _by_patients(ours: Run, theirs: Run) -> list[PairedMeasure]:
+    return _measures("patients", _rows_of_patients(_paired(ours, theirs)))
+
+
+def _rows_of_patients(
+    paired: Iterator[tuple[Onset, list[Attendance], list[Attendance]]],
+) -> dict[str, tuple[list[float], list[float], list[Any]]]:
+    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_PATIENTS}
+    for (seed, who, _), mine, yours in paired:
+        for name, measure in _OF_PATIENTS.items():
+            a, b = measure(mine), measure(yours)
+            if a is not None and b is not None:
+                _add(rows[name], a, b, (seed, who))
+    return rows
+
+
+def _add(row: tuple[list[float], list[float], list[Any]], a: float, b: float, cluster: Any) -> None:
+    for values, value in zip(row, (a, b, cluster), strict=True):
+        values.append(value)
+
+
+def _by_days(ours: Run, theirs: Run) -> list[PairedMeasure]:
+    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_DAYS}
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        mine, yours = _days(one), _days(other)
+        for day in sorted(mine.keys() | yours.keys()):
+            for name, measure in _OF_DAYS.items():
+                a, b = measure(mine.get(day, [])), measure(yours.get(day, []))
+                if a is not None and b is not None:
+                    _add(rows[name], a, b, (number, day))
+    return _measures("days", rows)
+
+
+def _days(run: _Illnesses) -> dict[int, list[Attendance]]:
+    """Returns who came on each day."""
+    days: dict[int, list[Attendance]] = defaultdict(list)
+    for comings in run.comings.values():
+        for one in comings:
+            days[one.arrived // DAY].append(one)
+    return days
+
+
+def _by_runs(ours: Run, theirs: Run) -> list[PairedMeasure]:
+    """Returns the same of whole runs, of which each is a mean over its patients; of one run nothing."""
+    if len(ours) < 2:
+        return []
+    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_PATIENTS}
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        for name, (first, second, _) in _rows_of_patients(_paired([one], [other])).items():
+            a, b = _mean(first), _mean(second)
+            if a is not None and b is not None:
+                _add(rows[name], a, b, number)
+    return _measures("runs", rows)
