@@ -13,6 +13,7 @@ PARTS = (
     "icd",
     "episodes",
     "seek",
+    "triage",
     "hospital",
     "retrieval",
     "visits",
