@@ -250,3 +250,20 @@ async def test_an_episode_for_a_department_without_doctors_is_not_admitted(small
             clock=clock,
         )
     assert [what.reason for _, what in of(keep, "r0", LeftUnseen)] == ["not admitted", "not admitted"]
+
+
+async def test_a_patient_waits_for_the_doctor_who_was_to_see_it(small):
+    """The first doctor is busy for an hour: the routine patient waits twenty minutes for it, the urgent one ten."""
+    busy = episode(seen(turns=60, doctor="d1"), **TREATED)
+    for acuity, waits in ((Acuity.ROUTINE, 1200), (Acuity.URGENT, 600), (Acuity.EMERGENCY, 0)):
+        one, free = (episode(seen(doctor=doctor), acuity=acuity, **TREATED) for doctor in ("d1", "d2"))
+        at = [(6 * HOUR, "mild"), (6 * HOUR + 300, "mild"), (6 * HOUR + 300, "mild")]
+        log, run = await live(small, [busy, one, free], at=at, doctors=("respiratory", "respiratory", "respiratory"))
+        assert run.summary.inside == 0
+        assert run.summary.taken_over == (2 if acuity is Acuity.EMERGENCY else 1)
+        called = [what for _, what in of(log, "r1", CalledIn) if what.queue == "respiratory"]
+        assert called[0].instead_of == "d1"
+        assert called[0].staff in ("d2", "d3")
+        assert abs(called[0].waited - waits) < 30
+        called = [what for _, what in of(log, "r2", CalledIn) if what.queue == "respiratory"]
+        assert acuity is Acuity.EMERGENCY or (called[0].staff, called[0].instead_of) == ("d2", "")

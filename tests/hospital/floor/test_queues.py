@@ -76,6 +76,50 @@ async def test_who_comes_back_waits_for_the_same_doctor():
     assert world.calls == [(0, "long", "d0"), (100, "back", "d0")]
 
 
+async def test_who_waits_for_one_doctor_is_taken_over_by_a_colleague_after_a_while():
+    async with Clock() as clock:
+        world = World(clock, doctors=3)
+        d0, d1, d2 = world.doctors
+        for doctor in world.doctors:
+            world.come(f"of {doctor.id}", lasts=100 if doctor is d0 else 5, back_to=doctor)
+        world.come("new", at=10, back_to=d0, only_for=30)
+        world.come("again", at=10, back_to=d0, again=True)
+        world.come("emergency", at=12, back_to=d0, only_for=30)
+        # Somebody who gets worse waits for nobody in particular any more.
+        clock.start(moved_up(world, d0))
+        await clock.run()
+    called = {name: (t, who) for t, name, who in world.calls if not name.startswith("of ")}
+    assert called["new"][0] == 40
+    assert called["new"][1] in (d1.id, d2.id)
+    assert called["emergency"] == (42, d2.id if called["new"][1] == d1.id else d1.id)
+    assert called["again"] == (100, d0.id)
+    assert called["worse"][0] == 20
+    assert called["worse"][1] != d0.id
+
+
+def moved_up(world, doctor):
+    yield world.clock.at(15)
+    ticket = world.floor.join("q", Acuity.ROUTINE, back_to=doctor, only_for=60)
+    yield world.clock.at(20)
+    world.floor.move_up(ticket, Acuity.URGENT)
+    came = yield ticket.called
+    world.calls.append((world.clock.now, "worse", came.id))
+    yield world.clock.wait(5)
+    world.floor.release(came)
+
+
+async def test_who_waits_for_a_doctor_whose_shift_ends_is_a_colleagues():
+    async with Clock() as clock:
+        world = World(clock, doctors=2)
+        first, second = world.doctors
+        world.come("of first", lasts=100, back_to=first)
+        world.come("of second", lasts=5, back_to=second)
+        world.come("new", at=10, back_to=first, only_for=1000)
+        clock.call(30, lambda: world.floor.end(first))
+        await clock.run()
+    assert (30, "new", second.id) in world.calls
+
+
 async def test_rooms_limit_how_many_are_served():
     async with Clock() as clock:
         world = World(clock, doctors=3, places=2)

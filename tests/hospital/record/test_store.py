@@ -239,12 +239,12 @@ def test_a_creation_that_was_killed_is_no_run_and_no_obstacle(tmp_path):
 def test_another_format_is_named(tmp_path):
     Store.create(tmp_path / "run", {}).close()
     connection = sqlite3.connect(tmp_path / "run" / "run.sqlite")
-    connection.execute("PRAGMA user_version = 7")
+    connection.execute("PRAGMA user_version = 99")
     connection.execute("UPDATE about SET value = '9.1' WHERE name = 'package'")
     connection.commit()
     connection.close()
     for use in (Store.open, RecordedRun):
-        with pytest.raises(BadInput, match=r"in format 7, written by polyclinic 9.1; polyclinic \S+ reads format 6"):
+        with pytest.raises(BadInput, match=r"in format 99, written by polyclinic 9.1; polyclinic \S+ reads format 7"):
             use(tmp_path / "run")
 
 

@@ -170,7 +170,7 @@ class House:
     def _doctors(self, visit: Encounter, episode: Episode) -> Steps:
         """The doctors; returns how that ended, and the episode, which is another's where the patient got worse."""
         department = episode.department
-        first = yield from self._see_doctor(visit, department)
+        first = yield from self._see_doctor(visit, department, episode.seen[0].doctor if episode.seen else "")
         if isinstance(first, Gone):
             return ended_by(first), episode
         if visit.anew is not None:
@@ -234,7 +234,7 @@ class House:
         It begins with a doctor who has called the patient, or with waiting for one. A `Gone` in place of the doctor
         says why the patient left before.
         """
-        doctor = doctor or (yield from self._see_doctor(visit, department))
+        doctor = doctor or (yield from self._see_doctor(visit, department, seen.doctor))
         if isinstance(doctor, Gone):
             return doctor
         yield self._work(visit, doctor, seen.turns * visit.turn)
@@ -308,12 +308,12 @@ class House:
         """A doctor's time, which an emergency may interrupt unless it is one's own."""
         return self.floor.work(doctor, seconds, visit.who, emergency=visit.acuity is Acuity.EMERGENCY)
 
-    def _see_doctor(self, visit: Encounter, department: str, *, back_to: Server | None = None) -> Steps:
+    def _see_doctor(self, visit: Encounter, department: str, who: str = "", *, back_to: Server | None = None) -> Steps:
         if visit.acuity is Acuity.EMERGENCY and self._resuscitation:
             yield from self._walk(visit, self._resuscitation)
         else:
             yield from self._walk_to_hall(visit, department)
-        doctor = yield from self._wait(visit, department, back_to=back_to)
+        doctor = yield from self._wait(visit, department, who, back_to=back_to)
         if isinstance(doctor, Server):
             visit.unseen = False
             if not visit.care:
@@ -340,8 +340,9 @@ class House:
 
     # --- the pieces
 
-    def _wait(self, visit: Encounter, queue: str, *, back_to: Server | None = None) -> Steps:
-        """Waits for somebody; returns who calls, or why the patient has left."""
+    def _wait(self, visit: Encounter, queue: str, who: str = "", *, back_to: Server | None = None) -> Steps:
+        """Waits for somebody, first for who is expected; returns who calls, or why the patient has left."""
+        expected, only_for = self._rota.waited_for(who, visit.acuity)
         again = bool(visit.care)
         self._note(visit, Queued(queue=queue, acuity=visit.acuity, again=again))
         impatient = not again and visit.acuity is Acuity.ROUTINE and queue not in self._hospital.areas
@@ -349,7 +350,8 @@ class House:
             queue,
             visit.acuity,
             again=again,
-            back_to=back_to,
+            back_to=back_to or expected,
+            only_for=only_for,
             patience=visit.patience if impatient else None,
             alarms=visit.acuity is Acuity.EMERGENCY and queue not in self._hospital.areas,
         )
@@ -362,7 +364,8 @@ class House:
         if isinstance(came, Gone):
             self._note(visit, LeftUnseen(reason=came.value, waited=waited))
         else:
-            self._note(visit, CalledIn(queue=queue, staff=came.id, area=ticket.area, waited=waited))
+            other = "" if who == came.id else who
+            self._note(visit, CalledIn(queue=queue, staff=came.id, area=ticket.area, waited=waited, instead_of=other))
             visit.room = ticket.area
         return came
 

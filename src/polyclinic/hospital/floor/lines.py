@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.service import Service
@@ -101,3 +102,27 @@ class Queue:
     id: str  # a department's or an area's
     servers: list[Server] = field(default_factory=list)  # in the order of the staff
     waiting: list[Ticket] = field(default_factory=list)
+
+
+def head_of(line: list[Ticket]) -> Ticket | None:
+    """Returns who is first in a line; who does not wait any more is taken out of it."""
+    while line and not line[0].waits:
+        heappop(line)
+    return line[0] if line else None
+
+
+def longest_free(server: Server) -> int:
+    """Returns since when somebody has been free, for sorting."""
+    return server.free_since
+
+
+def shared(tickets: Sequence[Ticket]) -> list[Queue]:
+    """Puts those who wait for one doctor alone among those who wait for anybody; returns the queues they stand in."""
+    tickets = [ticket for ticket in tickets if ticket.waits]
+    for server in dict.fromkeys(server for ticket in tickets for server in ticket.queue.servers):
+        mine = [ticket for ticket in tickets if ticket in server.own]
+        server.own = [ticket for ticket in server.own if ticket not in mine]
+        heapify(server.own)
+        for ticket in mine:
+            heappush(ticket.queue.waiting, ticket)
+    return list({ticket.queue.id: ticket.queue for ticket in tickets}.values())

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
-from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket
+from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket, head_of, longest_free, shared
 from polyclinic.hospital.floor.service import Service
 from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
@@ -85,6 +85,7 @@ class Floor:
 
     def end(self, server: Server) -> None:
         """A server's shift is over; see the module on who stays."""
+        self._share(*(ticket for ticket in server.own if not ticket.again))
         last = any(not self._served(queue, besides=server) for queue in server.queues)
         if self._needed(server, self._cared, last=last):
             server.stays = self._cared
@@ -203,6 +204,7 @@ class Floor:
         *,
         again: bool = False,
         back_to: Server | None = None,
+        only_for: int | None = None,
         patience: int | None = None,
         alarms: bool = False,
     ) -> Ticket:
@@ -213,6 +215,7 @@ class Floor:
             acuity: as the nurse judged it; None before.
             again: has been with a doctor on this visit.
             back_to: waits for this doctor alone while it is there.
+            only_for: seconds for which it does so; then for anybody of the queue. None: as long as it takes.
             patience: seconds after which it leaves; None: never.
             alarms: an emergency that is to be with a doctor at once, whoever that is.
         """
@@ -227,6 +230,8 @@ class Floor:
             self._call(back_to)
             if ticket.waits and alarms:
                 self._interrupt([back_to])
+            if ticket.waits and only_for is not None:
+                self._clock.call(only_for, lambda: self._share(ticket))
         else:
             heappush(there.waiting, ticket)
             self._call_any(there)
@@ -241,12 +246,18 @@ class Floor:
             self._clock.call(patience, leaves)
         return ticket
 
+    def _share(self, *tickets: Ticket) -> None:
+        """Lets those who wait for one doctor alone wait for anybody of their queue."""
+        for queue in shared(tickets):
+            self._call_any(queue)
+
     def move_up(self, ticket: Ticket, acuity: Acuity, *, alarms: bool = False) -> None:
         """Somebody who waits is more urgent from now on, and `alarms` as in `join`; among equals its arrival counts."""
         if not ticket.waits:
             return
         ticket.rank = (0 if acuity is Acuity.EMERGENCY else ticket.rank[0], _ORDER[acuity], ticket.rank[2])
         heapify(ticket.queue.waiting)
+        self._share(ticket)
         if alarms and not ticket.alarms:
             ticket.alarms = True
             self._alarms.append(ticket)
@@ -268,7 +279,7 @@ class Floor:
             self._leave(server)
         # A place that was the last may be what another has been waiting for, longer than this one.
         short = self._places[area] == 1
-        for other in sorted(self._in_area.get(area, ()), key=_longest_free) if short else ():
+        for other in sorted(self._in_area.get(area, ()), key=longest_free) if short else ():
             if other is not server:
                 self._call(other)
         self._call(server)
@@ -291,7 +302,7 @@ class Floor:
 
     def _alarm(self, server: Server) -> bool:
         """Whether an emergency waits that a server could see."""
-        own = _head(server.own)
+        own = head_of(server.own)
         if own is not None and own.alarms:
             return True
         self._alarms = [ticket for ticket in self._alarms if ticket.waits]
@@ -301,7 +312,7 @@ class Floor:
         """Finds somebody for an emergency that nobody of its queue is free for."""
         for rank in (0, 1):
             others = [s for s in self._covering if s.covers == rank and ticket.queue not in s.queues]
-            for server in sorted(others, key=_longest_free):
+            for server in sorted(others, key=longest_free):
                 self._call(server)
                 if not ticket.waits:
                     return
@@ -345,8 +356,7 @@ class Floor:
         return self._served(queue) or self._expected(queue)
 
     def _call_any(self, queue: Queue) -> None:
-        free = [server for server in queue.servers if server.free]
-        for server in sorted(free, key=_longest_free) if len(free) > 1 else free:
+        for server in sorted((server for server in queue.servers if server.free), key=longest_free):
             self._call(server)
 
     def _call(self, server: Server) -> None:
@@ -365,9 +375,9 @@ class Floor:
 
     def _first(self, server: Server) -> tuple[Ticket | None, list[Ticket]]:
         """Returns who is first among whom a server serves, and the line in which it stands."""
-        first, line = _head(server.own), server.own
+        first, line = head_of(server.own), server.own
         for queue in server.queues:
-            head = _head(queue.waiting)
+            head = head_of(queue.waiting)
             if head is None or (first is not None and first < head):
                 continue
             if head.again or head.alarms or server.stays is None:
@@ -377,7 +387,7 @@ class Floor:
             waiting = [ticket for ticket in self._alarms if ticket.queue not in server.queues]
             if waiting:
                 line = min(waiting).queue.waiting
-                first = _head(line)
+                first = head_of(line)
         return first, line
 
     def _place(self, server: Server, ticket: Ticket) -> str:
@@ -388,13 +398,3 @@ class Floor:
         if ticket.alarms and self._resuscitation and self._places[self._resuscitation] > 0:
             return self._resuscitation
         return server.area if self._places[server.area] > 0 or server.paused else ""
-
-
-def _head(line: list[Ticket]) -> Ticket | None:
-    while line and not line[0].waits:
-        heappop(line)
-    return line[0] if line else None
-
-
-def _longest_free(server: Server) -> int:
-    return server.free_since

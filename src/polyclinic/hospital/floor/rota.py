@@ -10,12 +10,15 @@ from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job, Member
 from polyclinic.hospital.plan.ways import Ways
-from polyclinic.hospital.record.happenings import DAY, StaffCalledIn
+from polyclinic.hospital.record.happenings import DAY, Acuity, StaffCalledIn
 from polyclinic.hospital.record.log import Log
 from polyclinic.seeds import derive
 
 EMERGENCY = "emergency"
 """The department whose doctors are the first to see emergencies of others when no doctor of theirs is free."""
+
+_URGENT_WAITS, _ROUTINE_WAITS = 10 * 60, 20 * 60
+"""Seconds for which patients wait for the doctor who was to see them; then a colleague takes over who is free."""
 
 _HELPS = 30 * 60
 """Seconds after which somebody who was called in looks whether it is still needed."""
@@ -53,6 +56,7 @@ class Rota:
         self._absent, self._ways = absent, ways
         self._entrance = next(id for id, area in hospital.areas.items() if area.kind is AreaKind.ENTRANCE)
         self._on_call: dict[str, list[tuple[Server, int]]] = {}  # by queue: who comes when how many wait there
+        self._doctors: dict[str, Server] = {}
         self._coming: set[str] = set()  # who has been called in and has not gone home
         for member in hospital.staff.values():
             self._employ(member, doors, used)
@@ -78,6 +82,8 @@ class Rota:
             way=self._ways.find(self._entrance, member.area),
             covers=int(EMERGENCY not in member.departments) if doctor else None,
         )
+        if doctor:
+            self._doctors[member.id] = server
         self._floor.employ(server, queues)
         self._clock.start(self._works(server))
         if member.on_call is not None:
@@ -116,6 +122,16 @@ class Rota:
             if walks is not None and not server.present and begin // DAY not in self._absent.get(server.id, ()):
                 self._log.add(sets_out, server.id, walks)
         yield self._clock.at(begin)
+
+    def waited_for(self, doctor: str, acuity: Acuity | None) -> tuple[Server | None, int | None]:
+        """Returns the doctor who was to see a visit, and for how long the patient waits for it alone; None for nobody.
+
+        An emergency waits for nobody in particular, nor does anybody for a doctor who is not at work.
+        """
+        server = self._doctors.get(doctor)
+        if server is None or not server.takes_new or acuity is Acuity.EMERGENCY:
+            return None, None
+        return server, _URGENT_WAITS if acuity is Acuity.URGENT else _ROUTINE_WAITS
 
     def call_in(self, queue: str) -> None:
         """Calls in the first who is on call for a queue that has grown too long, while the house is open."""

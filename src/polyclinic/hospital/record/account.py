@@ -94,6 +94,7 @@ class Account:
         self._inside: set[str] = set()
         self._unseen: set[str] = set()  # registered for a department, and not called by it yet
         self._left: Counter[str] = Counter()
+        self._taken_over = 0
         self._failed: Counter[str] = Counter()
         self.first_failure = ""  # whose visit failed first, and why
         self._follow_up_failures: Counter[str] = Counter()
@@ -158,6 +159,7 @@ class Account:
     def _call(self, who: str, what: CalledIn, _: Counter[str]) -> None:
         if what.staff:
             self._work[what.staff].called += 1
+        self._taken_over += bool(what.instead_of)
         if what.queue != self.world.people[who].department:
             self._area_waits[what.queue][what.waited] += 1
         elif who in self._unseen:
@@ -243,6 +245,7 @@ class Account:
             failed=dict(sorted(self._failed.items())),
             inside=self._arrived - counts.went_home - self._died_inside - self._left.total() - self._failed.total(),
             referred=counts.referred,
+            taken_over=self._taken_over,
             follow_ups={
                 **{outcome.value: getattr(counts, outcome.value) for outcome in FollowUpOutcome},
                 **self._follow_up_failures,

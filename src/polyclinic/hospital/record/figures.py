@@ -95,6 +95,7 @@ class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[str, int]  # by the failure's name, visits that came to no report
     inside: int  # on the way to or in the hospital at the end of the log
     referred: int  # patients sent on to another department
+    taken_over: int = 0  # consultations by another doctor than was expected
     follow_ups: dict[str, int]  # by outcome, or by what failed; somebody who is better is told again when recovered
     waits: dict[str, Waits]  # for the first talk with a doctor, by department
     area_waits: dict[str, Waits]  # by area; triage, registration, examinations, the pharmacy

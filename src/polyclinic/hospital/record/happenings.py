@@ -143,6 +143,7 @@ class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
     staff: str
     area: str
     waited: int
+    instead_of: str = ""  # the doctor who was to see the patient, where a colleague takes over
 
 
 class ActivityBegan(_What, frozen=True, kw_only=True, tag="began"):
