@@ -56,6 +56,7 @@ def hospital(
     durations=None,
     examinations=None,
     beds=None,
+    emergencies=None,
     **illness,
 ):
     """One doctor for each of the departments named; everybody works the same shift. `beds`: by kind of area."""
@@ -93,6 +94,7 @@ def hospital(
         name=named("small"),
         first_day="2026-01-05",
         open=dict.fromkeys(weekdays, hours),
+        emergencies=emergencies or {},
         departments={d: named(d) for d in departments},
         areas={a.id: a for a in areas},
         staff={m.id: m for m in staff},
@@ -153,6 +155,9 @@ class Town:
             return self.at[onset.resident][0], self.delay
         rng = derive(self.seed, "times", onset.resident, onset.day)
         return onset.day * DAY + rng.randrange(5 * 3600, 9 * 3600), rng.randrange(6 * 3600)
+
+    def at_once(self, onset):
+        return onset.severity == "severe"
 
     def case_for(self, onset):
         return case(f"r{onset.resident}-d{onset.day}", onset.severity)

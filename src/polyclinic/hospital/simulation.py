@@ -197,7 +197,7 @@ class _Life:
         who = self.town.name(onset.resident)
         wakes, delay = self.town.times(onset)
         # Planned and launched ahead; nobody in the world knows of it before the resident wakes up.
-        plan = self._plan(onset, None, number=1, ready=wakes + delay, delay=delay)
+        plan = self._plan(onset, None, number=1, ready=wakes + delay, delay=delay, at_once=self.town.at_once(onset))
         yield self.clock.at(wakes)
         if self._over():
             return
@@ -259,7 +259,7 @@ class _Life:
         if ended is VisitEnd.TURNED_AWAY:
             delay = self.town.times(onset)[1]
             tomorrow = (self.clock.now // DAY + 1) * DAY
-            yield self.clock.at(self._opportunity(tomorrow, delay))
+            yield self.clock.at(self._opportunity(tomorrow, delay, at_once=False))
             if not self.closed:
                 visit = self._visit(onset, plan.case(self.town), number=plan.visit.number, time=2)
                 visit.episode, visit.anew = plan.visit.episode, plan.visit.anew
@@ -344,18 +344,20 @@ class _Life:
         wakes, delay = self.town.times(onset)
         if course.worsens_after is not None:
             delay = min(delay, HOUR)
-            ready = since + course.worsens_after + delay
+            ready, at_once = since + course.worsens_after + delay, True
         else:
             told = since // DAY + self.hospital.illness.follow_up_days
-            ready = (told + 1) * DAY + wakes % DAY + delay
+            ready, at_once = (told + 1) * DAY + wakes % DAY + delay, False
         for _ in range(stages):
             case = self.town.worsened(onset, case, max(0, ready // DAY - onset.day))
-        return self._plan(onset, case, number=number + 1, ready=ready, delay=delay)
+        return self._plan(onset, case, number=number + 1, ready=ready, delay=delay, at_once=at_once)
 
-    def _plan(self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int) -> PlannedVisit:
+    def _plan(
+        self, onset: Onset, case: Case | None, *, number: int, ready: int, delay: int, at_once: bool
+    ) -> PlannedVisit:
         self.plans += 1
         visit = self._visit(onset, case, number=number)
-        plan = PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay), place=self.plans)
+        plan = PlannedVisit(visit, onset, case, leaves=self._opportunity(ready, delay, at_once), place=self.plans)
         insort(self.planned, plan)
         plan.decided = self.clock.start(self._decide(plan))
         return plan
@@ -390,9 +392,13 @@ class _Life:
         # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
         return self.visits + bisect_left(self.planned, plan) >= self.most
 
-    def _opportunity(self, ready: int, delay: int) -> int:
-        """Returns when to set out: to arrive as soon as the doors are open, and not just before they close."""
-        return opportunity(self.house.hours, self.house.coming.seconds, ready, delay)
+    def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
+        """Returns when to set out: to arrive as soon as the doors are open, and not just before they close.
+
+        Who does not wait comes to the door for emergencies.
+        """
+        hours = self.house.emergency_hours if at_once else self.house.hours
+        return opportunity(hours, self.house.coming.seconds, ready, delay)
 
     def _note(self, who: str, what: What) -> None:
         self.log.add(self.clock.now, who, what)

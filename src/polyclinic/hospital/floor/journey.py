@@ -77,7 +77,7 @@ class House:
         absent: Mapping[str, Collection[int]] | None = None,
     ) -> None:
         self._hospital, self._clock, self._log, self._kinds = hospital, clock, log, kinds
-        self.hours = OpeningHours(hospital)
+        self.hours, self.emergency_hours = OpeningHours(hospital), OpeningHours(hospital, emergencies=True)
         self.ways = Ways(hospital.areas)
         places = {id: area.capacity for id, area in hospital.areas.items()}
         self._resuscitation = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.RESUSCITATION), "")

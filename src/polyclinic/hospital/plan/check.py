@@ -151,7 +151,8 @@ def _wrong_shifts(hospital: Hospital, member: Member, field: str) -> Iterator[tu
             yield f"two shifts overlap on {_day(day)}", field
     for day, begin, end in spans:
         opening, closing = hospital.open.get(day, (0, 0))
-        if min(end, closing) <= max(begin, opening):
+        doors = [(opening, closing), hospital.emergencies.get(day, (0, 0))]
+        if all(min(end, closes) <= max(begin, opens) for opens, closes in doors):
             hours = f"open {_time(opening)}-{_time(closing)}" if closing else "closed"
             yield f"{_time(begin)}-{_time(end)} on {_day(day)}, when the hospital is {hours}", field
 

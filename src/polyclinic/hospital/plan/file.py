@@ -65,6 +65,7 @@ class _HospitalText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     name: dict[str, str]
     first_day: str
     open: dict[str, str]
+    emergencies: dict[str, str] = {}
     departments: dict[str, dict[str, str]]
     areas: dict[str, Any]
     shifts: dict[str, dict[str, str]] = {}
@@ -121,7 +122,8 @@ def _typed(data: Any) -> Hospital:
     return Hospital(
         name=text.name,
         first_day=text.first_day,
-        open=_opening(text.open),
+        open=_opening(text.open, "open"),
+        emergencies=_opening(text.emergencies, "emergencies"),
         departments=text.departments,
         areas=_both_ways({key: _area(key, value) for key, value in text.areas.items()}),
         staff={key: _member(key, value, shifts) for key, value in text.staff.items()},
@@ -143,10 +145,10 @@ def _convert(data: Any, kind: type[T], field: str) -> T:
         raise BadInput(problem, field=f"{field}{place.removeprefix('$')}") from None
 
 
-def _opening(text: Mapping[str, str]) -> dict[int, tuple[int, int]]:
+def _opening(text: Mapping[str, str], name: str) -> dict[int, tuple[int, int]]:
     hours: dict[int, tuple[int, int]] = {}
     for days, span in text.items():
-        field = f"$.open.{days}"
+        field = f"$.{name}.{days}"
         for day in read_days(days, field):
             if day in hours:
                 raise BadInput("a day of it stands there already", field=field)

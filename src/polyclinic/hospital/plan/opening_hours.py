@@ -18,12 +18,14 @@ WEEK = 7 * DAY
 class OpeningHours:
     """When the doors are open, from day 0 of a hospital on. Times are seconds since its midnight.
 
-    They are open from the beginning of the hours until just before their end.
+    They are open from the beginning of the hours until just before their end; with `emergencies` those of the door for
+    emergencies, where the hospital has one.
     """
 
-    def __init__(self, hospital: Hospital) -> None:
+    def __init__(self, hospital: Hospital, *, emergencies: bool = False) -> None:
         self._first = datetime.date.fromisoformat(hospital.first_day).weekday()
-        hours = sorted((day * DAY + begin, day * DAY + end) for day, (begin, end) in hospital.open.items())
+        opened = (hospital.emergencies if emergencies else {}) or hospital.open
+        hours = sorted((day * DAY + begin, day * DAY + end) for day, (begin, end) in opened.items())
         self._opens, self._closes = [begin for begin, _ in hours], [end for _, end in hours]
 
     def weekday(self, day: int) -> int:

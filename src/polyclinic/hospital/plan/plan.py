@@ -129,6 +129,7 @@ class Hospital(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     name: dict[str, str]  # in English and Chinese
     first_day: str  # the calendar day of day 0, which gives seasons and days of the week
     open: dict[int, tuple[int, int]]  # from when to when, by day of the week (0 is Monday); closed on others
+    emergencies: dict[int, tuple[int, int]] = {}  # the same of the door for emergencies; empty: as `open`
     departments: dict[str, dict[str, str]]  # those that see patients here, id to name in English and Chinese
     areas: dict[str, Area]  # by id, the entrance among them
     staff: dict[str, Member]  # by id

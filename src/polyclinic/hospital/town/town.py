@@ -64,6 +64,7 @@ class Town:
         knowledge = knowledge.select(illness.diseases)
         self._hospital = hospital
         self._knowledge, self._residents, self._seed = knowledge, residents, seed
+        self._by_night = bool(hospital.emergencies)
         self._follow_up_days, self._deaths = illness.follow_up_days, hospital.deaths
         self._first = datetime.date.fromisoformat(hospital.first_day)
         self._severities = illness.severities
@@ -119,10 +120,12 @@ class Town:
         """Returns when somebody falls ill, and how many seconds later it is ready to go to hospital.
 
         Most wake up ill and are ready after an hour or two, some in the evening (triangular). Who is severely ill, or
-        has what hours decide about, is within an hour or two, and hardly anybody waits for six (log-normal).
+        has what hours decide about, is within an hour or two, and hardly anybody waits for six (log-normal); where the
+        hospital has a door for emergencies, that begins at any time of the day and night.
         """
         rng = derive(self._seed, "wakes", onset.day, onset.resident)
-        wakes, share = onset.day * DAY + round(rng.uniform(*_WAKES)), rng.random()
+        hours = (0.0, float(DAY - 1)) if self._by_night and self.at_once(onset) else _WAKES
+        wakes, share = onset.day * DAY + round(rng.uniform(*hours)), rng.random()
         if not self.at_once(onset):
             return wakes, round(_triangular(share, *_DELAY[onset.severity]))
         median, spread, most = _AT_ONCE
