@@ -375,6 +375,19 @@ async def test_with_wards_too_the_order_of_answers_and_lookahead_are_nothing_to_
     assert run.summary.admitted and run.summary.died and run.summary.operated
 
 
+async def test_who_cannot_wait_comes_at_night_where_there_is_a_door_for_it(small):
+    at = [(23 * HOUR, "severe"), (23 * HOUR, "mild"), (DAY + 2 * HOUR, "severe")]
+    arrived = {}
+    for door in (None, dict.fromkeys(range(7), (0, DAY))):
+        hospital = small.hospital(shift=(0, DAY), hours=(8 * HOUR, 16 * HOUR), emergencies=door)
+        _, log = await live(small, small.Compute(), town=small.Town(at=at, worse=0.0, delay=600), hospital=hospital)
+        came = [(h.who, h.t) for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
+        arrived[door is not None] = dict(reversed(came))
+    assert all(t >= DAY + 8 * HOUR for t in arrived[False].values())
+    assert arrived[True]["r1"] >= DAY + 8 * HOUR  # who can wait does
+    assert arrived[True]["r0"] < DAY and arrived[True]["r2"] < DAY + 3 * HOUR
+
+
 async def test_everybody_is_accounted_for_where_episodes_fail(small):
     run, log = await live(small, small.Compute(failing=0.3), days=8, town=small.Town(residents=40, per_day=0.5))
     s = run.summary

@@ -224,7 +224,7 @@ class _Life:
                 self._die(onset.resident)
                 self._follow(of_visit=True)
                 return
-            course = self._course(case, number, treatment, nature)
+            course = self.town.course(case, number, treatment) if nature is None else nature.at_home()
             # What is fixed already is planned at once, so that its episode is launched as far ahead as it can be.
             stages = 1 if nature is None else 1 + nature.stage
             again, since, most = None, self.clock.now, self.hospital.illness.most_visits
@@ -234,7 +234,7 @@ class _Life:
             end = yield from self._follow_up(onset, case, number, treatment, course, of_visit=True)
             while end is ConvalescenceEnd.WORSE and number >= most and not self._over():
                 number += 1
-                course = self._course(case, number, Treatment(), None)
+                course = self.town.course(case, number, Treatment())
                 end = yield from self._follow_up(onset, case, number, Treatment(), course)
             if end is not ConvalescenceEnd.WORSE or self._over():
                 return  # who is worse would come again, and nobody sets out any more
@@ -274,10 +274,6 @@ class _Life:
             nature, began = natures[-1]
             nature.since = self.clock.now - began
         return ended, treatment_of(episode) if treated else Treatment(), nature
-
-    def _course(self, case: Case, number: int, treatment: Treatment, nature: Nature | None) -> IllnessCourse:
-        """Returns how the illness goes on from now, at home."""
-        return self.town.course(case, number, treatment) if nature is None else nature.at_home()
 
     def _follow_up(
         self,

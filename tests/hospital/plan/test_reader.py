@@ -57,7 +57,7 @@ def numbers(text):
 def test_the_default_hospital_is_that_of_the_paper_with_a_resuscitation_room_and_places_to_stay(knowledge):
     hospital = read_hospital(None, knowledge)
     jobs = [member.job for member in hospital.staff.values()]
-    assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (16, 9)
+    assert (jobs.count(Job.DOCTOR), jobs.count(Job.NURSE)) == (18, 11)
     assert {Job.TECHNICIAN, Job.PHARMACIST, Job.CLERK} <= set(jobs)
     stays = [area for area in hospital.areas.values() if area.beds]
     assert {area.kind for area in stays} == set(WITH_BEDS)
