@@ -239,7 +239,6 @@ class _Life:
             if end is not ConvalescenceEnd.WORSE or self._over():
                 return  # who is worse would come again, and nobody sets out any more
             plan = again or self._again(onset, case, number, course, stages, since=since)
-            case = plan.case(self.town)
 
     def _attend(self, plan: PlannedVisit, onset: Onset) -> Steps:
         """The visit; once more where the patient is turned away.
@@ -257,9 +256,8 @@ class _Life:
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
         if ended is VisitEnd.TURNED_AWAY:
-            delay = self.town.times(onset)[1]
             tomorrow = (self.clock.now // DAY + 1) * DAY
-            yield self.clock.at(self._opportunity(tomorrow, delay, at_once=False))
+            yield self.clock.at(self._opportunity(tomorrow, self.town.times(onset)[1], at_once=False))
             if not self.closed:
                 visit = self._visit(onset, plan.case(self.town), number=plan.visit.number, time=2)
                 visit.episode, visit.anew = plan.visit.episode, plan.visit.anew
