@@ -13,6 +13,7 @@ from polyclinic.benchmarks.tor.picture import picture
 from polyclinic.benchmarks.tor.recorded import holds_meetings, read_meetings
 from polyclinic.cli.meeting_view import show_meeting
 from polyclinic.cli.options import FILE, Force, Json, check_new
+from polyclinic.cli.replay_run import replay_run
 from polyclinic.cli.show import show_end
 from polyclinic.cli.team import TeamView
 from polyclinic.errors import UserError
@@ -27,23 +28,42 @@ from polyclinic.visits.revisit import revisit_all
 def replay(
     trace: Annotated[
         Path,
-        Parameter(help="A trace that 'polyclinic consult --out' wrote, or meetings of 'polyclinic eval tor --out'."),
+        Parameter(
+            help="A trace that 'polyclinic consult --out' wrote, meetings of 'polyclinic eval tor --out', or the "
+            "folder of a run of the hospital."
+        ),
     ],
     /,
     *,
     record: Annotated[
         str | None, Parameter(metavar="ID", help="Of meetings, only that on this record; the first for --svg.")
     ] = None,
+    visit: Annotated[str | None, Parameter(metavar="ID", help="Of a run, this visit.")] = None,
+    resident: Annotated[
+        str | None, Parameter(metavar="NAME", help="Of a run, all visits of this resident, by name or id.")
+    ] = None,
     html: Annotated[Path | None, FILE, Parameter(help="Draw meetings as a page, beside the record.")] = None,
     svg: Annotated[Path | None, FILE, Parameter(help="Draw the final tree of a meeting as a picture.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew."""
+    """Shows the visits of a trace, or prints them as they were printed; of meetings, how the trees grew.
+
+    Of a run of the hospital ('polyclinic run --out DIR') it lists the visits, or shows one from its beginning to its
+    end: who waited for what, what was said when, what was found, given, and what came of it.
+    """
+    of_meetings = record is not None or html is not None or svg is not None
+    if trace.is_dir():
+        if of_meetings:
+            raise UserError("--record, --html and --svg are for meetings of 'polyclinic eval tor --out', not for a run")
+        replay_run(trace, visit=visit, resident=resident, json=json)
+        return
+    if visit is not None or resident is not None:
+        raise UserError(f"--visit and --resident are for the folder of 'polyclinic run --out'; {trace} is none")
     if holds_meetings(trace):
         _meetings(trace, record, html, svg, force=force, json=json)
         return
-    if record is not None or html is not None or svg is not None:
+    if of_meetings:
         raise UserError(f"--record, --html and --svg are for meetings of 'polyclinic eval tor --out'; {trace} is none")
     traces = Trace.read(trace)
     if json:
@@ -62,8 +82,8 @@ def replay(
         if opened is not None and opened.doctor:
             continue
         if recorded.last(Revealed) is not None:
-            for visit in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
-                show_end(screen, visit, knowledge)
+            for again in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
+                show_end(screen, again, knowledge)
         of_team.clear()
 
 

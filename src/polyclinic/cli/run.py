@@ -97,7 +97,9 @@ def run(
     traces: Annotated[
         bool | None,
         Parameter(
-            help="Keep every dialogue, for 'polyclinic replay'.", show_default=f"with --out, up to {_READ:,} visits"
+            negative="--no-traces",
+            help="Keep every dialogue, for 'polyclinic replay'.",
+            show_default=f"with --out, up to {_READ:,} visits",
         ),
     ] = None,
     out: Annotated[options.Out, Parameter(help="Keep the run in this folder.")] = None,

@@ -147,6 +147,8 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def untold(episode: Episode) -> Episode:
     """Returns an episode without its traces."""
+    if episode.worse is not None:
+        episode = msgspec.structs.replace(episode, worse=untold(episode.worse))
     if not any(held.trace for held in episode.seen):
         return episode
     return msgspec.structs.replace(

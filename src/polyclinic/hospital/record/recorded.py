@@ -78,6 +78,15 @@ class RecordedRun:
         for seq, t, who, what in self._rows(begin, end):
             yield self._happening(seq, t, who, what)
 
+    def happenings_of(self, who: str) -> Iterator[Happening]:
+        """Yields what happened to one resident, or member of the staff, in order.
+
+        Raises:
+            BadInput: a row is damaged.
+        """
+        for row in self._query("SELECT seq, t, who, what FROM happenings WHERE who = ? ORDER BY seq", who):
+            yield self._happening(*row)
+
     def seek(self, t: int) -> World:
         """Returns the hospital as it is at a time, after all that happens at that very second.
 
@@ -106,6 +115,16 @@ class RecordedRun:
             for key, packed in rows:
                 yield self._unpack(key, packed)
             after = rows[-1][0]
+
+    def episodes_of(self, illness: str) -> list[Episode]:
+        """Returns the medical parts of all visits of an illness that are stored, by their keys.
+
+        Raises:
+            BadInput: a row is damaged.
+        """
+        query = "SELECT key, episode FROM episodes WHERE key >= ? AND key < ? ORDER BY key"
+        found = self._query(query, illness, f"{illness}\x7f")
+        return [self._unpack(key, packed) for key, packed in found if not key[len(illness) :][:1].isdigit()]
 
     def _rows(self, begin: int, end: int | None, *, until: int | None = None) -> Iterator[tuple[int, int, str, bytes]]:
         # In pieces, as a query that stays open would keep the run that goes on from tidying its file.

@@ -1,0 +1,255 @@
+"""One visit of a run as it went, moment by moment: what the log has, and between it what was said, with its times.
+
+What is said has no time of its own in a run: a consultation takes its turns' time in all. Its lines are spread over it,
+each beginning where those before it end if everybody speaks equally fast; while the doctor is called away nobody says
+anything. What is said after the last results belongs to the talk for which the patient comes back with them, if it had
+to go elsewhere. A consultation is played in one piece: results that the doctor had asked for in its midst stand there,
+also where the log has them later.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.events import Event, Examined, Reported, Said
+from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
+from polyclinic.hospital.record.happenings import (
+    Activity,
+    ActivityBegan,
+    CalledIn,
+    Consulted,
+    Diagnosed,
+    GotWorse,
+    Happening,
+    Interrupted,
+    Referred,
+    Resumed,
+    Triaged,
+    VisitFailed,
+)
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.visits import FoldedVisit, ListedVisit, clock, fold
+
+_EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(cast(type[Event], Event))
+_PAUSE = 20
+"""Letters that somebody could say in the time between two lines."""
+
+_NAMED = 3  # ids, as examples, in a line that says that one is wrong
+
+Span = tuple[int, int]
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened, or began, or was said."""
+
+    t: int  # in seconds since midnight of the first day
+    at: str  # the same as it is told, such as "day 3 09:12:05"
+    what: str  # a happening's tag, or "said", "results", "reported" or "measured"
+    about: dict[str, Any]  # its fields
+
+
+class VisitStory(msgspec.Struct, frozen=True, kw_only=True):
+    """A visit as it went."""
+
+    visit: ListedVisit  # the same in one line
+    told: bool  # whether what was said is kept
+    moments: tuple[Moment, ...]  # in order
+
+
+def listed(run: RecordedRun) -> list[ListedVisit]:
+    """Returns all visits of a run, by the time of setting out.
+
+    Raises:
+        BadInput: the run is damaged.
+    """
+    return [visit.listed() for visit in list(fold(run.happenings()))]
+
+
+def story(run: RecordedRun, visit: str) -> VisitStory:
+    """Returns a visit as it went.
+
+    Args:
+        run: the run.
+        visit: its id, as `listed` has it.
+
+    Raises:
+        UserError: there is no such visit.
+        BadInput: the run is damaged.
+    """
+    resident = visit.partition("-")[0].partition("/")[0]
+    for one in list(fold(run.happenings_of(resident), keep=True)):
+        if one.id == visit:
+            return _told(run, one)
+    ids = [one.id for one in listed(run)]
+    near = difflib.get_close_matches(visit, ids, n=_NAMED, cutoff=0.5) or ids[:_NAMED]
+    there = f"there are {len(ids):,}, such as {', '.join(near)}" if ids else "nobody has come yet"
+    raise UserError(f"no visit {visit!r} in {run.folder}; {there}")
+
+
+def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
+    """Returns the visits of a resident, by its id or by its name in any case.
+
+    Raises:
+        UserError: nobody of that name came, or several did.
+    """
+    visits = listed(run)
+    wanted = resident.casefold().strip()
+    found = [one for one in visits if wanted in (one.resident.casefold(), one.name.casefold())]
+    found = found or [one for one in visits if wanted and wanted in one.name.casefold()]
+    who = dict.fromkeys(f"{one.name} ({one.resident})" for one in found)
+    if len(who) > 1:
+        some = ", ".join(list(who)[: 2 * _NAMED]) + (", ..." if len(who) > 2 * _NAMED else "")
+        raise UserError(f"{len(who)} residents are called {resident!r}: {some}; give one's id")
+    if not found:
+        people = {one.resident: one.name for one in visits}
+        near = difflib.get_close_matches(resident, people.values(), n=_NAMED, cutoff=0.6)
+        some = ", ".join(near or [f"{name} ({id})" for id, name in list(people.items())[:_NAMED]])
+        there = f"{len(people):,} residents did, such as {some}" if people else "nobody has come yet"
+        raise UserError(f"no resident {resident!r} came in {run.folder}; {there}")
+    return found
+
+
+def _told(run: RecordedRun, visit: FoldedVisit) -> VisitStory:
+    episode = _episode(run, visit)
+    moments = list(_moments(visit.happenings, episode))
+    moments.sort(key=lambda moment: moment.t)
+    told = episode is not None and any(held.trace for held in episode.seen)
+    return VisitStory(visit=visit.listed(), told=told, moments=tuple(moments))
+
+
+def _episode(run: RecordedRun, visit: FoldedVisit) -> Episode | None:
+    """Returns the medical part; of somebody who got worse waiting, that of the worse illness."""
+    found = [one for one in run.episodes_of(visit.illness) if one.key.rpartition("/")[2] == str(visit.number)]
+    if not found:
+        return None
+    found.sort(key=_stage)
+    if not any(isinstance(happening.what, GotWorse) for happening in visit.happenings):
+        return found[0]
+    return found[-1] if len(found) > 1 else found[0].worse or found[0]
+
+
+def _stage(episode: Episode) -> int:
+    """Returns how often the illness had got worse."""
+    stage = episode.key.partition("/")[0].partition(".")[2]
+    return int(stage) if stage.isdigit() else 1
+
+
+def _moments(happenings: Sequence[Happening], episode: Episode | None) -> Iterator[Moment]:
+    seen = list(() if episode is None else episode.seen)
+    held: ConsultationHeld | None = None
+    triage: int | None = None
+    for place, happening in enumerate(happenings):
+        what, after = happening.what, happenings[place + 1 :]
+        if isinstance(what, CalledIn):
+            triage = happening.t if triage is None else triage
+        if isinstance(what, Triaged) and episode is not None and episode.at_door is not None:
+            yield from _at_door(episode.at_door, (triage or happening.t, happening.t))
+        if isinstance(what, Diagnosed | Referred | VisitFailed) and held is not None:
+            yield from _reports(held, happening.t)
+            held = None
+        yield _moment(happening.t, type(what).__struct_config__.tag, msgspec.to_builtins(what))
+        if type(what) is not ActivityBegan:
+            continue
+        if what.activity is Activity.CONSULTATION and seen and any(isinstance(h.what, Consulted) for h in after):
+            held = seen.pop(0)
+            comes_back = _comes_back(after)
+            said = _said(held, before_results=comes_back)
+            yield from _spread(said, _spans(happening.t, after, Consulted))
+        elif what.activity is Activity.RESULTS and held is not None:
+            said = _said(held)[len(_said(held, before_results=True)) :]
+            yield from _spread(said, _spans(happening.t, after, Diagnosed | Referred | VisitFailed))
+
+
+def _comes_back(after: Iterable[Happening]) -> bool:
+    """Whether a consultation goes on when its results are there."""
+    for happening in after:
+        what = happening.what
+        if isinstance(what, Diagnosed | Referred | VisitFailed):
+            return False
+        if type(what) is ActivityBegan and what.activity is Activity.RESULTS:
+            return True
+    return False
+
+
+def _spans(begin: int, after: Iterable[Happening], end: Any) -> list[Span]:
+    """Returns when a talk went on that began at a time: without the pauses in it."""
+    spans: list[Span] = []
+    since: int | None = begin
+    for happening in after:
+        if isinstance(happening.what, Interrupted) and since is not None:
+            spans.append((since, happening.t))
+            since = None
+        elif isinstance(happening.what, Resumed):
+            since = happening.t
+        elif isinstance(happening.what, end):
+            return [*spans, (happening.t if since is None else since, happening.t)]
+    return spans or [(begin, begin)]
+
+
+def _events(held: ConsultationHeld) -> list[Event]:
+    try:
+        return [_EVENT.decode(line) for line in held.trace.splitlines() if line]
+    except msgspec.DecodeError as error:
+        raise BadInput(f"a dialogue of the run is damaged ({error})") from None
+
+
+def _said(held: ConsultationHeld, *, before_results: bool = False) -> list[Said | Examined]:
+    said = [event for event in _events(held) if isinstance(event, Said | Examined)]
+    if before_results:
+        last = max((place for place, event in enumerate(said) if isinstance(event, Examined)), default=len(said))
+        return said[:last]
+    return said
+
+
+def _reports(held: ConsultationHeld, t: int) -> Iterator[Moment]:
+    for event in _events(held):
+        if isinstance(event, Reported):
+            yield _moment(t, "reported", {"department": held.department, **msgspec.to_builtins(event.report)})
+
+
+def _spread(said: Sequence[Said | Examined], spans: Sequence[Span]) -> Iterator[Moment]:
+    for event, t in zip(said, begins([event.text for event in said], spans), strict=True):
+        if isinstance(event, Examined):
+            yield _moment(t, "results", {"text": event.text, "findings": msgspec.to_builtins(event.findings)})
+        else:
+            about = {"who": str(event.who), "to": str(event.to), "text": event.text, "turn": event.turn}
+            yield _moment(t, "said", about)
+
+
+def _at_door(at_door: AtDoor, span: Span) -> Iterator[Moment]:
+    lines = [line for pair in at_door.told for line in pair]
+    for number, (text, t) in enumerate(zip(lines, begins(lines, [span]), strict=True)):
+        who, to = ("patient", "nurse") if number % 2 else ("nurse", "patient")
+        yield _moment(t, "said", {"who": who, "to": to, "text": text, "turn": number // 2 + 1})
+    if at_door.vital_signs or at_door.reason:
+        signs = {one.sign: one.finding.value_text for one in at_door.vital_signs}
+        yield _moment(span[1], "measured", {"vital_signs": signs, "reason": at_door.reason})
+
+
+def begins(texts: Sequence[str], spans: Sequence[Span]) -> list[int]:
+    """Returns when each of several lines begins that fill some stretches of time, in whole seconds."""
+    lengths = [len(text) + _PAUSE for text in texts]
+    letters, seconds = sum(lengths), sum(end - begin for begin, end in spans)
+    found, spoken = [], 0
+    for length in lengths:
+        found.append(_after(spoken * seconds // letters, spans))
+        spoken += length
+    return found
+
+
+def _after(seconds: int, spans: Sequence[Span]) -> int:
+    for begin, end in spans:
+        if seconds < end - begin:
+            return begin + seconds
+        seconds -= end - begin
+    return spans[-1][1]
+
+
+def _moment(t: int, what: Any, about: dict[str, Any]) -> Moment:
+    about.pop("what", None)
+    return Moment(t=t, at=f"{clock(t)}:{t % 60:02}", what=str(what), about=about)

@@ -1,0 +1,62 @@
+"""`polyclinic replay DIR` as a user meets it."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def town(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("town") / "run"
+    run("run", "--visits", "12", "--residents", "400", "--load", "0.1", "--seed", "2", "--out", folder, "--json")
+    return folder
+
+
+def test_visits_are_listed_and_one_is_told(run, town):
+    done = run("replay", town)
+    visits = json.loads(run("replay", town, "--json").stdout)
+    assert len(visits) == 12
+    assert "12 visits" in done.stdout
+    assert all(one["id"] in done.stdout for one in visits)
+    assert f"polyclinic replay {town} --visit {visits[0]['id']}" in done.stderr
+    one = visits[0]
+    shown = run("replay", town, "--visit", one["id"]).stdout
+    for word in ("falls ill", "Nurse:", "Doctor:", "Patient:", "vital signs", "diagnosis by Dr", "plan:", one["name"]):
+        assert word in shown
+    told = json.loads(run("replay", town, "--visit", one["id"], "--json").stdout)
+    assert told["visit"] == one
+    assert told["told"]
+    assert run("replay", town, "--resident", one["name"].upper()).stdout == shown
+
+
+def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
+    assert "there are 12, such as" in complaint("replay", town, "--visit", "r1")
+    assert "give one of them" in complaint("replay", town, "--visit", "r1", "--resident", "r1")
+    assert "there is no run here" in complaint("replay", tmp_path)
+    assert "not for a run" in complaint("replay", town, "--record", "x")
+    (tmp_path / "trace.jsonl").write_text("")
+    assert "folder of 'polyclinic run --out'" in complaint("replay", tmp_path / "trace.jsonl", "--visit", "r1")
+    assert "--out DIR" in complaint("run", "--traces", "--days", "1")
+
+
+def test_a_run_without_dialogues_says_so(run, tmp_path):
+    made = (
+        "run",
+        "--visits",
+        "2",
+        "--residents",
+        "400",
+        "--load",
+        "0.1",
+        "--no-traces",
+        "--out",
+        tmp_path / "run",
+        "--json",
+    )
+    run(*made)
+    visits = json.loads(run("replay", tmp_path / "run", "--json").stdout)
+    done = run("replay", tmp_path / "run", "--visit", visits[0]["id"])
+    assert "--traces" in done.stderr
+    assert "Doctor:" not in done.stdout

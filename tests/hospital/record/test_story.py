@@ -1,0 +1,170 @@
+"""Visits of a run, read again: what happened, what was said when, and who came."""
+
+import asyncio
+
+import pytest
+
+from polyclinic.errors import UserError
+from polyclinic.events import Examined, Said, Trace
+from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
+from polyclinic.hospital.record.happenings import (
+    Acuity,
+    Consulted,
+    Happening,
+    LeftUnseen,
+    Registered,
+    Triaged,
+    Walked,
+    WentHome,
+)
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.store import Store
+from polyclinic.hospital.record.story import begins, listed, story, visits_by
+from polyclinic.hospital.record.visits import fold
+from polyclinic.hospital.simulation import simulate
+
+LINES = ("It hurts.", "Since when, and where exactly does it hurt?", "Since Monday.", "It is an illness. Rest.")
+
+
+def trace():
+    said = [
+        Said(seq=0, turn=0, who="patient", to="doctor", text=LINES[0]),
+        Said(seq=1, turn=1, who="doctor", to="patient", text=LINES[1]),
+        Said(seq=2, turn=1, who="patient", to="doctor", text=LINES[2]),
+        Examined(seq=3, turn=2, findings=(), not_recorded=(), text="blood: well"),
+        Said(seq=4, turn=2, who="doctor", to="patient", text=LINES[3]),
+    ]
+    return Trace(said).lines()
+
+
+@pytest.fixture(scope="module")
+def told(small, tmp_path_factory):
+    """A run of two visits with their dialogues; the second patient is examined elsewhere, the first by nobody."""
+    folder = tmp_path_factory.mktemp("told") / "run"
+
+    async def compute(request):
+        ordered = ("blood",) if request.resident == "r1" else ()
+        held = ConsultationHeld(
+            department="respiratory", turns=5, examinations=ordered, diagnosis="illness", trace=trace()
+        )
+        return Episode(
+            key=request.key,
+            department="respiratory",
+            acuity=Acuity.URGENT,
+            at_door=AtDoor(level=3, reason="pain", told=(("Does it hurt?", "Yes."),)),
+            seen=(held,),
+            plan="mild",
+            treatment=("rest",),
+            dispensed=("drug",),
+            right_diagnosis=True,
+        )
+
+    with Store.create(folder, {}) as store:
+        asyncio.run(
+            simulate(
+                small.hospital(),
+                small.Town(at=[(6 * 3600, "mild"), (7 * 3600, "mild")], worse=0.0),
+                store.remember(compute),
+                days=4,
+                seed=1,
+                kinds=small.KINDS,
+                sinks=[store],
+            )
+        )
+        store.finish({})
+    return folder
+
+
+def at(told, what, **fields):
+    return [m for m in told.moments if m.what == what and fields.items() <= m.about.items()]
+
+
+def test_what_was_said_lies_between_the_begin_and_the_end_of_the_talk(told):
+    with RecordedRun(told) as run:
+        one = story(run, "r0-d0/1")
+    assert one.told
+    assert [m.t for m in one.moments] == sorted(m.t for m in one.moments)
+    begin, end = at(one, "began")[0].t, at(one, "consulted")[0].t
+    said = [m for m in at(one, "said") if m.about["text"] in LINES]
+    assert [m.about["text"] for m in said] == list(LINES)
+    assert said[0].t == begin
+    assert begin < said[1].t < said[2].t < said[3].t < end
+    # The longer the line before, the later the next.
+    assert said[2].t - said[1].t > said[1].t - said[0].t
+    door = [m for m in at(one, "said") if m.about["text"] not in LINES]
+    assert [(m.about["who"], m.about["text"]) for m in door] == [("nurse", "Does it hurt?"), ("patient", "Yes.")]
+    assert at(one, "called")[0].t == door[0].t < door[1].t < at(one, "triaged")[0].t
+    assert at(one, "measured")[0].about["reason"] == "pain"
+    order = [m.what for m in one.moments]
+    steps = ["fell ill", "walked", "queued", "called", "triaged", "consulted", "diagnosed", "dispensed", "went home"]
+    assert [order.index(step) for step in steps] == sorted(order.index(step) for step in steps)
+
+
+def test_results_are_told_when_the_patient_is_back_with_them(told):
+    with RecordedRun(told) as run:
+        one = story(run, "r1-d0/1")
+    back = at(one, "began", activity="results")[0].t
+    assert at(one, "results")[0].t == back >= at(one, "examined")[0].t
+    assert at(one, "said", text=LINES[2])[0].t < at(one, "consulted")[0].t
+    assert back < at(one, "said", text=LINES[3])[0].t <= at(one, "diagnosed")[0].t
+
+
+def test_lines_pause_while_the_doctor_is_called_away():
+    assert begins(["a" * 80] * 4, [(0, 20), (100, 120)]) == [0, 10, 100, 110]
+    assert begins([], [(5, 9)]) == []
+    assert begins(["a", "b"], [(7, 7)]) == [7, 7]
+
+
+def test_visits_are_those_that_were_registered(lived, lived_run):
+    with RecordedRun(lived_run) as run:
+        visits = listed(run)
+    numbers = {(h.who, h.what.visit) for h in lived if isinstance(h.what, Registered)}
+    assert numbers <= {(one.resident, one.number) for one in visits}
+    assert len({one.id for one in visits}) == len(visits) >= 250
+    assert [one.begin for one in visits] == sorted(one.begin for one in visits)
+    assert sum(one.outcome == "went home" for one in visits) == sum(isinstance(h.what, WentHome) for h in lived)
+    assert all(one.name and one.disease and one.severity for one in visits)
+    assert {one.outcome.partition(":")[0] for one in visits} >= {"went home", "failed"}
+    sent = sum(isinstance(h.what, Triaged) for h in lived)
+    assert sum(one.acuity is not None for one in visits) <= sent
+
+
+def test_every_visit_of_a_run_can_be_told(lived, lived_run):
+    held = {}
+    for visit in fold(lived, keep=True):
+        held[visit.id] = visit
+    with RecordedRun(lived_run) as run:
+        for id in list(held)[::40]:
+            one = story(run, id)
+            assert not one.told
+            assert sum(m.what == "consulted" for m in one.moments) == sum(
+                isinstance(h.what, Consulted) for h in held[id].happenings
+            )
+
+
+def test_whoever_is_turned_away_comes_again_for_the_same_visit():
+    def walk(seq, t, *path):
+        return Happening(seq=seq, t=t, who="r1", what=Walked(path=path, times=(t,) * len(path)))
+
+    gone = [LeftUnseen(reason="closed"), LeftUnseen(reason="waited too long")]
+    log = []
+    for t in range(0, 4000, 1000):
+        log += [walk(len(log), t, "homes", "triage")]
+        log += [Happening(seq=len(log), t=t + 1, who="r1", what=gone[t >= 2000])]
+        log += [walk(len(log), t + 2, "triage", "homes")]
+    visits = list(fold(log))
+    assert [(one.number, one.comings, one.begin) for one in visits] == [(1, 2, 0), (2, 1, 2000), (3, 1, 3000)]
+
+
+def test_a_wrong_id_or_name_is_one_line_that_says_what_there_is(told, lived_run):
+    with RecordedRun(told) as run:
+        with pytest.raises(UserError, match=r"no visit 'r0-d0/9' in .*; there are 2, such as r0-d0/1"):
+            story(run, "r0-d0/9")
+        with pytest.raises(UserError, match=r"no resident 'r7' came in .*; 2 residents did, such as"):
+            visits_by(run, "r7")
+        assert [one.id for one in visits_by(run, "r1")] == ["r1-d0/1"]
+    with RecordedRun(lived_run) as run:
+        name = listed(run)[0].name
+        family = name.rpartition(" ")[2]
+        with pytest.raises(UserError, match=rf"residents are called '{family}': .*give one's id"):
+            visits_by(run, family)
