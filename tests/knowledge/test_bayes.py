@@ -77,6 +77,15 @@ def test_information_is_never_negative_and_never_more_than_there_is_to_know(weig
         assert -0.05 <= value <= entropy + 0.05
 
 
+def test_the_information_of_what_can_be_asked_for_is_the_same_to_the_last_bit_and_the_others_have_none(
+    knowledge, reader
+):
+    weights = np.arange(1.0, reader.members.shape[1] + 1)
+    posterior, some = weights / weights.sum(), np.arange(len(knowledge.symptoms)) % 3 != 1
+    every = reader.question_information(posterior)
+    assert np.array_equal(reader.question_information(posterior, some), np.where(some, every, 0.0))
+
+
 def test_the_information_of_examinations_by_hand(knowledge):
     """Each sample of each hypothesis changes the belief; how sure one is then, on average, is what it brings."""
     reader = Reader(knowledge.select("influenza-a, covid-19"))

@@ -122,6 +122,8 @@ def test_what_cannot_be_is_not_asked_for_and_its_absence_says_nothing(knowledge,
     for person, asks in ((man, False), (woman, True)):
         role = Doctor(doctor, person, max_turns=10)
         belief = Belief(reader, role)
+        impossible = reader.impossible(person.age, person.sex)
+        assert impossible == {s.id for s in knowledge.symptoms.values() if not s.possible(person.age, person.sex)}
         assert belief.askable()[list(knowledge.symptoms).index("heavy_periods")] == asks
         assert ("vaginal-secretion-test" in belief.open_examinations()) == asks
     # Nothing is known of age and sex: everything may be.

@@ -79,11 +79,23 @@ class Reader:
         members = np.kron(np.eye(len(self.diseases)), np.ones(len(SEVERITIES)))
         self.members: Vector = np.block([[members, np.zeros((len(self.diseases), 1))], [np.zeros(len(self._pairs)), 1]])
         self._examination_row = {examination: row for row, examination in enumerate(knowledge.examinations)}
-        self._symptom_row = {symptom: row for row, symptom in enumerate(knowledge.symptoms)}
+        self.symptom_row = {symptom: row for row, symptom in enumerate(knowledge.symptoms)}
+        # The row of each symptom's parent; the one after the last where it has none.
+        self._parent_row = np.array(
+            [
+                len(self.symptom_row) if s.parent is None else self.symptom_row[s.parent]
+                for s in knowledge.symptoms.values()
+            ]
+        )
+        self._not_everybodys = [s for s in knowledge.symptoms.values() if s.sex is not None or s.ages is not None]
         # Row e, column d: whether disease d has findings in examination e.
         self._shows = np.array([[e in d.findings for d in self.diseases] for e in knowledge.examinations], dtype=bool)
         shares = [[*(d.share(s, severity) for d, severity in self._pairs), s.base] for s in knowledge.symptoms.values()]
         self.shares: Vector = np.clip(np.array(shares), LEAST, 1 - LEAST)
+        # The same by severity, "something else" apart: of what lies in one piece the products take half as long.
+        self._by_severity = [
+            np.ascontiguousarray(self.shares[:, n : len(self._pairs) : len(SEVERITIES)]) for n in range(len(SEVERITIES))
+        ]
         self._present = np.log(self.shares)
         self._absent = np.log1p(-self.shares)
         self._items = {(e.id, i.id): (e, i) for e in knowledge.examinations.values() for i in e.items}
@@ -106,7 +118,7 @@ class Reader:
 
     def symptom(self, symptom: str, present: bool) -> Vector:
         """Returns the log-likelihood of a symptom that is there or not (given its parent, if it has one)."""
-        row = self._symptom_row[symptom]
+        row = self.symptom_row[symptom]
         likelihood: Vector = (self._present if present else self._absent)[row]
         return likelihood
 
@@ -235,12 +247,39 @@ class Reader:
             self._drawn.add(row)
         return row
 
-    def question_information(self, posterior: Vector) -> Vector:
-        """Returns how much the answer on each symptom is expected to say about the disease (parents being there)."""
+    def impossible(self, age: float | None, sex: Sex | None) -> frozenset[str]:
+        """Returns the symptoms that somebody of this age and sex cannot have, by id."""
+        return frozenset(s.id for s in self._not_everybodys if not s.possible(age, sex))
+
+    def with_parent(self, present: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Returns which symptoms have their parent, if they have one, among some that are there."""
+        there = np.zeros(len(self._parent_row) + 1, dtype=np.bool_)
+        there[-1] = True
+        there[[self.symptom_row[symptom] for symptom in present]] = True
+        known: npt.NDArray[np.bool_] = there[self._parent_row]
+        return known
+
+    def question_information(self, posterior: Vector, asked: npt.NDArray[np.bool_] | None = None) -> Vector:
+        """Returns how much the answer on each symptom is expected to say about the disease (parents being there).
+
+        Where it is said which symptoms can be asked for, the others have 0.
+        """
+        known = len(self._pairs)
         by_disease = self._by_disease(posterior)
-        joint = self._by_disease(self.shares * posterior)
-        given = np.divide(joint, by_disease, out=np.zeros_like(joint), where=by_disease > 0)
-        return _binary_entropy(joint.sum(axis=1)) - _binary_entropy(given) @ by_disease
+        rows = np.arange(len(self.shares)) if asked is None else np.flatnonzero(asked)
+        joint = np.empty((len(rows), len(by_disease)))
+        mild, *others = (
+            shares[rows] * posterior[severity : known : len(SEVERITIES)]
+            for severity, shares in enumerate(self._by_severity)
+        )
+        joint[:, :-1] = functools.reduce(np.add, others, mild)
+        joint[:, -1] = self.shares[rows, -1] * posterior[-1]
+        # All rows stand in the product, so that it is added up alike whichever are asked for.
+        left = np.zeros((len(self.shares), len(by_disease)))
+        left[rows] = _binary_entropy(np.divide(joint, by_disease, out=np.zeros_like(joint), where=by_disease > 0))
+        information = np.zeros(len(self.shares))
+        information[rows] = _binary_entropy(joint.sum(axis=1)) - (left @ by_disease)[rows]
+        return information
 
     def _by_disease(self, of_hypotheses: Vector) -> Vector:
         """Returns sums over the severities of each disease, "something else" last: (..., hypothesis) to (..., disease).

@@ -188,6 +188,7 @@ class PatientReading:
     def __init__(self, tables: BodyTables, age: float | None, sex: Sex | None) -> None:
         self._tables, self._age, self._sex = tables, age, sex
         self._log = tables.prior.copy()
+        self._collapsed: Vector | None = None
         self._parts: dict[str, Vector] = {}
         self._observed: dict[str, dict[str, tuple[Observed | bool, float]]] = {}
 
@@ -201,12 +202,14 @@ class PatientReading:
 
     def log(self) -> Vector:
         """Returns the log-likelihoods of diseases and severities, "something else" last."""
-        return self._tables.collapsed(self._log)
+        if self._collapsed is None:
+            self._collapsed = self._tables.collapsed(self._log)
+        return self._collapsed
 
-    def is_settled(self, symptom: str) -> bool:
-        """Whether a symptom follows from a quantity that was measured, and so says nothing more."""
-        reading = self._tables.physiology.symptoms.get(symptom)
-        return reading is not None and reading.of in self._measured()
+    def settled(self) -> set[str]:
+        """Returns the symptoms that follow from quantities that were measured, and so say nothing more."""
+        readings, measured = self._tables.physiology.symptoms, self._measured()
+        return {symptom for symptom, reading in readings.items() if reading.of in measured} if measured else set()
 
     def symptom(self, symptom: str, present: bool, *, weight: float = 1.0) -> None:
         """Takes in whether a symptom is there (given its parent)."""
@@ -235,6 +238,7 @@ class PatientReading:
         self._update(quantity)
 
     def _update(self, quantity: str) -> None:
+        self._collapsed = None
         before = self._parts.pop(quantity, None)
         if before is not None:
             self._log = self._log - before

@@ -65,11 +65,13 @@ class Belief:
         self._present: dict[str, bool] = {}
         self._other_words: list[str] = []
         person = role.presentation
-        symptoms = reader.knowledge.symptoms
         # What this patient cannot have is not asked for, and not heard: its absence would say nothing.
-        self._impossible = {id for id, s in symptoms.items() if not s.possible(person.age, person.sex)}
-        self._settled = np.array([symptom in self._impossible for symptom in symptoms], dtype=np.bool_)
-        self._row = {symptom: row for row, symptom in enumerate(symptoms)}
+        self._impossible = reader.impossible(person.age, person.sex)
+        self._row = reader.symptom_row
+        self._settled = np.zeros(len(self._row), dtype=np.bool_)
+        self._settled[[self._row[symptom] for symptom in self._impossible]] = True
+        examinations = reader.knowledge.examinations
+        self._can_be_done = tuple(i for i, e in examinations.items() if e.possible(person.sex, person.age))
         self._evidence: list[tuple[str, Vector]] = []
         self._asked_symptoms: Sequence[Symptom] = ()
         self._ordered: set[str] = set()
@@ -95,17 +97,13 @@ class Belief:
 
     def askable(self) -> npt.NDArray[np.bool_]:
         """Returns which symptoms can be asked for: not settled, and their parents there."""
-        possible = [
-            s.parent is None or self._present.get(s.parent, False) for s in self._reader.knowledge.symptoms.values()
-        ]
-        settled = [self._reading.is_settled(symptom) for symptom in self._row]
-        return np.array(possible, dtype=np.bool_) & ~self._settled & ~np.array(settled, dtype=np.bool_)
+        askable = self._reader.with_parent(self.present()) & ~self._settled
+        askable[[self._row[symptom] for symptom in self._reading.settled()]] = False
+        return askable
 
     def open_examinations(self) -> list[str]:
         """Returns the examinations that were not ordered yet and can be done on this patient."""
-        person = self._role.presentation
-        examinations = self._reader.knowledge.examinations
-        return [i for i, e in examinations.items() if i not in self._ordered and e.possible(person.sex, person.age)]
+        return [examination for examination in self._can_be_done if examination not in self._ordered]
 
     def has_ordered(self, examinations: Iterable[str]) -> bool:
         """Whether all these examinations were ordered, or their results came."""
@@ -165,10 +163,10 @@ class Belief:
         if others.sum() <= 0 or inside.sum() <= 0:
             return ()
         # Against the candidates that are still open; the settled ones need no reasons any more.
-        weighed = []
+        weighed, mine_all, others_all = [], inside.sum(), others.sum()
         for what, likelihood in self._evidence:
             p = np.exp(likelihood - likelihood.max())
-            ratio = float((p @ inside / inside.sum()) / max(p @ others / others.sum(), 1e-9))
+            ratio = float((p @ inside / mine_all) / max(p @ others / others_all, 1e-9))
             weighed.append((ratio, what))
         best = sorted((w for w in weighed if w[0] > _WORTH_SAYING), key=lambda w: -w[0])[:_REASONS]
         return tuple(say.reason.format(what=what, ratio=min(ratio, 999)) for ratio, what in best)

@@ -200,7 +200,7 @@ class RulesDoctor:
         known[-1] = min(known[-1], 0.5 * known[:-1].sum())
         known /= known.sum()
         knowledge = self._reader.knowledge
-        questions = np.where(belief.askable(), self._reader.question_information(known), 0.0)
+        questions = self._reader.question_information(known, belief.askable())
         if belief.asked == 0 and (questions * self._danger_signs).max(initial=0.0) >= LEAST_INFORMATION:
             # Danger signs come first: what must not be missed is asked for before what would tell most.
             questions = questions * self._danger_signs
