@@ -151,13 +151,16 @@ def in_full(ask: Ask[Any], answer: object) -> object:
 
     A text stands for a turn that says it, for an option by its key or its text, or for the name of a diagnosis; a list
     of names and diagnoses for a report of nothing else, and a dict for a report of what it holds; a list of texts for
-    what is requested, and for points of dispute. As the next step None stands for treating the patient here, and the
-    key of a department for a referral to it.
+    what is requested, and for points of dispute. As the next step None stands for treating the patient here, as does
+    a turn, of a mind that knows consultations alone, and the key of a department for a referral to it.
     """
     if isinstance(answer, str) and ask.question is not None:
         return Choice(_option(ask.question.options, answer))
     if ask.answer is NextStep and (answer is None or isinstance(answer, str)):
         return _step(ask, answer)
+    if ask.answer is NextStep and (isinstance(answer, DoctorTurn) or (isinstance(answer, Mapping) and "say" in answer)):
+        # Who answers with a turn knows consultations alone, and treats the patient.
+        return NextStep("")
     several = _several(answer)
     if ask.answer in (Request, Disputes) and isinstance(several, list | tuple):
         return ask.answer(tuple(several))

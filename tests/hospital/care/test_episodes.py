@@ -191,6 +191,8 @@ async def test_a_script_without_a_next_step_treats_the_patient_where_it_is(knowl
         (None, "conclude", "", ""),
         ("infections", "refer", "infections", ""),
         ("admit", "admit", "", ""),
+        (DoctorTurn("Goodbye."), "conclude", "", ""),
+        ({"say": "Goodbye."}, "conclude", "", ""),
         ({"reason": "so", "step": "admit", "department": "infections"}, "", "", "WrongAnswer"),
         ({"reason": "so", "step": "refer"}, "", "", "WrongAnswer"),
         ("dentistry", "", "", "WrongAnswer"),
