@@ -166,6 +166,7 @@ def test_visits_end_the_run(run):
     assert document["visits"] == 12
 
 
+@pytest.mark.slow
 def test_replicas_are_runs_of_their_own(run, whole, tmp_path):
     document = json.loads(run(*RUN, "--replicas", "2", "--out", tmp_path / "kept", "--json").stdout)
     assert document["seeds"] == [4, 5]
@@ -184,6 +185,10 @@ def test_chinese(run):
     ("options", "problem"),
     [
         (("--residents", "0"), "--residents"),
+        (("--replicas", "0"), "--replicas 0; allowed: how many runs, 1 or more, or auto"),
+        (("--replicas", "some"), "--replicas some"),
+        (("--replicas", "auto", "--measure", "luck"), "--measure luck; allowed: visits, "),
+        (("--replicas", "3", "--within", "3"), "--within says how many runs --replicas auto makes"),
         (("--hospital", "missing.yaml"), "missing.yaml"),
         (("--hospital", "missing.yaml", "--preset", "agent-hospital"), "give one of them"),
         (("--doctor", "nobody"), "no mind 'nobody'"),

@@ -12,6 +12,7 @@ import msgspec
 from cyclopts import Group, Parameter
 
 from polyclinic.cli import options
+from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -30,7 +31,6 @@ from polyclinic.language.language import Language
 from polyclinic.models.session import read_price
 from polyclinic.players.minds import HUMAN
 from polyclinic.players.patient_trust import trust_in
-from polyclinic.statistics.uncertainty import estimate
 from polyclinic.terminal.screen import console, note, plain, print_json
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
@@ -72,6 +72,7 @@ class TownOptions:
 
 
 TOWN = TownOptions()
+ONE = ReplicaOptions()
 
 
 def run(
@@ -93,7 +94,7 @@ def run(
     workers: Annotated[
         int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
-    replicas: Annotated[int, options.POSITIVE, Parameter(help="Independent runs, with seeds from --seed on.")] = 1,
+    replicas: ReplicaOptions = ONE,
     traces: Annotated[
         bool | None,
         Parameter(
@@ -111,10 +112,11 @@ def run(
     models: options.Models = options.MODELS,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
-    if nurse == HUMAN and (workers > 1 or replicas > 1):
+    if nurse == HUMAN and (workers > 1 or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
+    replicas.check()
     if resume is not None:
-        if town != TOWN or out is not None or replicas > 1 or traces is not None:
+        if town != TOWN or out is not None or replicas != ONE or traces is not None:
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
@@ -124,10 +126,10 @@ def run(
         if traces and out is None:
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
         described = read_hospital(town.hospital, read_knowledge(), preset=town.preset or "")
-        if out is not None and replicas > 1:
+        if out is not None and replicas.several:
             make_folder(out)
         held = []
-        for seed in range(town.seed or 0, (town.seed or 0) + replicas):
+        for seed in replicas.seeds(town.seed or 0, held, quiet=json):
             configuration = Configuration(
                 hospital=described,
                 residents=town.residents or described.residents,
@@ -160,23 +162,23 @@ def run(
             if out is not None and told:
                 setup = msgspec.structs.replace(configuration.setup, traces=True)
                 configuration = msgspec.structs.replace(configuration, setup=setup)
-            folder = out if out is None or replicas == 1 else out / f"seed-{seed}"
+            folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             kept = msgspec.to_builtins(configuration, str_keys=True)
             with nullcontext() if folder is None else Store.create(folder, kept) as store:
                 held.append(_hold(configuration, store, workers, quiet=json))
     documents = [document for document, _ in held]
-    _show(documents, json=json)
+    _show(documents, replicas, json=json)
     folder = resume or out
     if folder is not None and not json:
         note(f"Kept in {folder}. Pictures: polyclinic report {folder}. Visits: polyclinic replay {folder}")
     _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
-def _show(documents: list[dict[str, Any]], *, json: bool) -> None:
+def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, json: bool) -> None:
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         note_trust(trust_in(minds["patient"], [minds["doctor"]]))
-    document = documents[0] if len(documents) == 1 else replicated(documents)
+    document = documents[0] if len(documents) == 1 else replicated(documents, replicas)
     if json:
         print_json(document)
     elif len(documents) == 1:
@@ -226,15 +228,6 @@ def _hold(
         raise
     document = document_of(configuration, came)
     return document if store is None else store.finish(document), came.run.first_failure
-
-
-def replicated(documents: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns several runs and the means of what they say, with intervals over runs."""
-    shares = list(documents[0]["accuracy"])
-    values = {f"accuracy.{name}": [d["accuracy"][name] for d in documents] for name in shares}
-    values |= {name: [d[name] for d in documents] for name in ("visits", "recovered", "failed", "events")}
-    means = {name: estimate([float(v) for v in some if v is not None]) for name, some in values.items()}
-    return {"replicas": len(documents), "seeds": [d["seed"] for d in documents], "means": means, "runs": documents}
 
 
 def _check_failures(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:

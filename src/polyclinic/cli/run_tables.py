@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from polyclinic.cli.group_tables import NOTE, group_tables
+from polyclinic.cli.replicas import show_precision
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
@@ -158,6 +159,9 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
         one = msgspec.convert(value, Estimate, from_attributes=True)
         shown.add_row(name, mean_and_error(one), interval(one), str(one.n))
     screen.print(shown)
+    if "precision" in document:
+        screen.print()
+        show_precision(screen, document)
     _show_trust(screen, document["runs"][0])
 
 

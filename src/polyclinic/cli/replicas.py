@@ -1,0 +1,165 @@
+"""Several runs of one hospital: how many, with which seeds, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+from rich.console import Console
+
+from polyclinic.cli import options
+from polyclinic.errors import UserError
+from polyclinic.hospital.plan.plan import Job
+from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.statistics.replications import LOOK_AHEAD, Precision, precision
+from polyclinic.statistics.uncertainty import estimate
+from polyclinic.terminal.screen import note
+from polyclinic.terminal.tables import NOTHING, counted, number, table
+
+AUTO = "auto"
+
+WITHIN = 5.0
+"""Half-width of the interval that is wanted, in percent of the mean (Hoad, Robinson and Davies, 2010)."""
+
+MOST = 30
+"""Replications after which it ends where nobody says otherwise."""
+
+MEASURES = (
+    "visits", "recovered", "failed", "events", "admitted", "died",
+    *(f"accuracy.{name}" for name in ("triage", "examination", "diagnosis", "treatment")),
+    *(f"waiting.{acuity.value}.{what}" for acuity in Acuity for what in ("mean", "p90")),
+    *(f"utilisation.{job.value}" for job in Job),
+)  # fmt: skip
+"""What can be asked to be known well enough: places in what a run prints with --json."""
+
+USUAL = (
+    "visits", "waiting.urgent.mean", "waiting.routine.mean", "utilisation.doctor", "accuracy.diagnosis",
+    "accuracy.treatment",
+)  # fmt: skip
+
+
+def _check_number(_: object, value: str) -> None:
+    if value != AUTO and not (value.isdecimal() and int(value)):
+        raise ValueError("how many runs, 1 or more, or auto")
+
+
+def _check_measures(_: object, value: Sequence[str] | None) -> None:
+    for name in value or ():
+        if name not in MEASURES:
+            raise ValueError(", ".join(MEASURES))
+
+
+@Parameter(name="*", group=Group("Replications", sort_key=6))
+@dataclass(frozen=True, kw_only=True)
+class ReplicaOptions:
+    """How many runs; None where it was left out."""
+
+    replicas: Annotated[str, Parameter(metavar="N", validator=_check_number)] = "1"
+    """Independent runs, with seeds from --seed on; auto: until the measures are known well enough, and 5 more."""
+    measure: Annotated[
+        list[str] | None,
+        Parameter(metavar="NAME", negative="", validator=_check_measures, show_default="the usual six"),
+    ] = None
+    """Of auto: what has to be known, by its place in --json, such as waiting.urgent.mean; as often as you like."""
+    within: Annotated[float | None, options.between(0.1, 100), Parameter(show_default=f"{WITHIN:g}")] = None
+    """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean."""
+    most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}")] = None
+    """Of auto: no more runs than these."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be more runs than one."""
+        return self.most > 1
+
+    @property
+    def wanted(self) -> float:
+        """Half-width that is wanted, in percent."""
+        return WITHIN if self.within is None else self.within
+
+    @property
+    def most(self) -> int:
+        """How many runs there are at most."""
+        return (self.most_replicas or MOST) if self.replicas == AUTO else int(self.replicas)
+
+    def check(self) -> None:
+        """Refuses what is said of `auto` and does nothing without it.
+
+        Raises:
+            UserError: there is such a thing.
+        """
+        given = {"--measure": self.measure, "--within": self.within, "--most-replicas": self.most_replicas}
+        idle = [name for name, value in given.items() if value is not None]
+        if idle and self.replicas != AUTO:
+            raise UserError(f"{', '.join(idle)} says how many runs --replicas auto makes; give both")
+
+    def seeds(self, first: int, held: Sequence[tuple[dict[str, Any], str]], *, quiet: bool) -> Iterator[int]:
+        """Yields the seed of each run, as long as another is needed; what came of each stands in `held` by then."""
+        for number_of in range(self.most):
+            if self.replicas == AUTO and number_of:
+                known = self.precisions([document for document, _ in held])
+                there = sum(one.needed is not None for one in known.values())
+                if not quiet:
+                    so_far = f"{counted(number_of, 'run')}: {there} of {len(known)} measures"
+                    note(f"{so_far} are known within {self.wanted:g} %")
+                if there == len(known):
+                    return
+            yield first + number_of
+
+    def precisions(self, documents: Sequence[dict[str, Any]]) -> dict[str, Precision]:
+        """Returns how well each measure is known; runs in which it was not measured say nothing of it."""
+        return {
+            name: precision(_values(documents, name), within=self.wanted)
+            for name in dict.fromkeys(self.measure or USUAL)
+        }
+
+
+def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dict[str, Any]:
+    """Returns several runs and the means of what they say, with intervals over runs; of `auto` how many were needed."""
+    means = {name: estimate(values) for name in MEASURES if (values := _values(documents, name))}
+    document = {"replicas": len(documents), "seeds": [d["seed"] for d in documents], "means": means}
+    if replicas.replicas == AUTO:
+        known = replicas.precisions(documents)
+        missed = [name for name, one in known.items() if one.needed is None]
+        document["precision"] = {
+            "within": replicas.wanted,
+            "look_ahead": LOOK_AHEAD,
+            "most": replicas.most,
+            "needed": None if missed else max(one.needed or 0 for one in known.values()),
+            "not_reached": missed,
+            "measures": known,
+        }
+    return {**document, "runs": documents}
+
+
+def show_precision(screen: Console, document: dict[str, Any]) -> None:
+    """Prints how many replications were needed, and what they did not suffice for."""
+    found = document["precision"]
+    title = f"half-width of Student's 95 % interval within {found['within']:g} % of the mean"
+    shown = table(title, ("", "mean", "95 % interval", "half-width %", "runs", "needed"))
+    for name, one in found["measures"].items():
+        ends = NOTHING if one.low is None else f"{one.low:.2f} to {one.high:.2f}"
+        needed = NOTHING if one.needed is None else str(one.needed)
+        shown.add_row(name, number(one.mean), ends, number(one.percent, ".1f"), str(one.n), needed)
+    screen.print(shown)
+    if found["needed"] is None:
+        which = ", ".join(found["not_reached"])
+        told = f"not known within {found['within']:g} % after {document['replicas']} runs: {which}; "
+        screen.print(told + "raise --most-replicas or --within, or let runs be longer", style="yellow")
+    else:
+        ahead = document["replicas"] - found["needed"]
+        screen.print(
+            f"{found['needed']} runs were needed; {ahead} more were looked ahead, and are counted in", style="dim"
+        )
+
+
+def _values(documents: Sequence[dict[str, Any]], measure: str) -> list[float]:
+    values = []
+    for document in documents:
+        value: Any = document
+        for name in measure.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            values.append(float(value))
+    return values
