@@ -8,7 +8,8 @@ from rich.console import Console
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.record import Finding
 from polyclinic.cli.cases import show as show_case
-from polyclinic.cli.chart import flag_of, show_chart
+from polyclinic.cases.flags import flag_of
+from polyclinic.cli.chart import show_chart
 from polyclinic.cli.disease_page import DiseasePage
 from polyclinic.cli.knowledge import check, disease_meant, show
 from polyclinic.errors import BadInput

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.flags import flag_of
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.ages import say_age
@@ -35,10 +36,6 @@ _VITAL = {
 }
 """LOINC codes of the vital signs."""
 
-_BETWEEN = re.compile(r"\s*(-?[\d.]+)\s*(?:-|–|~|to|至)\s*(-?[\d.]+)\s*")
-_BELOW = re.compile(r"\s*[<≤＜]\s*=?\s*(-?[\d.]+)\s*")
-_ABOVE = re.compile(r"\s*[>≥＞]\s*=?\s*(-?[\d.]+)\s*")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ALWAYS = ("past", "medications", "allergies")
 _RULE = 2  # letters that what belongs to a heading stands in
 
@@ -66,23 +63,6 @@ class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _words = WORDS.section("chart", _ChartWords)
-
-
-def flag_of(finding: Finding) -> str:
-    """Returns "H" or "L" where a number lies above or below the reference range that stands beside it, or ""."""
-    if isinstance(finding.value, str):
-        if not _NUMBER.fullmatch(finding.value.strip()):
-            return ""
-        value = float(finding.value)
-    else:
-        value = finding.value
-    if match := _BETWEEN.fullmatch(finding.reference):
-        return "L" if value < float(match[1]) else "H" if value > float(match[2]) else ""
-    if match := _BELOW.fullmatch(finding.reference):
-        return "H" if value > float(match[1]) else ""
-    if match := _ABOVE.fullmatch(finding.reference):
-        return "L" if value < float(match[1]) else ""
-    return ""
 
 
 def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool) -> None:

@@ -1,0 +1,267 @@
+"""The practice: treat patients, remember what was right, learn from what was wrong, and be tested on others (§4.3, §5).
+
+A batch of patients is treated against one memory, and what comes of it is remembered in their order; a batch of one is
+the paper. What comes of a batch is committed with it, so a practice that was cut off goes on as if it never had been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from polyclinic.benchmarks.evolution.patients import PracticePatient
+from polyclinic.memory.entries import Entry, Experience, MedicalRecord, Task
+from polyclinic.memory.learner import Answered, Brought, Learner, Lesson, Put
+from polyclinic.memory.memory import Memory, New, Note, Recalled
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.retrieval.store import Vectors
+
+BATCH, POINT = "batch", "point"
+"""What notes are of."""
+
+_TESTED_TOGETHER = 250
+
+
+class Remembers(msgspec.Struct, frozen=True, kw_only=True):
+    """Which parts of a memory are used and grow."""
+
+    records: bool = True
+    experience: bool = True
+
+
+class Treated(NamedTuple):
+    """One task on one patient: what was asked, what came to mind, what was answered, and what would be right."""
+
+    put: Put
+    vector: Vectors
+    brought: Brought
+    answered: Answered
+    right: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the answer is one of the right ones."""
+        return self.answered.label in self.right
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """The test after so many patients of the practice.
+
+    Attributes:
+        right: of each task, how many of the `n` patients of the test were treated rightly.
+        by_disease: the same of each disease, and how many have it.
+        train: of each task, how many of the patients so far were treated rightly when they came.
+        records, experience: of each task, how much is remembered.
+        wrong: of each task, how many of the patients so far were treated wrongly.
+        unusable: how many answers of the test could not be used; they are wrong.
+    """
+
+    patients: int
+    n: int
+    right: dict[Task, int]
+    by_disease: dict[str, tuple[int, dict[Task, int]]]
+    train: dict[Task, int]
+    records: dict[Task, int]
+    experience: dict[Task, int]
+    wrong: dict[Task, int]
+    unusable: int = 0
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    """What came of a batch: of each task, how many were right."""
+
+    n: int
+    right: dict[Task, int]
+    unusable: int = 0
+
+
+class Practice:
+    """Somebody who learns, at work with a memory.
+
+    Args:
+        learner: who learns.
+        memory: what it remembers.
+        embedder: makes the vectors of the memory.
+        remembers: which parts of the memory are used and grow.
+        teach: shows the learner what was right; None shows the truth.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        memory: Memory,
+        embedder: Embedder,
+        *,
+        remembers: Remembers = Remembers(),
+        teach: Callable[[PracticePatient, Task, str], Sequence[str]] | None = None,
+    ) -> None:
+        self._learner, self._memory, self._embedder = learner, memory, embedder
+        self._remembers, self._teach = remembers, teach
+        self._vectors: dict[str, Vectors] = {}
+
+    async def run(
+        self,
+        train: Sequence[PracticePatient],
+        test: Sequence[PracticePatient],
+        *,
+        batch: int = 1,
+        test_every: int = 100,
+        advance: Callable[[int], None] = lambda _: None,
+        on_point: Callable[[Point], None] = lambda _: None,
+    ) -> list[Point]:
+        """Treats all patients of the practice that have not been, and tests between; returns all points.
+
+        Args:
+            train: in the order in which they come.
+            test: those kept apart.
+            batch: so many are treated against the same memory.
+            test_every: a test after so many patients, one before the first and one after the last.
+            advance: called with the number of patients treated so far.
+            on_point: called with each point, those of before a restart too.
+        """
+        notes = self._memory.notes()
+        points = [msgspec.msgpack.decode(note.came, type=Point) for note in notes if note.what == POINT]
+        batches = [msgspec.msgpack.decode(note.came, type=_Batch) for note in notes if note.what == BATCH]
+        right = sum((Counter(one.right) for one in batches), Counter())
+        done = max((note.patients for note in notes if note.what == BATCH), default=0)
+        for point in points:
+            on_point(point)
+        while True:
+            due = done % test_every == 0 or done == len(train)
+            if due and not any(point.patients == done for point in points):
+                points.append(await self._test(test, done, right))
+                self._memory.commit((), [Note(done, POINT, msgspec.msgpack.encode(points[-1]))])
+                on_point(points[-1])
+            if done == len(train):
+                return points
+            end = min(done + batch, len(train), (done // test_every + 1) * test_every)
+            came = await self._learn_from(train[done:end])
+            right.update(came.right)
+            done = end
+            advance(done)
+
+    async def treat(self, patients: Sequence[PracticePatient], *, keep: bool = False) -> list[dict[Task, Treated]]:
+        """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
+        examined = await self._answer([p.examination() for p in patients], keep=keep)
+        puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
+        diagnosed = await self._answer(puts, keep=keep)
+        named = [(p, e.answered.label, d.answered.label) for p, e, d in zip(patients, examined, diagnosed, strict=True)]
+        plans = {n: p.treatment(seen, name) for n, (p, seen, name) in enumerate(named) if name}
+        planned = dict(zip(plans, await self._answer(list(plans.values()), keep=keep), strict=True))
+        treated: list[dict[Task, Treated]] = []
+        for n, (p, _, name) in enumerate(named):
+            came = {Task.EXAMINATION: examined[n], Task.DIAGNOSIS: diagnosed[n]}
+            came |= {Task.TREATMENT: planned[n]} if n in planned else {}
+            treated.append({t: one._replace(right=p.right(t, diagnosis=name)) for t, one in came.items()})
+        return treated
+
+    # --- practice
+
+    async def _learn_from(self, patients: Sequence[PracticePatient]) -> _Batch:
+        treated = await self.treat(patients)
+        told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
+        every = [(came, one) for came in told for one in came.values()]
+        lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
+        new: list[New] = []
+        for (came, one), lesson in zip(every, lessons, strict=True):
+            entry = self._entry(one, came, lesson)
+            if entry is not None:
+                new.append(New(one.put.task, entry, one.vector))
+        right = Counter(task for came in treated for task, one in came.items() if one.is_right)
+        unusable = sum(not one.answered.label for came in treated for one in came.values())
+        batch = _Batch(len(patients), dict(right), unusable)
+        self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
+        return batch
+
+    def _told(self, patient: PracticePatient, came: dict[Task, Treated]) -> dict[Task, Treated]:
+        """Returns what the learner is told was right."""
+        if self._teach is None:
+            return came
+        named = came[Task.DIAGNOSIS].answered.label
+        return {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
+
+    async def _lesson(self, one: Treated) -> Lesson | None:
+        if one.is_right or not one.right or not one.answered.label or not self._remembers.experience:
+            return None
+        return await self._learner.learn(one.put, one.brought, one.answered, one.right)
+
+    def _entry(self, one: Treated, came: Mapping[Task, Treated], lesson: Lesson | None) -> Entry | None:
+        if one.is_right:
+            if not self._remembers.records:
+                return None
+            order = list(Task)
+            later = order[order.index(one.put.task) + 1 :]
+            return MedicalRecord(
+                asked=one.put.asked,
+                answer=one.answered.label,
+                reasoning=one.answered.reasoning,
+                led_to=tuple(task for task in later if task in came and came[task].is_right),
+            )
+        if lesson is None:
+            return None
+        return Experience(
+            asked=one.put.asked,
+            before=one.answered.label,
+            after=lesson.after,
+            right=one.right,
+            principle=lesson.principle,
+        )
+
+    # --- the test
+
+    async def _test(self, patients: Sequence[PracticePatient], done: int, right: Mapping[Task, int]) -> Point:
+        treated: list[dict[Task, Treated]] = []
+        for first in range(0, len(patients), _TESTED_TOGETHER):
+            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], keep=True)
+        diseases: dict[str, tuple[int, Counter[Task]]] = {}
+        for patient, came in zip(patients, treated, strict=True):
+            n, counts = diseases.get(patient.disease.id, (0, Counter[Task]()))
+            counts.update(task for task, one in came.items() if one.is_right)
+            diseases[patient.disease.id] = n + 1, counts
+        total = sum((counts for _, counts in diseases.values()), Counter[Task]())
+        return Point(
+            patients=done,
+            n=len(patients),
+            right={task: total[task] for task in Task},
+            by_disease={id: (n, {task: counts[task] for task in Task}) for id, (n, counts) in diseases.items()},
+            train={task: right.get(task, 0) for task in Task},
+            records={task: len(self._memory.records[task]) for task in Task},
+            experience={task: len(self._memory.experience[task]) for task in Task},
+            wrong={task: done - right.get(task, 0) for task in Task},
+            unusable=sum(not one.answered.label for came in treated for one in came.values()),
+        )
+
+    # --- answers
+
+    async def _answer(self, puts: Sequence[Put], *, keep: bool) -> list[Treated]:
+        """Brings to mind what is like each, all of one task, and has them answered, all at once."""
+        if not puts:
+            return []
+        task, vectors = puts[0].task, await self._embed([put.asked.query for put in puts], keep=keep)
+        records, experience = self._learner.wanted
+        recalled = self._memory.recall(
+            task,
+            vectors,
+            records=records if self._remembers.records else 0,
+            experience=experience if self._remembers.experience else 0,
+        )
+        brought = [self._brought(task, one) for one in recalled]
+        answers = await asyncio.gather(*map(self._learner.answer, puts, brought))
+        return [Treated(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
+
+    def _brought(self, task: Task, recalled: Recalled) -> Brought:
+        memory = self._memory
+        return Brought(memory.records[task], recalled.records, memory.experience[task], recalled.experience)
+
+    async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        made = dict(zip(new, await self._embedder.passages([("", text) for text in new]), strict=True)) if new else {}
+        vectors: Vectors = np.stack([self._vectors[text] if text in self._vectors else made[text] for text in texts])
+        if keep:
+            self._vectors.update(made)
+        return vectors

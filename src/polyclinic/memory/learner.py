@@ -1,0 +1,65 @@
+"""What somebody who learns is asked, and what it is given for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from polyclinic.cases.presentation import Question
+from polyclinic.memory.entries import Asked, Experience, MedicalRecord, Task
+from polyclinic.memory.library import Library, Near
+
+
+class Put(NamedTuple):
+    """A task as it is put to somebody.
+
+    Attributes:
+        labels: what the options are called in a memory, in their order; of a plan its grade, of the rest its text.
+    """
+
+    task: Task
+    question: Question
+    labels: tuple[str, ...]
+    asked: Asked
+
+
+class Brought(NamedTuple):
+    """What came to mind for it, the nearest first."""
+
+    records: Library[MedicalRecord]
+    near_records: Near
+    experience: Library[Experience]
+    near_experience: Near
+
+
+class Answered(NamedTuple):
+    """What somebody answered: a label, and why; no label where it gave none."""
+
+    label: str
+    reasoning: str = ""
+    problem: str = ""
+
+
+class Lesson(NamedTuple):
+    """A principle that turned a wrong answer into a right one."""
+
+    principle: str
+    after: str
+
+
+class Learner(Protocol):
+    """Somebody who answers with what it remembers, and draws lessons from what was wrong."""
+
+    @property
+    def name(self) -> str:
+        """Names it in results."""
+
+    @property
+    def wanted(self) -> tuple[int, int]:
+        """How many records, and how many principles, it wants brought to mind."""
+
+    async def answer(self, put: Put, brought: Brought) -> Answered:
+        """Answers; raises no failure to play, but says the problem."""
+
+    async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
+        """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""

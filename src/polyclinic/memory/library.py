@@ -1,0 +1,72 @@
+"""Entries and their vectors, found again by the cosine to a query; exact, and growing in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyclinic.memory.entries import Experience, MedicalRecord
+from polyclinic.retrieval.store import Vectors
+
+E = TypeVar("E", MedicalRecord, Experience)
+
+_DECIMALS = 6
+"""Of a cosine; a machine's last bits are not the next one's."""
+
+_FIRST_ROOM = 1024
+
+
+class Near(NamedTuple):
+    """The entries nearest to a query: their places in the library, the nearest first, and the cosines."""
+
+    places: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+
+
+class Library(Generic[E]):
+    """All entries of one kind for one task, in the order in which they came."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.entries: list[E] = []
+        self._matrix: Vectors = np.zeros((_FIRST_ROOM, dimensions), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def vectors(self) -> Vectors:
+        """A vector of length 1 a row, in the order of the entries."""
+        return self._matrix[: len(self)]
+
+    def add(self, entry: E, vector: NDArray[np.float32]) -> None:
+        """Takes an entry in, with the vector of its query."""
+        if len(self) == len(self._matrix):
+            more = np.zeros((len(self._matrix) // 2, self._matrix.shape[1]), dtype=np.float32)
+            self._matrix = np.concatenate([self._matrix, more])
+        self._matrix[len(self)] = vector
+        self.entries.append(entry)
+
+    def nearest(self, queries: Vectors, k: int) -> list[Near]:
+        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
+        k = min(k, len(self))
+        if not k:
+            none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+            return [none] * len(queries)
+        return [_nearest(row, k) for row in queries @ self.vectors.T]
+
+
+def _nearest(cosines: NDArray[np.float32], k: int) -> Near:
+    least = np.partition(cosines, -k)[-k] if k < len(cosines) else -np.inf
+    # What is equal in the decimals that count must not depend on its last bits.
+    places = np.flatnonzero(cosines >= least - 10.0**-_DECIMALS)
+    rounded = np.round(cosines[places], _DECIMALS)
+    order = np.lexsort((places, -rounded))[:k]
+    return Near(places[order], rounded[order])
+
+
+def of(library: Library[E], near: Near) -> Sequence[E]:
+    """Returns the entries that were found."""
+    return [library.entries[place] for place in near.places]

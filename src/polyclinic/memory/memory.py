@@ -1,0 +1,212 @@
+"""What a doctor remembers, task by task: a library of records and a base of experience (§4.3), durable in a file.
+
+What is remembered together is committed together: a memory that was cut off at any moment is that after some whole
+batch of patients, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from polyclinic.errors import BadInput
+from polyclinic.memory.entries import Entry, Experience, MedicalRecord, Task
+from polyclinic.memory.library import Library, Near
+from polyclinic.retrieval.store import Vectors
+from polyclinic.sqlite_file import application, connect, is_empty, transaction
+
+APPLICATION = 0x706F6C6D
+"""Marks a SQLite file as a memory of ours."""
+
+FORMAT = 1
+FILE = "memory.sqlite"
+
+_TABLES = (
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
+    "entry BLOB NOT NULL, vector BLOB NOT NULL)",
+    "CREATE TABLE practice (patients INTEGER NOT NULL, what TEXT NOT NULL, came BLOB NOT NULL, "
+    "PRIMARY KEY (patients, what)) WITHOUT ROWID",
+)
+_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
+_encode = msgspec.msgpack.encode
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """What a memory was made with; it serves whoever works with the same.
+
+    Attributes:
+        embedder: made the vectors.
+        dimensions: of a vector.
+        knowledge: names the choices that its answers are among (diseases, examinations).
+    """
+
+    embedder: str
+    dimensions: int
+    knowledge: str
+    format: int = FORMAT
+
+
+class New(NamedTuple):
+    """Something to be remembered."""
+
+    task: Task
+    entry: Entry
+    vector: Vectors
+
+
+class Note(NamedTuple):
+    """What is noted of a practice after so many patients."""
+
+    patients: int
+    what: str
+    came: bytes
+
+
+class Recalled(NamedTuple):
+    """What came to mind of one task: of the records and of the experience, the nearest first."""
+
+    records: Near
+    experience: Near
+
+
+class Memory:
+    """What is remembered; made by `open_memory`, or in this process alone with no file.
+
+    Args:
+        about: what it is made with.
+        file: where it is kept; None for nowhere.
+    """
+
+    def __init__(self, about: About, file: sqlite3.Connection | None = None) -> None:
+        self.about, self._file = about, file
+        self.records: dict[Task, Library[MedicalRecord]] = {t: Library(about.dimensions) for t in Task}
+        self.experience: dict[Task, Library[Experience]] = {t: Library(about.dimensions) for t in Task}
+
+    def recall(self, task: Task, queries: Vectors, *, records: int, experience: int) -> list[Recalled]:
+        """Returns for each query (a row each) the nearest records and experience, at most so many of each.
+
+        Of the experience there is none before there are as many as are wanted (§4.3.2).
+        """
+        base = self.experience[task]
+        wanted = experience if len(base) >= experience else 0
+        found = self.records[task].nearest(queries, records), base.nearest(queries, wanted)
+        return [Recalled(*pair) for pair in zip(*found, strict=True)]
+
+    def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
+        """Remembers all of it, or nothing.
+
+        Args:
+            new: in the order in which it is found again, where it is equally near.
+            notes: how far the practice has come with it.
+
+        Raises:
+            BadInput: the file cannot be written.
+        """
+        if self._file is not None:
+            rows = [
+                ("record" if isinstance(one.entry, MedicalRecord) else "experience", one.task.value)
+                + (_encode(one.entry), one.vector.astype("<f4").tobytes())
+                for one in new
+            ]
+            with _named(self._file), transaction(self._file):
+                self._file.executemany("INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)", rows)
+                self._file.executemany("INSERT INTO practice VALUES (?, ?, ?)", notes)
+        for one in new:
+            self._add(one.task, one.entry, one.vector)
+
+    def notes(self) -> list[Note]:
+        """Returns how far the practice had come at each commit, and what was noted then."""
+        if self._file is None:
+            return []
+        return [Note(*row) for row in self._file.execute("SELECT * FROM practice ORDER BY patients, what")]
+
+    def _add(self, task: Task, entry: Entry, vector: Vectors) -> None:
+        if isinstance(entry, MedicalRecord):
+            self.records[task].add(entry, vector)
+        else:
+            self.experience[task].add(entry, vector)
+
+    def _read(self, file: sqlite3.Connection) -> None:
+        decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
+        for kind, task, entry, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
+            self._add(Task(task), decoders[kind].decode(entry), np.frombuffer(vector, dtype="<f4"))
+
+
+@contextmanager
+def _named(file: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise BadInput(f"the memory cannot be written: {error}", path=_path(file)) from None
+
+
+def _path(file: sqlite3.Connection) -> Path:
+    return Path(file.execute("PRAGMA database_list").fetchone()[2])
+
+
+@contextmanager
+def open_memory(folder: Path, about: About | None = None) -> Iterator[Memory]:
+    """Opens the memory of a folder, and makes it where there is none and it is said what with.
+
+    Args:
+        folder: holds `memory.sqlite`.
+        about: what it must be made with; None takes it as it is.
+
+    Raises:
+        BadInput: there is none, the file is no memory, or it was made with something else.
+    """
+    path = folder / FILE
+    if about is None and not path.is_file():
+        raise BadInput(f"no memory here: a folder that holds {FILE}, as 'polyclinic evolve --out' makes it", path=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = connect(path)
+    except (OSError, sqlite3.Error) as error:
+        raise BadInput(f"cannot be opened as a memory: {error}", path=path) from None
+    try:
+        try:
+            memory = Memory(_made_with(file, about, path), file)
+            memory._read(file)
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
+            raise BadInput(f"cannot be read as a memory: {error}", path=path) from None
+        yield memory
+    finally:
+        file.close()
+
+
+def _made_with(file: sqlite3.Connection, about: About | None, path: Path) -> About:
+    if is_empty(file) and about is not None:
+        with transaction(file):
+            file.execute(f"PRAGMA application_id = {APPLICATION}")
+            for table in _TABLES:
+                file.execute(table)
+            file.execute("INSERT INTO facts VALUES ('about', ?)", (msgspec.json.encode(about).decode(),))
+        return about
+    if application(file) != APPLICATION:
+        raise BadInput("is no memory of a doctor", path=path)
+    found = msgspec.json.decode(file.execute("SELECT value FROM facts WHERE name = 'about'").fetchone()[0], type=About)
+    wanted = about or found
+    for what in ("format", "embedder", "dimensions", "knowledge"):
+        here, there = getattr(wanted, what), getattr(found, what)
+        if here != there:
+            raise BadInput(
+                f"was made with {what} {there}, and is asked for with {here}; practise anew into another folder",
+                path=path,
+            )
+    return found
+
+
+def entries_of(memory: Memory) -> Iterable[tuple[Task, Entry]]:
+    """Yields all that is remembered, task by task: records, then experience, in the order in which they came."""
+    for task in Task:
+        for record in memory.records[task].entries:
+            yield task, record
+        for lesson in memory.experience[task].entries:
+            yield task, lesson

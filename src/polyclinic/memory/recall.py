@@ -1,0 +1,118 @@
+"""`recall`: a doctor by cases alone. It knows no disease; it weighs what came to mind, and guesses where nothing did.
+
+A record speaks for its answer, a principle for all that would have been right, each with its likeness to a power: a
+kernel-weighted vote of neighbours (Dudani, IEEE Trans. SMC 6:325, 1976).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from polyclinic.language.language import Language
+from polyclinic.memory.entries import Experience, MedicalRecord, Task
+from polyclinic.memory.learner import Answered, Brought, Lesson, Put
+from polyclinic.seeds import derive
+
+NEIGHBOURS = 100
+_SHARPNESS = 6.0
+_SURE = 10.0
+"""What a principle weighs for the very patient that it was drawn from."""
+
+_HOPED = 2.5
+_DOUBT = 0.03
+
+_PRINCIPLE: dict[Language, str] = {
+    "en": "With this picture it was not {wrong}; right would have been: {right}.",
+    "zh": "此类表现并非{wrong}；正确的是：{right}。",
+}
+_REASONING: dict[Language, str] = {
+    "en": "{n} like it came to mind; most speak for {answer}.",
+    "zh": "想起{n}例相似的情况，多数支持{answer}。",
+}
+_GUESS: dict[Language, str] = {"en": "Nothing like it came to mind; a guess.", "zh": "没有想起相似的情况，只是猜测。"}
+
+
+class Recall:
+    """Answers by what came to mind; see the module.
+
+    Args:
+        seed: of its guesses.
+        records, experience: how many of each it wants to think of.
+    """
+
+    name = "recall"
+
+    def __init__(self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS) -> None:
+        self._seed, self.wanted = seed, (records, experience)
+
+    async def answer(self, put: Put, brought: Brought) -> Answered:
+        """See `Learner.answer`."""
+        return self._decide(put, brought, _votes(put, brought, max(self.wanted)))
+
+    async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
+        """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
+        votes = _votes(put, brought, max(self.wanted))
+        for label in right:
+            votes[label] += _SURE
+        again = self._decide(put, brought, votes)
+        if again.label not in right:
+            return None
+        principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
+        return Lesson(principle, again.label)
+
+    def _decide(self, put: Put, brought: Brought, votes: Counter[str]) -> Answered:
+        language = put.question.language
+        possible = {label: votes[label] for label in put.labels if votes[label] > 0}
+        if not possible:
+            guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
+            return Answered(guess, _GUESS[language])
+        n = len(brought.near_records.places) + len(brought.near_experience.places)
+        best = max(possible, key=lambda label: possible[label])
+        return Answered(best, _REASONING[language].format(n=n, answer=best))
+
+
+def _thought_of(brought: Brought, most: int) -> Iterator[tuple[MedicalRecord | Experience, float]]:
+    """Yields the nearest, records and principles together, each with its weight."""
+    near = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines])
+    weights = (np.maximum(near, 0.0).astype(float) ** _SHARPNESS).tolist()
+    first = len(brought.near_records.places)
+    for place in np.argsort(-near, kind="stable")[:most].tolist():
+        if place < first:
+            yield brought.records.entries[brought.near_records.places[place]], weights[place]
+        else:
+            yield brought.experience.entries[brought.near_experience.places[place - first]], weights[place]
+
+
+def _votes(put: Put, brought: Brought, most: int) -> Counter[str]:
+    """Returns what the nearest speak for."""
+    votes: Counter[str] = Counter()
+    if put.task is Task.EXAMINATION:
+        return _worth(put, brought, most)
+    for entry, weight in _thought_of(brought, most):
+        for label in (entry.answer,) if isinstance(entry, MedicalRecord) else entry.right:
+            votes[label] += weight
+    return votes
+
+
+def _worth(put: Put, brought: Brought, most: int) -> Counter[str]:
+    """Returns of each examination what it is worth: how often it was right, and what was right after it.
+
+    Several are right for one patient, so that of those not chosen a record says nothing; what one would have led to
+    that was not done is hoped for.
+    """
+    worth: Counter[str] = Counter()
+    known: Counter[str] = Counter()
+    for entry, weight in _thought_of(brought, most):
+        if isinstance(entry, MedicalRecord):
+            worth[entry.answer] += weight * (1 + len(entry.led_to))
+            known[entry.answer] += weight
+        else:
+            for label in put.labels:
+                worth[label] += weight * _HOPED * (label in entry.right)
+                known[label] += weight
+    if not known:
+        return worth
+    return Counter({label: (worth[label] + _DOUBT * _HOPED) / (known[label] + _DOUBT) for label in put.labels})
