@@ -110,11 +110,7 @@ class Memory:
             BadInput: the file cannot be written.
         """
         if self._file is not None:
-            rows = [
-                ("record" if isinstance(one.entry, MedicalRecord) else "experience", one.task.value)
-                + (_encode(one.entry), one.vector.astype("<f4").tobytes())
-                for one in new
-            ]
+            rows = [(_kind(one.entry), one.task.value, _encode(one.entry), _bytes(one.vector)) for one in new]
             with _named(self._file), transaction(self._file):
                 self._file.executemany("INSERT INTO entries (kind, task, entry, vector) VALUES (?, ?, ?, ?)", rows)
                 self._file.executemany("INSERT INTO practice VALUES (?, ?, ?)", notes)
@@ -137,6 +133,14 @@ class Memory:
         decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
         for kind, task, entry, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
             self._add(Task(task), decoders[kind].decode(entry), np.frombuffer(vector, dtype="<f4"))
+
+
+def _kind(entry: Entry) -> str:
+    return "record" if isinstance(entry, MedicalRecord) else "experience"
+
+
+def _bytes(vector: Vectors) -> bytes:
+    return vector.astype("<f4").tobytes()
 
 
 @contextmanager
@@ -164,7 +168,7 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[Memory]:
     """
     path = folder / FILE
     if about is None and not path.is_file():
-        raise BadInput(f"no memory here: a folder that holds {FILE}, as 'polyclinic evolve --out' makes it", path=folder)
+        raise BadInput(f"holds no {FILE}; 'polyclinic evolve --out DIR' makes one", path=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = connect(path)

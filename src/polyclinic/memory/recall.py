@@ -6,7 +6,7 @@ kernel-weighted vote of neighbours (Dudani, IEEE Trans. SMC 6:325, 1976).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -56,16 +56,16 @@ class Recall:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
         votes = _votes(put, brought, max(self.wanted))
         for label in right:
-            votes[label] += _SURE
+            votes[label] = votes.get(label, 0.0) + _SURE
         again = self._decide(put, brought, votes)
         if again.label not in right:
             return None
         principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
         return Lesson(principle, again.label)
 
-    def _decide(self, put: Put, brought: Brought, votes: Counter[str]) -> Answered:
+    def _decide(self, put: Put, brought: Brought, votes: dict[str, float]) -> Answered:
         language = put.question.language
-        possible = {label: votes[label] for label in put.labels if votes[label] > 0}
+        possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return Answered(guess, _GUESS[language])
@@ -86,9 +86,9 @@ def _thought_of(brought: Brought, most: int) -> Iterator[tuple[MedicalRecord | E
             yield brought.experience.entries[brought.near_experience.places[place - first]], weights[place]
 
 
-def _votes(put: Put, brought: Brought, most: int) -> Counter[str]:
+def _votes(put: Put, brought: Brought, most: int) -> dict[str, float]:
     """Returns what the nearest speak for."""
-    votes: Counter[str] = Counter()
+    votes: dict[str, float] = defaultdict(float)
     if put.task is Task.EXAMINATION:
         return _worth(put, brought, most)
     for entry, weight in _thought_of(brought, most):
@@ -97,14 +97,14 @@ def _votes(put: Put, brought: Brought, most: int) -> Counter[str]:
     return votes
 
 
-def _worth(put: Put, brought: Brought, most: int) -> Counter[str]:
+def _worth(put: Put, brought: Brought, most: int) -> dict[str, float]:
     """Returns of each examination what it is worth: how often it was right, and what was right after it.
 
     Several are right for one patient, so that of those not chosen a record says nothing; what one would have led to
     that was not done is hoped for.
     """
-    worth: Counter[str] = Counter()
-    known: Counter[str] = Counter()
+    worth: dict[str, float] = defaultdict(float)
+    known: dict[str, float] = defaultdict(float)
     for entry, weight in _thought_of(brought, most):
         if isinstance(entry, MedicalRecord):
             worth[entry.answer] += weight * (1 + len(entry.led_to))
@@ -115,4 +115,4 @@ def _worth(put: Put, brought: Brought, most: int) -> Counter[str]:
                 known[label] += weight
     if not known:
         return worth
-    return Counter({label: (worth[label] + _DOUBT * _HOPED) / (known[label] + _DOUBT) for label in put.labels})
+    return {label: (worth[label] + _DOUBT * _HOPED) / (known[label] + _DOUBT) for label in put.labels}

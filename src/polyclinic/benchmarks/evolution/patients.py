@@ -88,7 +88,8 @@ class PracticePatient(NamedTuple):
     def diagnosis(self, examination: str) -> Put:
         """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
         seen, result = self._seen(examination)
-        return self._put(Task.DIAGNOSIS, f"{self._symptoms}\n{seen}", f"{self._picture}\n{result}", self.choices.diseases)
+        known, picture = f"{self._symptoms}\n{seen}", f"{self._picture}\n{result}"
+        return self._put(Task.DIAGNOSIS, known, picture, self.choices.diseases)
 
     def treatment(self, examination: str, diagnosis: str) -> Put:
         """Asks for one of the three plans of a disease (a label), given all that is known."""
@@ -171,7 +172,9 @@ class PracticePatient(NamedTuple):
         stem: str = "",
     ) -> Put:
         labels, language = tuple(labels), self.choices.language
-        options = {key: (texts or {}).get(label, label) for key, label in zip(string.ascii_uppercase, labels)}
+        options = {
+            key: (texts or {}).get(label, label) for key, label in zip(string.ascii_uppercase, labels, strict=False)
+        }
         question = Question(
             id=f"{self.case.id}/{task}",
             stem=stem or getattr(_words(language), task.value),

@@ -34,6 +34,9 @@ class Remembers(msgspec.Struct, frozen=True, kw_only=True):
     experience: bool = True
 
 
+BOTH = Remembers()
+
+
 class Treated(NamedTuple):
     """One task on one patient: what was asked, what came to mind, what was answered, and what would be right."""
 
@@ -97,7 +100,7 @@ class Practice:
         memory: Memory,
         embedder: Embedder,
         *,
-        remembers: Remembers = Remembers(),
+        remembers: Remembers = BOTH,
         teach: Callable[[PracticePatient, Task, str], Sequence[str]] | None = None,
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
