@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ from polyclinic.cli.chart import show_chart
 from polyclinic.cli.one_case import case_named
 from polyclinic.cli.options import CASE_FILE, Force, Json, Layout, NewFile, Seed, between, check_new
 from polyclinic.errors import UserError
-from polyclinic.files import write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.generation.ceiling import Ceiling, measure
 from polyclinic.generation.draw import generate as draw
 from polyclinic.generation.inpatients import generate_inpatients
@@ -36,6 +37,10 @@ from polyclinic.terminal.tables import counted, table
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
 
+_AGENT_HOSPITAL = "respiratory"
+"""The department of the paper's eight diseases."""
+
+_TRAIN, _TEST = 10_000, 500
 _FEWEST = 4
 """Diseases without which no inpatient can be drawn that has other options too."""
 
@@ -225,13 +230,19 @@ def _confusions(ceiling: Ceiling) -> Table:
 
 def generate(
     *,
-    out: Annotated[NewFile, Parameter(help="Where to write the cases.")],
-    n: Annotated[int, between(1, 1_000_000), Parameter(name="--n", help="How many patients.")] = 40,
+    out: Annotated[
+        NewFile, Parameter(help="Where to write the cases; with --preset, the folder for train.jsonl and test.jsonl.")
+    ],
+    n: Annotated[int | None, between(1, 1_000_000), Parameter(name="--n", help="How many patients; 40.")] = None,
     seed: Annotated[Seed, Parameter(help="The same seed gives the same patients.")] = 0,
     diseases: Annotated[
-        str,
+        str | None,
         Parameter(metavar="NAMES", help="'all', or departments, disease names or ICD-10 codes, separated by commas."),
-    ] = "all",
+    ] = None,
+    preset: Annotated[
+        Literal["agent-hospital"] | None,
+        Parameter(help="Agent Hospital's patients: 10,000 to practise on and 500 for tests, of its eight diseases."),
+    ] = None,
     language: Annotated[Language, Parameter(help="Language of the records.")] = "en",
     region: Annotated[
         RegionName,
@@ -247,13 +258,34 @@ def generate(
     force: Force = False,
 ) -> None:
     """Draws patients and writes them."""
+    if preset is not None:
+        if n is not None or diseases is not None or layout != "polyclinic":
+            raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
+        _generate_practice(out, seed=seed, language=language, force=force)
+        return
     check_new(out, force=force)
-    knowledge = read_knowledge().select(diseases)
+    n, knowledge = n or 40, read_knowledge().select(diseases or "all")
     if layout == "tor":
         _generate_inpatients(knowledge, out, n=n, seed=seed, language=language)
         return
     write_cases(out, draw(in_region(knowledge, region), n=n, seed=seed, language=language))
     note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
+
+
+def _generate_practice(out: Path, *, seed: int, language: Language, force: bool) -> None:
+    """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
+    make_folder(out)
+    files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
+    for path in files.values():
+        check_new(path, force=force)
+    knowledge = read_knowledge().select(_AGENT_HOSPITAL)
+    drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+    write_cases(files["train"], itertools.islice(drawn, _TRAIN))
+    write_cases(files["test"], drawn)
+    note(
+        f"{_TRAIN:,} patients to practise on and {_TEST} for tests: {out}. Next: polyclinic evolve --train "
+        f"{files['train']} --test {files['test']} --out evolved"
+    )
 
 
 def _generate_inpatients(knowledge: Knowledge, out: Path, *, n: int, seed: int, language: Language) -> None:

@@ -15,6 +15,8 @@ COMMANDS = {
     "demo": "demo:demo Let a small town fall ill and its hospital treat it for a week, and say what to try next.",
     "run": "run:run Let a town fall ill and a hospital treat it: triage, queues, consultations, recovery. One seed, "
     "one log.",
+    "evolve": "evolve:evolve Let a doctor learn from thousands of patients, after MedAgent-Zero, and print how it gets "
+    "better.",
     "consult": "consult:consult One doctor sees one patient, printed as it goes; without #ID, every case of the file."
     f"\n\nWith --doctors several see the patient each alone, and then settle what they disagree on.\n\n{_NEVER}",
     "replay": "replay:replay Show recorded visits again.",

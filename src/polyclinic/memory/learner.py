@@ -15,12 +15,14 @@ class Put(NamedTuple):
 
     Attributes:
         labels: what the options are called in a memory, in their order; of a plan its grade, of the rest its text.
+        when: at which moment of the practice it is put; the same question may be put at many.
     """
 
     task: Task
     question: Question
     labels: tuple[str, ...]
     asked: Asked
+    when: str = ""
 
 
 class Brought(NamedTuple):

@@ -13,7 +13,7 @@ stands last, next to the question; the paper does not say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +42,27 @@ class MedAgentZero:
     """A language model that learns; see `polyclinic.memory.learner.Learner`.
 
     Args:
-        model: answers, reflects and judges.
+        name: of the model.
+        models: returns for the name of an episode the model that answers, reflects and judges in it.
         records, experience: how many of each come to mind.
         temperature: of the model; None leaves it to the server.
     """
 
     def __init__(
-        self, model: Model, *, records: int = NEAREST, experience: int = NEAREST, temperature: float | None = None
+        self,
+        name: str,
+        models: Callable[[str], Model],
+        *,
+        records: int = NEAREST,
+        experience: int = NEAREST,
+        temperature: float | None = None,
     ) -> None:
-        self._model, self._temperature = model, temperature
+        self.name, self._models, self._temperature = name, models, temperature
         self.wanted = (records, experience)
-
-    @property
-    def name(self) -> str:
-        """Names the model."""
-        return self._model.name
 
     async def answer(self, put: Put, brought: Brought) -> Answered:
         """See `Learner.answer`; a failure of the model is the answer's problem, and no answer."""
-        calls = Calls(self._model, temperature=self._temperature)
+        calls = self._calls(put, "answer")
         try:
             return await self._answered(put, calls, await self._told(put, brought, calls))
         except PlayFailure as failure:
@@ -68,7 +70,7 @@ class MedAgentZero:
 
     async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
         """Reflects, asks itself the same question with the principle, and keeps it where the answer is now right."""
-        calls, prompts = Calls(self._model, temperature=self._temperature), _prompts(put.question)
+        calls, prompts = self._calls(put, "lesson"), _prompts(put.question)
         came = prompts("came", answer=answered.label, reasoning=answered.reasoning, right=" / ".join(right))
         try:
             principle = await self._text(prompts("reflect"), f"{show(put.question)}\n\n{came}", calls, "reflection")
@@ -80,6 +82,9 @@ class MedAgentZero:
         except PlayFailure:
             return None
         return Lesson(general, again.label)
+
+    def _calls(self, put: Put, what: str) -> Calls:
+        return Calls(self._models(f"{put.question.id} {put.when}, {what}"), temperature=self._temperature)
 
     async def _told(self, put: Put, brought: Brought, calls: Calls) -> list[str]:
         """Returns in words what came to mind: helpful experience, and records, the most like last."""

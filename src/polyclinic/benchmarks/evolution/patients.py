@@ -172,9 +172,8 @@ class PracticePatient(NamedTuple):
         stem: str = "",
     ) -> Put:
         labels, language = tuple(labels), self.choices.language
-        options = {
-            key: (texts or {}).get(label, label) for key, label in zip(string.ascii_uppercase, labels, strict=False)
-        }
+        keyed = zip(string.ascii_uppercase, labels, strict=False)
+        options = {key: (texts or {}).get(label, label) for key, label in keyed}
         question = Question(
             id=f"{self.case.id}/{task}",
             stem=stem or getattr(_words(language), task.value),

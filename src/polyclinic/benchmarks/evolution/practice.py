@@ -148,14 +148,16 @@ class Practice:
             done = end
             advance(done)
 
-    async def treat(self, patients: Sequence[PracticePatient], *, keep: bool = False) -> list[dict[Task, Treated]]:
+    async def treat(
+        self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
+    ) -> list[dict[Task, Treated]]:
         """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
-        examined = await self._answer([p.examination() for p in patients], keep=keep)
+        examined = await self._answer([p.examination() for p in patients], when, keep=keep)
         puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
-        diagnosed = await self._answer(puts, keep=keep)
+        diagnosed = await self._answer(puts, when, keep=keep)
         named = [(p, e.answered.label, d.answered.label) for p, e, d in zip(patients, examined, diagnosed, strict=True)]
         plans = {n: p.treatment(seen, name) for n, (p, seen, name) in enumerate(named) if name}
-        planned = dict(zip(plans, await self._answer(list(plans.values()), keep=keep), strict=True))
+        planned = dict(zip(plans, await self._answer(list(plans.values()), when, keep=keep), strict=True))
         treated: list[dict[Task, Treated]] = []
         for n, (p, _, name) in enumerate(named):
             came = {Task.EXAMINATION: examined[n], Task.DIAGNOSIS: diagnosed[n]}
@@ -166,7 +168,7 @@ class Practice:
     # --- practice
 
     async def _learn_from(self, patients: Sequence[PracticePatient]) -> _Batch:
-        treated = await self.treat(patients)
+        treated = await self.treat(patients, when="practice")
         told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
         every = [(came, one) for came in told for one in came.values()]
         lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
@@ -220,7 +222,7 @@ class Practice:
     async def _test(self, patients: Sequence[PracticePatient], done: int, right: Mapping[Task, int]) -> Point:
         treated: list[dict[Task, Treated]] = []
         for first in range(0, len(patients), _TESTED_TOGETHER):
-            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], keep=True)
+            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {done}", keep=True)
         diseases: dict[str, tuple[int, Counter[Task]]] = {}
         for patient, came in zip(patients, treated, strict=True):
             n, counts = diseases.get(patient.disease.id, (0, Counter[Task]()))
@@ -241,10 +243,11 @@ class Practice:
 
     # --- answers
 
-    async def _answer(self, puts: Sequence[Put], *, keep: bool) -> list[Treated]:
+    async def _answer(self, puts: Sequence[Put], when: str, *, keep: bool) -> list[Treated]:
         """Brings to mind what is like each, all of one task, and has them answered, all at once."""
         if not puts:
             return []
+        puts = [put._replace(when=when) for put in puts]
         task, vectors = puts[0].task, await self._embed([put.asked.query for put in puts], keep=keep)
         records, experience = self._learner.wanted
         recalled = self._memory.recall(
