@@ -5,10 +5,10 @@ import json
 import pytest
 from rich.console import Console
 
+from polyclinic.cases.flags import flag_of
 from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.record import Finding
 from polyclinic.cli.cases import show as show_case
-from polyclinic.cases.flags import flag_of
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.disease_page import DiseasePage
 from polyclinic.cli.knowledge import check, disease_meant, show

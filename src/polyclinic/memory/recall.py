@@ -69,7 +69,7 @@ class Recall:
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return Answered(guess, _GUESS[language])
-        n = len(brought.near_records.places) + len(brought.near_experience.places)
+        n = min(len(brought.near_records.places) + len(brought.near_experience.places), max(self.wanted))
         best = max(possible, key=lambda label: possible[label])
         return Answered(best, _REASONING[language].format(n=n, answer=best))
 

@@ -40,6 +40,7 @@ class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diagnosis: str
     treatment: str
     age: str
+    ages: str
     infant: str
     female: str
     male: str
@@ -145,7 +146,8 @@ class PracticePatient(NamedTuple):
         language = self.choices.language
         lines = [words.female if presentation.sex == "female" else words.male]
         if presentation.age is not None:
-            lines.append(words.age.format(years=int(presentation.age) // _DECADE * _DECADE))
+            first = int(presentation.age) // _DECADE * _DECADE
+            lines.append(words.ages.format(first=first, last=first + _DECADE - 1))
         days = read_days(presentation.complaint, language)
         if days is not None:
             lines.append(words.lasting.format(days=say_days(2.0 ** round(math.log2(max(days, 1))), language)))

@@ -1,0 +1,121 @@
+"""`polyclinic memory`: what a doctor remembers: shown, exported, merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from cyclopts import Parameter
+
+from polyclinic.cli.options import DIR, POSITIVE, Force, Json, NewFile, check_new
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import json_lines, make_empty_folder, write_text
+from polyclinic.memory.entries import Entry, MedicalRecord, Task
+from polyclinic.memory.memory import Memory, New, entries_of, open_memory
+from polyclinic.terminal.screen import console, note, plain, print_json
+from polyclinic.terminal.tables import table
+
+Folder = Annotated[Path, DIR, Parameter(help="The folder of a memory, such as 'polyclinic evolve --out' makes.")]
+
+
+def show(
+    folder: Folder,
+    /,
+    *,
+    task: Annotated[Task | None, Parameter(help="Only of this task.")] = None,
+    last: Annotated[int, POSITIVE, Parameter(help="So many of each, the last that came.")] = 3,
+    json: Json = False,
+) -> None:
+    """Prints how much is remembered of each task, and the last of it."""
+    with open_memory(folder) as memory:
+        tasks = [task] if task is not None else list(Task)
+        if json:
+            print_json(
+                {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
+            )
+            return
+        counts = [(t.value, f"{len(memory.records[t]):,}", f"{len(memory.experience[t]):,}") for t in tasks]
+        screen = console()
+        screen.print(table(None, ("task", "records", "experience"), counts))
+        for one in tasks:
+            for entry in _last(memory, one, last):
+                screen.print(plain(f"\n{_line(one, entry)}"), soft_wrap=True)
+        about = memory.about
+        note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
+
+
+def export(
+    folder: Folder,
+    /,
+    *,
+    out: Annotated[NewFile, Parameter(help="Where to write it, a line of JSON an entry.")],
+    force: Force = False,
+) -> None:
+    """Writes all that is remembered, with where it came from."""
+    check_new(out, force=force)
+    with open_memory(folder) as memory:
+        entries = list(entries_of(memory))
+    write_text(out, json_lines(_plain(task, entry) for task, entry in entries))
+    note(f"{len(entries):,} entries: {out}")
+
+
+def merge(
+    folders: Annotated[
+        list[Path], DIR, Parameter(help="The memories, each of another doctor; what came first stays first.")
+    ],
+    /,
+    *,
+    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+) -> None:
+    """Makes one memory of several; what two of them have of the same patient is kept once."""
+    if len(folders) < 2:
+        raise UserError(f"{len(folders)} memory; a merger needs at least two")
+    new: list[New] = []
+    seen: set[bytes] = set()
+    about = None
+    for folder in folders:
+        with open_memory(folder) as memory:
+            if about is not None and memory.about != about:
+                raise BadInput("was made with another embedder or other choices than the first", path=folder)
+            about = memory.about
+            for one in _all(memory):
+                key = msgspec.msgpack.encode((one.task, one.entry))
+                if key not in seen:
+                    seen.add(key)
+                    new.append(one)
+    make_empty_folder(out)
+    with open_memory(out, about) as merged:
+        merged.commit(new)
+    note(f"{len(new):,} entries of {len(folders)} memories: {out}")
+
+
+def _all(memory: Memory) -> list[New]:
+    made = []
+    for task in Task:
+        records, experience = memory.records[task], memory.experience[task]
+        made += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
+        made += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
+    return made
+
+
+def _task(memory: Memory, task: Task, last: int) -> dict[str, Any]:
+    records, experience = memory.records[task], memory.experience[task]
+    shown = [_plain(task, entry) for entry in _last(memory, task, last)]
+    return {"records": len(records), "experience": len(experience), "last": shown}
+
+
+def _last(memory: Memory, task: Task, last: int) -> list[Entry]:
+    return [*memory.records[task].entries[-last:], *memory.experience[task].entries[-last:]]
+
+
+def _plain(task: Task, entry: Entry) -> dict[str, Any]:
+    kind: Literal["record", "experience"] = "record" if isinstance(entry, MedicalRecord) else "experience"
+    return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
+
+
+def _line(task: Task, entry: Entry) -> str:
+    where = f"{task.value}, {entry.asked.case} (patient {entry.asked.number:,})"
+    if isinstance(entry, MedicalRecord):
+        return f"{where}, record: {entry.answer}. {entry.reasoning}"
+    return f"{where}, experience: {entry.before} -> {entry.after}. {entry.principle}"

@@ -1,0 +1,122 @@
+"""The practice: it learns what is so and nothing else, and goes on as if it had never been cut off."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from polyclinic.benchmarks.evolution.cap import cap_of
+from polyclinic.benchmarks.evolution.patients import practice_patients
+from polyclinic.benchmarks.evolution.practice import Practice, Remembers
+from polyclinic.generation.draw import generate
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.entries import Experience, Task
+from polyclinic.memory.memory import About, Memory, entries_of, open_memory
+from polyclinic.memory.recall import Recall
+from polyclinic.seeds import derive
+
+ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
+TRAIN, TEST = 300, 120
+
+
+@pytest.fixture(scope="module")
+def patients():
+    knowledge = read_knowledge().select("respiratory")
+    cases = list(generate(knowledge, n=TRAIN + TEST, seed=7))
+    return practice_patients(cases[:TRAIN], knowledge), practice_patients(cases[TRAIN:], knowledge)
+
+
+async def practise(patients, memory=None, **options):
+    memory = memory or Memory(ABOUT)
+    practice = Practice(
+        options.pop("learner", Recall(seed=1)),
+        memory,
+        CaseWordsEmbedder(),
+        remembers=options.pop("remembers", Remembers()),
+        teach=options.pop("teach", None),
+    )
+    return memory, await practice.run(*patients, **{"batch": 20, "test_every": 100, **options})
+
+
+@pytest.fixture(scope="module")
+def practised(patients):
+    return asyncio.run(practise(patients))
+
+
+def test_it_begins_at_chance_and_learns(practised):
+    _, (first, *_, last) = practised
+    assert first.right[Task.DIAGNOSIS] < 0.25 * TEST
+    assert last.right[Task.DIAGNOSIS] > 0.6 * TEST
+    assert last.right[Task.EXAMINATION] > first.right[Task.EXAMINATION]
+
+
+def test_every_patient_is_counted(practised):
+    memory, points = practised
+    assert [point.patients for point in points] == [0, 100, 200, 300]
+    last = points[-1]
+    for task in Task:
+        assert last.train[task] + last.wrong[task] == TRAIN
+        assert last.records[task] == last.train[task] == len(memory.records[task].entries)
+        assert last.experience[task] <= last.wrong[task]
+    assert sum(n for n, _ in last.by_disease.values()) == TEST
+
+
+def test_experience_turned_a_wrong_answer_into_a_right_one_and_no_test_patient_is_remembered(practised, patients):
+    memory, _ = practised
+    train, tested = ({one.case.id for one in some} for some in patients)
+    assert {entry.asked.case for _, entry in entries_of(memory)} <= train - tested
+    lessons = [entry for _, entry in entries_of(memory) if isinstance(entry, Experience)]
+    assert lessons
+    assert all(one.before not in one.right and one.after in one.right for one in lessons)
+
+
+@pytest.mark.slow
+async def test_with_golden_answers_shuffled_nothing_is_learnt(patients):
+    def shuffled(patient, task, diagnosis):
+        other = derive(3, patient.case.id, "shuffled").choice(patients[0])
+        named = other.right(Task.DIAGNOSIS)[0]
+        return other.right(task, diagnosis=named if task is Task.TREATMENT else "")
+
+    _, points = await practise(patients, teach=shuffled)
+    assert points[-1].right[Task.DIAGNOSIS] < 0.3 * TEST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [1, 32])
+async def test_who_goes_on_ends_as_if_it_had_never_been_cut_off(patients, tmp_path, batch):
+    class Cut(Exception):
+        pass
+
+    train, test = patients
+    patients = train[:100], test[:30]
+    whole, expected = await practise(patients, batch=batch, test_every=40)
+    for last in (1, 40, 97):
+
+        def cut(done, last=last):
+            if done >= last:
+                raise Cut
+
+        folder = tmp_path / f"{last}"
+        with open_memory(folder, ABOUT) as memory, pytest.raises(Cut):
+            await practise(patients, memory, batch=batch, test_every=40, advance=cut)
+        with open_memory(folder, ABOUT) as memory:
+            _, points = await practise(patients, memory, batch=batch, test_every=40)
+            assert list(entries_of(memory)) == list(entries_of(whole))
+        assert msgspec.json.encode(points) == msgspec.json.encode(expected)
+
+
+@pytest.mark.parametrize(
+    ("remembers", "kept"),
+    [(Remembers(records=False), {"experience"}), (Remembers(experience=False), {"record"})],
+)
+async def test_only_what_is_wanted_is_remembered(patients, remembers, kept):
+    train, test = patients
+    memory, _ = await practise((train[:60], test[:20]), remembers=remembers)
+    assert {"experience" if isinstance(e, Experience) else "record" for _, e in entries_of(memory)} == kept
+
+
+def test_the_reader_of_the_knowledge_is_better_than_whoever_learnt_and_not_perfect(practised, patients):
+    cap, last = cap_of(patients[1]), practised[1][-1]
+    for task in Task:
+        assert last.right[task] < cap[task] < TEST

@@ -1,0 +1,41 @@
+"""What is found again: the nearest by cosine, exactly, and of equals what came first."""
+
+import numpy as np
+import pytest
+
+from polyclinic.memory.entries import Asked, MedicalRecord
+from polyclinic.memory.library import Library, of
+
+
+def record(n):
+    return MedicalRecord(asked=Asked(case=f"c{n}", number=n, query="", options=()), answer=str(n))
+
+
+def unit(rows):
+    rows = np.asarray(rows, dtype=np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n", [1, 7, 1025, 2600])
+def test_the_nearest_are_those_of_a_brute_force(n):
+    rng = np.random.default_rng(n)
+    vectors, queries = unit(rng.normal(size=(n, 8))), unit(rng.normal(size=(5, 8)))
+    library = Library(8)
+    for number, vector in enumerate(vectors):
+        library.add(record(number), vector)
+    for query, near in zip(queries, library.nearest(queries, 6), strict=True):
+        brute = sorted(range(n), key=lambda one: (-round(float(vectors[one] @ query), 6), one))[:6]
+        assert near.places.tolist() == brute
+        assert [one.asked.number for one in of(library, near)] == brute
+
+
+def test_of_equals_the_first_come_first():
+    library = Library(2)
+    for number in range(30):
+        library.add(record(number), np.array([1, 0], dtype=np.float32))
+    (near,) = library.nearest(unit([[1, 1]]), 4)
+    assert near.places.tolist() == [0, 1, 2, 3]
+
+
+def test_nothing_comes_of_an_empty_one():
+    assert [len(near.places) for near in Library(2).nearest(unit([[1, 0], [0, 1]]), 3)] == [0, 0]
