@@ -1,0 +1,142 @@
+"""`polyclinic evolve` and `polyclinic memory`: what is printed, what is kept, and what is refused."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+KEYS = {"curve", "final", "cap", "records", "experience", "wrong", "wall_seconds"}
+TASKS = {"examination", "diagnosis", "treatment"}
+
+
+@pytest.fixture(scope="module")
+def files(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("patients")
+    for name, n, seed in (("train", 120, 1), ("test", 40, 2)):
+        run(
+            "cases",
+            "generate",
+            "--n",
+            n,
+            "--seed",
+            seed,
+            "--diseases",
+            "respiratory",
+            "--out",
+            folder / f"{name}.jsonl",
+        )
+    return "--train", folder / "train.jsonl", "--test", folder / "test.jsonl"
+
+
+@pytest.fixture(scope="module")
+def evolved(run, files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("memory") / "one"
+    document = run("evolve", *files, "--batch", 20, "--test-every", 60, "--out", folder, "--json").stdout
+    return folder, json.loads(document)
+
+
+def test_the_document(evolved):
+    folder, document = evolved
+    assert document.keys() >= KEYS
+    assert [point["patients"] for point in document["curve"]] == [0, 60, 120]
+    for point in document["curve"]:
+        assert point.keys() >= TASKS
+        assert all(point[part].keys() == TASKS for part in ("records", "experience", "wrong"))
+    assert document["final"] == {task: document["curve"][-1][task] for task in TASKS}
+    assert document["records"] == sum(document["curve"][-1]["records"].values())
+    assert json.loads((folder / "results.json").read_text()) == document
+
+
+def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
+    folder, document = evolved
+    shown = run("evolve", "--resume", folder).stdout
+    for words in ("treated rightly", "at the end", "by disease", f"{document['cap']['diagnosis']:.1f}"):
+        assert words in shown
+
+
+def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
+    folder, document = evolved
+    shown = json.loads(run("memory", "show", folder, "--json").stdout)
+    assert sum(one["records"] for one in shown["tasks"].values()) == document["records"]
+    assert "experience: " in run("memory", "show", folder).stdout
+    run("memory", "export", folder, "--out", tmp_path / "all.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert len(lines) == document["records"] + document["experience"]
+    assert all(line["asked"]["case"].startswith("p1-") for line in lines)
+    run("memory", "merge", folder, folder, "--out", tmp_path / "both")
+    assert len(run("memory", "show", tmp_path / "both").stdout) == len(run("memory", "show", folder).stdout)
+
+
+def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
+    train, test, new = files[:2], files[2:], ("--out", tmp_path / "new")
+    for words, problem in (
+        ((*files,), "--out DIR"),
+        ((*train, *new), "needs --train FILE and --test FILE"),
+        ((*train, "--test", train[1], *new), "shares 120 patients"),
+        (("--train", "inpatients", *test, *new), "has no severity"),
+        ((*files, "--records-only", "--experience-only", *new), "leave nothing to remember"),
+        ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
+        ((*files, "--out", evolved[0]), "the folder holds"),
+        (("--resume", tmp_path), "holds no evolve.json"),
+        ((*files, *new, "--batch", 0), "1 or more"),
+    ):
+        assert problem in complaint("evolve", *words), words
+    assert not (tmp_path / "new").exists()
+    assert "holds no memory.sqlite" in complaint("memory", "show", tmp_path)
+    assert "at least two" in complaint("memory", "merge", evolved[0], *new)
+
+
+def test_an_empty_file_of_patients_is_one_line(complaint, files, tmp_path):
+    (tmp_path / "none.jsonl").write_text("")
+    assert "none.jsonl" in complaint("evolve", "--train", tmp_path / "none.jsonl", *files[2:], "--out", tmp_path / "x")
+
+
+@pytest.mark.slow
+def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path):
+    with serving() as endpoint:
+        options = ("--doctor", "direct/some", "--base-url", endpoint.url, "--test-every", 30)
+        small = tmp_path / "small.jsonl"
+        small.write_text("".join(files[1].read_text().splitlines(keepends=True)[:6]))
+        few = ("--train", small, *files[2:])
+        document = json.loads(run("evolve", *few, *options, "--out", tmp_path / "m", "--json").stdout)
+        assert document["doctor"] == "direct/some"
+        asked = endpoint.requests
+        assert asked
+        run("evolve", "--resume", tmp_path / "m", "--base-url", endpoint.url)
+        assert endpoint.requests == asked
+
+
+@pytest.mark.slow
+def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved, tmp_path):
+    words = [sys.executable, "-m", "polyclinic", "evolve", *map(str, files), "--batch", "20", "--test-every", "60"]
+    for n, wait in enumerate((0.9, 1.3, 1.6)):
+        folder = tmp_path / str(n)
+        started = subprocess.Popen([*words, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while not (folder / "memory.sqlite").exists() and started.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(wait - 0.9)
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        document = json.loads(run("evolve", "--resume", folder, "--json").stdout)
+        expected = dict(evolved[1])
+        assert document | {"wall_seconds": 0} == expected | {"wall_seconds": 0}
+
+
+def test_the_patients_of_the_paper_are_one_set_in_two_files(run, complaint, tmp_path, monkeypatch):
+    monkeypatch.setattr("polyclinic.cli.cases._TRAIN", 48)
+    monkeypatch.setattr("polyclinic.cli.cases._TEST", 24)
+    run("cases", "generate", "--preset", "agent-hospital", "--seed", 3, "--out", tmp_path / "set")
+    named = [
+        [json.loads(line) for line in (tmp_path / "set" / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("train", "test")
+    ]
+    assert [len(one) for one in named] == [48, 24]
+    assert {one["id"] for one in named[0]}.isdisjoint(one["id"] for one in named[1])
+    for part, each in zip(named, (2, 1), strict=True):
+        strata = [(one["truth"]["diagnoses"][0]["name"], one["truth"]["severity"]) for one in part]
+        assert {strata.count(one) for one in strata} == {each}
+    assert "says how many" in complaint("cases", "generate", "--preset", "agent-hospital", "--n", 5, "--out", tmp_path)
