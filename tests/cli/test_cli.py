@@ -221,7 +221,9 @@ def test_bad_arguments_get_one_clear_line(complaint, tmp_path):
     assert "no option --cas (did you mean --case?); see" in complaint("consult", "--cas", "shipped")
     assert "no option --quux; see" in complaint("consult", "--quux=3")
     assert "--case is missing; see" in complaint("consult")
-    assert "no command 'consutl' (did you mean consult?); there are demo, run, consult, replay" in complaint("consutl")
+    assert "no command 'consutl' (did you mean consult?); there are demo, run, evolve, consult, replay" in complaint(
+        "consutl"
+    )
     assert "no option --days; see 'polyclinic consult --help'" in complaint("consult", "--case", file, "--days=3")
     assert "an id behind" in complaint("consult", "--case", f"{file}#")
     assert "no disease or department 'dragons'" in complaint("cases", "generate", "--diseases", "dragons", "--out", "x")

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from polyclinic.memory.entries import Asked, MedicalRecord
-from polyclinic.memory.library import Library, of
+from polyclinic.memory.entries import AskedTask, MedicalRecord
+from polyclinic.memory.library import MemoryLibrary, of
 
 
 def record(n):
-    return MedicalRecord(asked=Asked(case=f"c{n}", number=n, query="", options=()), answer=str(n))
+    return MedicalRecord(asked=AskedTask(case=f"c{n}", number=n, query="", options=()), answer=str(n))
 
 
 def unit(rows):
@@ -20,7 +20,7 @@ def unit(rows):
 def test_the_nearest_are_those_of_a_brute_force(n):
     rng = np.random.default_rng(n)
     vectors, queries = unit(rng.normal(size=(n, 8))), unit(rng.normal(size=(5, 8)))
-    library = Library(8)
+    library = MemoryLibrary(8)
     for number, vector in enumerate(vectors):
         library.add(record(number), vector)
     for query, near in zip(queries, library.nearest(queries, 6), strict=True):
@@ -30,7 +30,7 @@ def test_the_nearest_are_those_of_a_brute_force(n):
 
 
 def test_of_equals_the_first_come_first():
-    library = Library(2)
+    library = MemoryLibrary(2)
     for number in range(30):
         library.add(record(number), np.array([1, 0], dtype=np.float32))
     (near,) = library.nearest(unit([[1, 1]]), 4)
@@ -38,4 +38,4 @@ def test_of_equals_the_first_come_first():
 
 
 def test_nothing_comes_of_an_empty_one():
-    assert [len(near.places) for near in Library(2).nearest(unit([[1, 0], [0, 1]]), 3)] == [0, 0]
+    assert [len(near.places) for near in MemoryLibrary(2).nearest(unit([[1, 0], [0, 1]]), 3)] == [0, 0]

@@ -7,26 +7,26 @@ import numpy as np
 import pytest
 
 from polyclinic.errors import BadInput
-from polyclinic.memory.entries import Asked, Experience, MedicalRecord, Task
-from polyclinic.memory.memory import FILE, About, Memory, New, Note, entries_of, open_memory
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, entries_of, open_memory
 
 ABOUT = About(embedder="some", dimensions=2, knowledge="8 diseases")
-ASKED = Asked(case="c1", number=1, query="a cough", options=("x", "y"))
+ASKED = AskedTask(case="c1", number=1, query="a cough", options=("x", "y"))
 RIGHT = MedicalRecord(asked=ASKED, answer="x")
 LESSON = Experience(asked=ASKED, before="y", after="x", right=("x",), principle="look twice")
 
 
-def new(task=Task.DIAGNOSIS, entry=RIGHT, vector=(1, 0)):
+def new(task=ClinicalTask.DIAGNOSIS, entry=RIGHT, vector=(1, 0)):
     return New(task, entry, np.array(vector, dtype=np.float32))
 
 
 def test_what_was_committed_is_there_again(tmp_path):
     with open_memory(tmp_path, ABOUT) as memory:
-        memory.commit([new(), new(Task.TREATMENT, LESSON, (0, 1))], [Note(1, "batch", b"came")])
+        memory.commit([new(), new(ClinicalTask.TREATMENT, LESSON, (0, 1))], [Note(1, "batch", b"came")])
     with open_memory(tmp_path) as memory:
-        assert list(entries_of(memory)) == [(Task.DIAGNOSIS, RIGHT), (Task.TREATMENT, LESSON)]
+        assert list(entries_of(memory)) == [(ClinicalTask.DIAGNOSIS, RIGHT), (ClinicalTask.TREATMENT, LESSON)]
         assert memory.notes() == [Note(1, "batch", b"came")]
-        (found,) = memory.recall(Task.TREATMENT, np.array([[0, 1]], "f4"), records=3, experience=1)
+        (found,) = memory.recall(ClinicalTask.TREATMENT, np.array([[0, 1]], "f4"), records=3, experience=1)
         assert (found.records.places.tolist(), found.experience.cosines.tolist()) == ([], [1.0])
 
 
@@ -35,16 +35,16 @@ def test_a_batch_is_remembered_whole_or_not_at_all(tmp_path):
         memory.commit([new()], [Note(1, "batch", b"")])
         with pytest.raises(BadInput, match="cannot be written"):
             memory.commit([new(), new()], [Note(1, "batch", b"twice")])
-        assert len(memory.records[Task.DIAGNOSIS]) == 1
+        assert len(memory.records[ClinicalTask.DIAGNOSIS]) == 1
     with open_memory(tmp_path) as memory:
-        assert len(memory.records[Task.DIAGNOSIS]) == 1
+        assert len(memory.records[ClinicalTask.DIAGNOSIS]) == 1
 
 
 def test_experience_is_used_once_there_is_enough_of_it():
-    memory = Memory(ABOUT)
+    memory = DoctorMemory(ABOUT)
     for expected in (0, 0, 3, 3):
         memory.commit([new(entry=LESSON)])
-        (found,) = memory.recall(Task.DIAGNOSIS, np.array([[1, 0]], "f4"), records=3, experience=3)
+        (found,) = memory.recall(ClinicalTask.DIAGNOSIS, np.array([[1, 0]], "f4"), records=3, experience=3)
         assert len(found.experience.places) == expected
 
 

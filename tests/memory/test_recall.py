@@ -7,22 +7,22 @@ import pytest
 
 from polyclinic.cases.presentation import Question
 from polyclinic.memory.case_words import CaseWordsEmbedder
-from polyclinic.memory.entries import Asked, Experience, MedicalRecord, Task
-from polyclinic.memory.learner import Answered, Brought, Put
-from polyclinic.memory.library import Library
-from polyclinic.memory.recall import Recall
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
+from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.recall import RecallDoctor
 
 LABELS = ("x", "y", "z")
 
 
-def put(case="c", task=Task.DIAGNOSIS):
+def put(case="c", task=ClinicalTask.DIAGNOSIS):
     question = Question(id=f"{case}/{task}", stem="?", options=dict(zip("ABC", LABELS, strict=True)))
-    return Put(task, question, LABELS, Asked(case=case, number=1, query="", options=LABELS))
+    return Put(task, question, LABELS, AskedTask(case=case, number=1, query="", options=LABELS))
 
 
 def brought(records=(), experience=()):
     """Brings records (answer, cosine) and experience (right, cosine) to mind, the nearest first."""
-    libraries = Library(2), Library(2)
+    libraries = MemoryLibrary(2), MemoryLibrary(2)
     for answer, cosine in records:
         entry = MedicalRecord(asked=put().asked, answer=answer)
         libraries[0].add(entry, np.array([cosine, np.sqrt(1 - cosine**2)], "f4"))
@@ -31,12 +31,12 @@ def brought(records=(), experience=()):
         libraries[1].add(entry, np.array([cosine, np.sqrt(1 - cosine**2)], "f4"))
     query = np.array([[1, 0]], "f4")
     near = [library.nearest(query, 100)[0] for library in libraries]
-    return Brought(libraries[0], near[0], libraries[1], near[1])
+    return CameToMind(libraries[0], near[0], libraries[1], near[1])
 
 
 async def test_without_memory_it_guesses_evenly_and_the_same_again():
-    guesses = [(await Recall(seed=1).answer(put(f"c{n}"), brought())).label for n in range(300)]
-    assert guesses == [(await Recall(seed=1).answer(put(f"c{n}"), brought())).label for n in range(300)]
+    guesses = [(await RecallDoctor(seed=1).answer(put(f"c{n}"), brought())).label for n in range(300)]
+    assert guesses == [(await RecallDoctor(seed=1).answer(put(f"c{n}"), brought())).label for n in range(300)]
     assert min(Counter(guesses).values()) > 70
 
 
@@ -50,26 +50,26 @@ async def test_without_memory_it_guesses_evenly_and_the_same_again():
     ],
 )
 async def test_it_weighs_what_came_to_mind(records, experience, answer):
-    assert (await Recall(seed=1).answer(put(), brought(records, experience))).label == answer
+    assert (await RecallDoctor(seed=1).answer(put(), brought(records, experience))).label == answer
 
 
 async def test_an_examination_is_worth_what_it_led_to():
-    library = Library(2)
-    for answer, led_to in [("x", ()), ("x", ()), ("y", (Task.DIAGNOSIS, Task.TREATMENT)), ("z", ())]:
+    library = MemoryLibrary(2)
+    for answer, led_to in [("x", ()), ("x", ()), ("y", (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT)), ("z", ())]:
         entry = MedicalRecord(asked=put().asked, answer=answer, led_to=led_to)
         library.add(entry, np.array([1, 0], "f4"))
     near = library.nearest(np.array([[1, 0]], "f4"), 10)[0]
-    nothing = Library(2)
-    came = Brought(library, near, nothing, nothing.nearest(np.array([[1, 0]], "f4"), 1)[0])
-    assert (await Recall(seed=1).answer(put(task=Task.EXAMINATION), came)).label == "y"
+    nothing = MemoryLibrary(2)
+    came = CameToMind(library, near, nothing, nothing.nearest(np.array([[1, 0]], "f4"), 1)[0])
+    assert (await RecallDoctor(seed=1).answer(put(task=ClinicalTask.EXAMINATION), came)).label == "y"
 
 
 async def test_a_lesson_is_kept_only_where_the_retest_is_right():
     few, many = brought([("x", 0.9)]), brought([("x", 1.0)] * 40)
-    lesson = await Recall(seed=1).learn(put(), few, Answered("x"), ("y",))
+    lesson = await RecallDoctor(seed=1).learn(put(), few, TaskAnswer("x"), ("y",))
     assert lesson is not None
     assert (lesson.after, "y" in lesson.principle) == ("y", True)
-    assert await Recall(seed=1).learn(put(), many, Answered("x"), ("y",)) is None
+    assert await RecallDoctor(seed=1).learn(put(), many, TaskAnswer("x"), ("y",)) is None
 
 
 async def test_of_a_result_it_counts_whether_it_is_high_and_of_whom_what_is_said():

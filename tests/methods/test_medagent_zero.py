@@ -5,9 +5,9 @@ import pytest
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import TimedOut
-from polyclinic.memory.entries import Asked, Experience, MedicalRecord, Task
-from polyclinic.memory.learner import Answered, Brought, Put
-from polyclinic.memory.library import Library
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
+from polyclinic.memory.library import MemoryLibrary
 from polyclinic.methods.medagent_zero import MedAgentZero
 from polyclinic.models.scripted import Scripted
 
@@ -19,12 +19,18 @@ def put(language="en"):
     question = Question(
         id="c1/diagnosis", stem=stem, context=context, options=dict(zip("AB", LABELS, strict=True)), language=language
     )
-    return Put(Task.DIAGNOSIS, question, LABELS, Asked(case="c1", number=1, query=context, options=LABELS), "practice")
+    return Put(
+        ClinicalTask.DIAGNOSIS,
+        question,
+        LABELS,
+        AskedTask(case="c1", number=1, query=context, options=LABELS),
+        "practice",
+    )
 
 
 def brought(records=(), principles=()):
-    libraries = Library(2), Library(2)
-    asked = Asked(case="c0", number=1, query="of another patient", options=LABELS)
+    libraries = MemoryLibrary(2), MemoryLibrary(2)
+    asked = AskedTask(case="c0", number=1, query="of another patient", options=LABELS)
     for n, answer in enumerate(records):
         entry = MedicalRecord(asked=asked, answer=answer, reasoning=f"reasoning {n}")
         libraries[0].add(entry, np.array([1 - n / 10, 0], "f4"))
@@ -32,7 +38,7 @@ def brought(records=(), principles=()):
         entry = Experience(asked=asked, before="x", after="y", right=("y",), principle=principle)
         libraries[1].add(entry, np.array([1 - n / 10, 0], "f4"))
     near = [library.nearest(np.array([[1, 0]], "f4"), 9)[0] for library in libraries]
-    return Brought(libraries[0], near[0], libraries[1], near[1])
+    return CameToMind(libraries[0], near[0], libraries[1], near[1])
 
 
 def learner(*answers):
@@ -80,7 +86,7 @@ async def test_a_judge_who_says_nothing_usable_leaves_the_experience_out():
 
 async def test_a_lesson_is_kept_in_general_terms_where_the_retest_is_right():
     doctor, asked = learner("High fever means influenza.", "So.\nAnswer: A", "High fever speaks for influenza.")
-    lesson = await doctor.learn(put(), brought(), Answered("common cold", "it is winter"), ("influenza",))
+    lesson = await doctor.learn(put(), brought(), TaskAnswer("common cold", "it is winter"), ("influenza",))
     assert (lesson.principle, lesson.after) == ("High fever speaks for influenza.", "influenza")
     reflection, again, abstraction = asked
     assert "it is winter" in reflection[1]
@@ -92,7 +98,7 @@ async def test_a_lesson_is_kept_in_general_terms_where_the_retest_is_right():
 
 async def test_a_lesson_that_does_not_help_is_no_lesson():
     doctor, asked = learner("Look twice.", "Answer: B")
-    assert await doctor.learn(put(), brought(), Answered("common cold"), ("influenza",)) is None
+    assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
     assert len(asked) == 2
 
 
@@ -107,4 +113,4 @@ async def test_a_failure_has_a_name_and_is_no_answer(failure):
     came = await doctor.answer(put(), brought())
     assert came.label == ""
     assert came.problem.partition(":")[0] in {"TimedOut", "UnreadableReply"}
-    assert await doctor.learn(put(), brought(), Answered("common cold"), ("influenza",)) is None
+    assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None

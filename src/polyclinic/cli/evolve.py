@@ -26,10 +26,10 @@ from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.entries import Task
+from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.learner import Learner
 from polyclinic.memory.memory import About, open_memory
-from polyclinic.memory.recall import NEIGHBOURS, Recall
+from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
 from polyclinic.methods.medagent_zero import NEAREST, MedAgentZero
 from polyclinic.models.session import open_session
 from polyclinic.players.minds import model_of
@@ -74,7 +74,7 @@ class PracticeOptions:
 PRACTICE = PracticeOptions()
 
 
-class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
+class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """What a practice is made of, as it is kept beside the memory."""
 
     train: str
@@ -125,7 +125,7 @@ async def evolve(
             )
         )
         records, experience = configuration.wanted
-        learner: Learner = Recall(seed=configuration.seed, records=records, experience=experience)
+        learner: Learner = RecallDoctor(seed=configuration.seed, records=records, experience=experience)
         if name is not None:
             learner = MedAgentZero(
                 name,
@@ -178,13 +178,13 @@ def _curve(patients: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None
         task = bar.add_task("practising", total=patients)
 
         def on_point(point: Point) -> None:
-            tested = ", ".join(f"{one.value} {100 * point.right[one] / point.n:.0f} %" for one in Task)
+            tested = ", ".join(f"{one.value} {100 * point.right[one] / point.n:.0f} %" for one in ClinicalTask)
             bar.update(task, description=f"right after {point.patients:,}: {tested}", completed=point.patients)
 
         yield (lambda done: bar.update(task, completed=done)), on_point
 
 
-def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> tuple[Path, _Configuration]:
+def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> tuple[Path, PracticeConfiguration]:
     if (out is None) == (resume is None):
         raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
     if resume is not None:
@@ -192,7 +192,7 @@ def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> 
         if not path.is_file():
             raise BadInput(f"holds no {_CONFIGURATION}; 'polyclinic evolve --out DIR' makes one", path=resume)
         try:
-            return resume, msgspec.json.decode(decode(path.read_bytes(), path=path), type=_Configuration)
+            return resume, msgspec.json.decode(decode(path.read_bytes(), path=path), type=PracticeConfiguration)
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=path) from None
     assert out is not None  # noqa: S101
@@ -202,14 +202,14 @@ def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> 
         raise UserError("--records-only and --experience-only leave nothing to remember; at most one of them")
     if options.doctor != _RECALL and model_of(options.doctor) is None:
         raise UserError(f"--doctor {options.doctor!r} does not learn; allowed: {_RECALL}, or a model: direct/NAME")
-    made = _Configuration(**{name: getattr(options, name) for name in _Configuration.__struct_fields__})
+    made = PracticeConfiguration(**{name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__})
     _patients(made)  # before anything is written
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
     return out, made
 
 
-def _patients(configuration: _Configuration) -> tuple[list[PracticePatient], list[PracticePatient]]:
+def _patients(configuration: PracticeConfiguration) -> tuple[list[PracticePatient], list[PracticePatient]]:
     every = {name: list(read_cases(shipped_path(name))) for name in (configuration.train, configuration.test)}
     knowledge = read_knowledge()
     for name, cases in every.items():
@@ -221,8 +221,8 @@ def _patients(configuration: _Configuration) -> tuple[list[PracticePatient], lis
     met = {case.id for case in here} & {case.id for case in there}
     if met:
         some = ", ".join(sorted(met)[:3])
-        problem = f"shares {len(met):,} patients with {configuration.train}: {some}"
-        raise BadInput(problem, path=Path(configuration.test))
+        shared = f"shares {len(met):,} patients with {configuration.train}: {some}"
+        raise BadInput(shared, path=Path(configuration.test))
     named = {case.truth.diagnoses[0].name for case in (*here, *there)}
     ids = {knowledge.disease_named(name).id for name in named}  # type: ignore[union-attr]
     known = knowledge.select(",".join(sorted(ids)))

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from polyclinic.cli.options import DIR, POSITIVE, Force, Json, NewFile, check_new
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
-from polyclinic.memory.entries import Entry, MedicalRecord, Task
-from polyclinic.memory.memory import Memory, New, entries_of, open_memory
+from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
+from polyclinic.memory.memory import DoctorMemory, New, entries_of, open_memory
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -23,13 +23,13 @@ def show(
     folder: Folder,
     /,
     *,
-    task: Annotated[Task | None, Parameter(help="Only of this task.")] = None,
+    task: Annotated[ClinicalTask | None, Parameter(help="Only of this task.")] = None,
     last: Annotated[int, POSITIVE, Parameter(help="So many of each, the last that came.")] = 3,
     json: Json = False,
 ) -> None:
     """Prints how much is remembered of each task, and the last of it."""
     with open_memory(folder) as memory:
-        tasks = [task] if task is not None else list(Task)
+        tasks = [task] if task is not None else list(ClinicalTask)
         if json:
             print_json(
                 {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
@@ -90,31 +90,31 @@ def merge(
     note(f"{len(new):,} entries of {len(folders)} memories: {out}")
 
 
-def _all(memory: Memory) -> list[New]:
+def _all(memory: DoctorMemory) -> list[New]:
     made = []
-    for task in Task:
+    for task in ClinicalTask:
         records, experience = memory.records[task], memory.experience[task]
         made += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
         made += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
     return made
 
 
-def _task(memory: Memory, task: Task, last: int) -> dict[str, Any]:
+def _task(memory: DoctorMemory, task: ClinicalTask, last: int) -> dict[str, Any]:
     records, experience = memory.records[task], memory.experience[task]
     shown = [_plain(task, entry) for entry in _last(memory, task, last)]
     return {"records": len(records), "experience": len(experience), "last": shown}
 
 
-def _last(memory: Memory, task: Task, last: int) -> list[Entry]:
+def _last(memory: DoctorMemory, task: ClinicalTask, last: int) -> list[Entry]:
     return [*memory.records[task].entries[-last:], *memory.experience[task].entries[-last:]]
 
 
-def _plain(task: Task, entry: Entry) -> dict[str, Any]:
+def _plain(task: ClinicalTask, entry: Entry) -> dict[str, Any]:
     kind: Literal["record", "experience"] = "record" if isinstance(entry, MedicalRecord) else "experience"
     return {"task": task.value, "kind": kind, **msgspec.to_builtins(entry)}
 
 
-def _line(task: Task, entry: Entry) -> str:
+def _line(task: ClinicalTask, entry: Entry) -> str:
     where = f"{task.value}, {entry.asked.case} (patient {entry.asked.number:,})"
     if isinstance(entry, MedicalRecord):
         return f"{where}, record: {entry.answer}. {entry.reasoning}"

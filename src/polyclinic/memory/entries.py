@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Task(StrEnum):
+class ClinicalTask(StrEnum):
     """What a doctor decides of a patient (§4.1); each has a library and an experience base of its own."""
 
     EXAMINATION = "examination"
@@ -18,7 +18,7 @@ class Task(StrEnum):
     TREATMENT = "treatment"
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class AskedTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task on a patient, as it is kept: by what it is found again, and what was asked.
 
     Attributes:
@@ -42,10 +42,10 @@ class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True):
         judged_by: who said that it was right: `truth`, or `outcome`.
     """
 
-    asked: Asked
+    asked: AskedTask
     answer: str
     reasoning: str = ""
-    led_to: tuple[Task, ...] = ()
+    led_to: tuple[ClinicalTask, ...] = ()
     judged_by: str = "truth"
 
 
@@ -59,7 +59,7 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
         judged_by: see `MedicalRecord`.
     """
 
-    asked: Asked
+    asked: AskedTask
     before: str
     after: str
     right: tuple[str, ...]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from polyclinic.cases.presentation import Question
-from polyclinic.memory.entries import Asked, Experience, MedicalRecord, Task
-from polyclinic.memory.library import Library, Near
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.library import MemoryLibrary, Near
 
 
 class Put(NamedTuple):
@@ -18,23 +18,23 @@ class Put(NamedTuple):
         when: at which moment of the practice it is put; the same question may be put at many.
     """
 
-    task: Task
+    task: ClinicalTask
     question: Question
     labels: tuple[str, ...]
-    asked: Asked
+    asked: AskedTask
     when: str = ""
 
 
-class Brought(NamedTuple):
+class CameToMind(NamedTuple):
     """What came to mind for it, the nearest first."""
 
-    records: Library[MedicalRecord]
+    records: MemoryLibrary[MedicalRecord]
     near_records: Near
-    experience: Library[Experience]
+    experience: MemoryLibrary[Experience]
     near_experience: Near
 
 
-class Answered(NamedTuple):
+class TaskAnswer(NamedTuple):
     """What somebody answered: a label, and why; no label where it gave none."""
 
     label: str
@@ -60,8 +60,8 @@ class Learner(Protocol):
     def wanted(self) -> tuple[int, int]:
         """How many records, and how many principles, it wants brought to mind."""
 
-    async def answer(self, put: Put, brought: Brought) -> Answered:
+    async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """Answers; raises no failure to play, but says the problem."""
 
-    async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
+    async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""

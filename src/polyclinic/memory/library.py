@@ -26,7 +26,7 @@ class Near(NamedTuple):
     cosines: NDArray[np.float32]
 
 
-class Library(Generic[E]):
+class MemoryLibrary(Generic[E]):
     """All entries of one kind for one task, in the order in which they came."""
 
     def __init__(self, dimensions: int) -> None:
@@ -67,6 +67,6 @@ def _nearest(cosines: NDArray[np.float32], k: int) -> Near:
     return Near(places[order], rounded[order])
 
 
-def of(library: Library[E], near: Near) -> Sequence[E]:
+def of(library: MemoryLibrary[E], near: Near) -> Sequence[E]:
     """Returns the entries that were found."""
     return [library.entries[place] for place in near.places]

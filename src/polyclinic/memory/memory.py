@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from polyclinic.errors import BadInput
-from polyclinic.memory.entries import Entry, Experience, MedicalRecord, Task
-from polyclinic.memory.library import Library, Near
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.library import MemoryLibrary, Near
 from polyclinic.retrieval.store import Vectors
 from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
@@ -56,7 +56,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 class New(NamedTuple):
     """Something to be remembered."""
 
-    task: Task
+    task: ClinicalTask
     entry: Entry
     vector: Vectors
 
@@ -69,14 +69,14 @@ class Note(NamedTuple):
     came: bytes
 
 
-class Recalled(NamedTuple):
+class NearMemories(NamedTuple):
     """What came to mind of one task: of the records and of the experience, the nearest first."""
 
     records: Near
     experience: Near
 
 
-class Memory:
+class DoctorMemory:
     """What is remembered; made by `open_memory`, or in this process alone with no file.
 
     Args:
@@ -86,10 +86,14 @@ class Memory:
 
     def __init__(self, about: About, file: sqlite3.Connection | None = None) -> None:
         self.about, self._file = about, file
-        self.records: dict[Task, Library[MedicalRecord]] = {t: Library(about.dimensions) for t in Task}
-        self.experience: dict[Task, Library[Experience]] = {t: Library(about.dimensions) for t in Task}
+        self.records: dict[ClinicalTask, MemoryLibrary[MedicalRecord]] = {
+            t: MemoryLibrary(about.dimensions) for t in ClinicalTask
+        }
+        self.experience: dict[ClinicalTask, MemoryLibrary[Experience]] = {
+            t: MemoryLibrary(about.dimensions) for t in ClinicalTask
+        }
 
-    def recall(self, task: Task, queries: Vectors, *, records: int, experience: int) -> list[Recalled]:
+    def recall(self, task: ClinicalTask, queries: Vectors, *, records: int, experience: int) -> list[NearMemories]:
         """Returns for each query (a row each) the nearest records and experience, at most so many of each.
 
         Of the experience there is none before there are as many as are wanted (§4.3.2).
@@ -97,7 +101,7 @@ class Memory:
         base = self.experience[task]
         wanted = experience if len(base) >= experience else 0
         found = self.records[task].nearest(queries, records), base.nearest(queries, wanted)
-        return [Recalled(*pair) for pair in zip(*found, strict=True)]
+        return [NearMemories(*pair) for pair in zip(*found, strict=True)]
 
     def commit(self, new: Sequence[New], notes: Sequence[Note] = ()) -> None:
         """Remembers all of it, or nothing.
@@ -123,7 +127,7 @@ class Memory:
             return []
         return [Note(*row) for row in self._file.execute("SELECT * FROM practice ORDER BY patients, what")]
 
-    def _add(self, task: Task, entry: Entry, vector: Vectors) -> None:
+    def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
             self.records[task].add(entry, vector)
         else:
@@ -132,7 +136,7 @@ class Memory:
     def _read(self, file: sqlite3.Connection) -> None:
         decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
         for kind, task, entry, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
-            self._add(Task(task), decoders[kind].decode(entry), np.frombuffer(vector, dtype="<f4"))
+            self._add(ClinicalTask(task), decoders[kind].decode(entry), np.frombuffer(vector, dtype="<f4"))
 
 
 def _kind(entry: Entry) -> str:
@@ -156,7 +160,7 @@ def _path(file: sqlite3.Connection) -> Path:
 
 
 @contextmanager
-def open_memory(folder: Path, about: About | None = None) -> Iterator[Memory]:
+def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemory]:
     """Opens the memory of a folder, and makes it where there is none and it is said what with.
 
     Args:
@@ -176,7 +180,7 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[Memory]:
         raise BadInput(f"cannot be opened as a memory: {error}", path=path) from None
     try:
         try:
-            memory = Memory(_made_with(file, about, path), file)
+            memory = DoctorMemory(_made_with(file, about, path), file)
             memory._read(file)
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
             raise BadInput(f"cannot be read as a memory: {error}", path=path) from None
@@ -207,9 +211,9 @@ def _made_with(file: sqlite3.Connection, about: About | None, path: Path) -> Abo
     return found
 
 
-def entries_of(memory: Memory) -> Iterable[tuple[Task, Entry]]:
+def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:
     """Yields all that is remembered, task by task: records, then experience, in the order in which they came."""
-    for task in Task:
+    for task in ClinicalTask:
         for record in memory.records[task].entries:
             yield task, record
         for lesson in memory.experience[task].entries:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from polyclinic.language.language import Language
-from polyclinic.memory.entries import Experience, MedicalRecord, Task
-from polyclinic.memory.learner import Answered, Brought, Lesson, Put
+from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
+from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.seeds import derive
 
 NEIGHBOURS = 100
@@ -35,7 +35,7 @@ _REASONING: dict[Language, str] = {
 _GUESS: dict[Language, str] = {"en": "Nothing like it came to mind; a guess.", "zh": "没有想起相似的情况，只是猜测。"}
 
 
-class Recall:
+class RecallDoctor:
     """Answers by what came to mind; see the module.
 
     Args:
@@ -48,11 +48,11 @@ class Recall:
     def __init__(self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS) -> None:
         self._seed, self.wanted = seed, (records, experience)
 
-    async def answer(self, put: Put, brought: Brought) -> Answered:
+    async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
         return self._decide(put, brought, _votes(put, brought, max(self.wanted)))
 
-    async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
+    async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
         votes = _votes(put, brought, max(self.wanted))
         for label in right:
@@ -63,18 +63,18 @@ class Recall:
         principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
         return Lesson(principle, again.label)
 
-    def _decide(self, put: Put, brought: Brought, votes: dict[str, float]) -> Answered:
+    def _decide(self, put: Put, brought: CameToMind, votes: dict[str, float]) -> TaskAnswer:
         language = put.question.language
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
-            return Answered(guess, _GUESS[language])
+            return TaskAnswer(guess, _GUESS[language])
         n = min(len(brought.near_records.places) + len(brought.near_experience.places), max(self.wanted))
         best = max(possible, key=lambda label: possible[label])
-        return Answered(best, _REASONING[language].format(n=n, answer=best))
+        return TaskAnswer(best, _REASONING[language].format(n=n, answer=best))
 
 
-def _thought_of(brought: Brought, most: int) -> Iterator[tuple[MedicalRecord | Experience, float]]:
+def _thought_of(brought: CameToMind, most: int) -> Iterator[tuple[MedicalRecord | Experience, float]]:
     """Yields the nearest, records and principles together, each with its weight."""
     near = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines])
     weights = (np.maximum(near, 0.0).astype(float) ** _SHARPNESS).tolist()
@@ -86,10 +86,10 @@ def _thought_of(brought: Brought, most: int) -> Iterator[tuple[MedicalRecord | E
             yield brought.experience.entries[brought.near_experience.places[place - first]], weights[place]
 
 
-def _votes(put: Put, brought: Brought, most: int) -> dict[str, float]:
+def _votes(put: Put, brought: CameToMind, most: int) -> dict[str, float]:
     """Returns what the nearest speak for."""
     votes: dict[str, float] = defaultdict(float)
-    if put.task is Task.EXAMINATION:
+    if put.task is ClinicalTask.EXAMINATION:
         return _worth(put, brought, most)
     for entry, weight in _thought_of(brought, most):
         for label in (entry.answer,) if isinstance(entry, MedicalRecord) else entry.right:
@@ -97,7 +97,7 @@ def _votes(put: Put, brought: Brought, most: int) -> dict[str, float]:
     return votes
 
 
-def _worth(put: Put, brought: Brought, most: int) -> dict[str, float]:
+def _worth(put: Put, brought: CameToMind, most: int) -> dict[str, float]:
     """Returns of each examination what it is worth: how often it was right, and what was right after it.
 
     Several are right for one patient, so that of those not chosen a record says nothing; what one would have led to

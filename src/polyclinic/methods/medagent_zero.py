@@ -23,7 +23,7 @@ from polyclinic.answering.calls import Calls, TextAnswer
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure
 from polyclinic.memory.entries import Experience, MedicalRecord
-from polyclinic.memory.learner import Answered, Brought, Lesson, Put
+from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
 from polyclinic.questions.answers import read_answer
@@ -60,15 +60,15 @@ class MedAgentZero:
         self.name, self._models, self._temperature = name, models, temperature
         self.wanted = (records, experience)
 
-    async def answer(self, put: Put, brought: Brought) -> Answered:
+    async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`; a failure of the model is the answer's problem, and no answer."""
         calls = self._calls(put, "answer")
         try:
             return await self._answered(put, calls, await self._told(put, brought, calls))
         except PlayFailure as failure:
-            return Answered("", problem=f"{type(failure).__name__}: {failure}")
+            return TaskAnswer("", problem=f"{type(failure).__name__}: {failure}")
 
-    async def learn(self, put: Put, brought: Brought, answered: Answered, right: Sequence[str]) -> Lesson | None:
+    async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Reflects, asks itself the same question with the principle, and keeps it where the answer is now right."""
         calls, prompts = self._calls(put, "lesson"), _prompts(put.question)
         came = prompts("came", answer=answered.label, reasoning=answered.reasoning, right=" / ".join(right))
@@ -86,7 +86,7 @@ class MedAgentZero:
     def _calls(self, put: Put, what: str) -> Calls:
         return Calls(self._models(f"{put.question.id} {put.when}, {what}"), temperature=self._temperature)
 
-    async def _told(self, put: Put, brought: Brought, calls: Calls) -> list[str]:
+    async def _told(self, put: Put, brought: CameToMind, calls: Calls) -> list[str]:
         """Returns in words what came to mind: helpful experience, and records, the most like last."""
         prompts = _prompts(put.question)
         records: list[MedicalRecord] = [brought.records.entries[n] for n in brought.near_records.places]
@@ -114,7 +114,7 @@ class MedAgentZero:
             return []  # What nobody has called helpful is left out.
         return [one for n, one in enumerate(experience, start=1) if n in said.numbers]
 
-    async def _answered(self, put: Put, calls: Calls, told: Sequence[str], *, purpose: str = "answer") -> Answered:
+    async def _answered(self, put: Put, calls: Calls, told: Sequence[str], *, purpose: str = "answer") -> TaskAnswer:
         question = put.question
         form = show_form(language=question.language, several=question.several)
         user = "\n\n".join([*told, show(question)])
@@ -122,7 +122,7 @@ class MedAgentZero:
         reply = await calls.ask(messages, purpose=purpose)
         said = TextAnswer(reply.text, read_answer(reply.text, question))
         (key,) = said.keys
-        return Answered(put.labels[list(question.options).index(key)], _reasoning(said.text))
+        return TaskAnswer(put.labels[list(question.options).index(key)], _reasoning(said.text))
 
     async def _text(self, system: str, user: str, calls: Calls, purpose: str) -> str:
         return (await calls.ask([("system", system), ("user", user)], purpose=purpose)).text.strip()

@@ -7,7 +7,7 @@ from polyclinic.benchmarks.evolution.patients import practice_patients
 from polyclinic.errors import BadInput
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.entries import Task
+from polyclinic.memory.entries import ClinicalTask
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_sixteen_examinations_eight_diseases_three_plans(patients):
 
 def test_nothing_of_what_is_so_is_asked(patients):
     for one in patients:
-        (disease,) = one.right(Task.DIAGNOSIS)
+        (disease,) = one.right(ClinicalTask.DIAGNOSIS)
         for label in one.examination().labels:
             for put in (one.examination(), one.diagnosis(label)):
                 told = f"{put.question.context}\n{put.asked.query}"
@@ -50,14 +50,14 @@ def test_a_result_is_told_of_the_examination_that_was_chosen_alone(patients):
 
 def test_what_is_right(patients):
     for one in patients:
-        examinations = {one.choices.examinations[label] for label in one.right(Task.EXAMINATION)}
+        examinations = {one.choices.examinations[label] for label in one.right(ClinicalTask.EXAMINATION)}
         assert examinations == set(one.disease.examinations) - {"physical-examination"}
-        (disease,) = one.right(Task.DIAGNOSIS)
+        (disease,) = one.right(ClinicalTask.DIAGNOSIS)
         assert one.choices.diseases[disease] == one.disease.id
-        (grade,) = one.right(Task.TREATMENT, diagnosis=disease)
+        (grade,) = one.right(ClinicalTask.TREATMENT, diagnosis=disease)
         assert one.choices.grades[grade] == one.severity
         others = [label for label in one.choices.diseases if label != disease]
-        assert not any(one.right(Task.TREATMENT, diagnosis=label) for label in others)
+        assert not any(one.right(ClinicalTask.TREATMENT, diagnosis=label) for label in others)
 
 
 def test_bad_input_is_named(knowledge):

@@ -11,9 +11,9 @@ from polyclinic.benchmarks.evolution.practice import Practice, Remembers
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.entries import Experience, Task
-from polyclinic.memory.memory import About, Memory, entries_of, open_memory
-from polyclinic.memory.recall import Recall
+from polyclinic.memory.entries import ClinicalTask, Experience
+from polyclinic.memory.memory import About, DoctorMemory, entries_of, open_memory
+from polyclinic.memory.recall import RecallDoctor
 from polyclinic.seeds import derive
 
 ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
@@ -28,9 +28,9 @@ def patients():
 
 
 async def practise(patients, memory=None, **options):
-    memory = memory or Memory(ABOUT)
+    memory = memory or DoctorMemory(ABOUT)
     practice = Practice(
-        options.pop("learner", Recall(seed=1)),
+        options.pop("learner", RecallDoctor(seed=1)),
         memory,
         CaseWordsEmbedder(),
         remembers=options.pop("remembers", Remembers()),
@@ -46,16 +46,16 @@ def practised(patients):
 
 def test_it_begins_at_chance_and_learns(practised):
     _, (first, *_, last) = practised
-    assert first.right[Task.DIAGNOSIS] < 0.25 * TEST
-    assert last.right[Task.DIAGNOSIS] > 0.6 * TEST
-    assert last.right[Task.EXAMINATION] > first.right[Task.EXAMINATION]
+    assert first.right[ClinicalTask.DIAGNOSIS] < 0.25 * TEST
+    assert last.right[ClinicalTask.DIAGNOSIS] > 0.6 * TEST
+    assert last.right[ClinicalTask.EXAMINATION] > first.right[ClinicalTask.EXAMINATION]
 
 
 def test_every_patient_is_counted(practised):
     memory, points = practised
     assert [point.patients for point in points] == [0, 100, 200, 300]
     last = points[-1]
-    for task in Task:
+    for task in ClinicalTask:
         assert last.train[task] + last.wrong[task] == TRAIN
         assert last.records[task] == last.train[task] == len(memory.records[task].entries)
         assert last.experience[task] <= last.wrong[task]
@@ -75,11 +75,11 @@ def test_experience_turned_a_wrong_answer_into_a_right_one_and_no_test_patient_i
 async def test_with_golden_answers_shuffled_nothing_is_learnt(patients):
     def shuffled(patient, task, diagnosis):
         other = derive(3, patient.case.id, "shuffled").choice(patients[0])
-        named = other.right(Task.DIAGNOSIS)[0]
-        return other.right(task, diagnosis=named if task is Task.TREATMENT else "")
+        named = other.right(ClinicalTask.DIAGNOSIS)[0]
+        return other.right(task, diagnosis=named if task is ClinicalTask.TREATMENT else "")
 
     _, points = await practise(patients, teach=shuffled)
-    assert points[-1].right[Task.DIAGNOSIS] < 0.3 * TEST
+    assert points[-1].right[ClinicalTask.DIAGNOSIS] < 0.3 * TEST
 
 
 @pytest.mark.slow
@@ -118,5 +118,5 @@ async def test_only_what_is_wanted_is_remembered(patients, remembers, kept):
 
 def test_the_reader_of_the_knowledge_is_better_than_whoever_learnt_and_not_perfect(practised, patients):
     cap, last = cap_of(patients[1]), practised[1][-1]
-    for task in Task:
+    for task in ClinicalTask:
         assert last.right[task] < cap[task] < TEST

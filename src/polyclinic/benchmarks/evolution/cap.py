@@ -12,35 +12,35 @@ import numpy as np
 from polyclinic.benchmarks.evolution.patients import PracticePatient
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.memory.entries import Task
+from polyclinic.memory.entries import ClinicalTask
 
 
-def cap_of(patients: Sequence[PracticePatient]) -> dict[Task, int]:
+def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
     """Returns of each task how many of the patients the reader treats rightly.
 
     The examination is the one that is right with the highest probability, by the symptoms; the disease the likeliest
     by symptoms and that examination's result; the plan that of the likeliest severity of this disease.
     """
     if not patients:
-        return dict.fromkeys(Task, 0)
+        return dict.fromkeys(ClinicalTask, 0)
     choices = patients[0].choices
     reader = Reader(choices.knowledge)
     # Row e, column d: whether examination e is right for disease d.
     fits = np.array([[id in d.examinations for d in reader.diseases] for id in choices.examinations.values()], float)
     labels, names = list(choices.examinations), {id: name for name, id in choices.diseases.items()}
-    right = dict.fromkeys(Task, 0)
+    right = dict.fromkeys(ClinicalTask, 0)
     for patient in patients:
         said, reading = reader.read_history(patient.case.record)
         diseases = reader.members[:-1] @ normalise(said + reading.log())
         chosen = labels[int(np.argmax(fits @ diseases))]
-        right[Task.EXAMINATION] += chosen in patient.right(Task.EXAMINATION)
+        right[ClinicalTask.EXAMINATION] += chosen in patient.right(ClinicalTask.EXAMINATION)
         findings = [f for f in patient.case.record.findings if f.examination.casefold() == chosen.casefold()]
         reader.read_findings(findings, reading)
         posterior = normalise(said + reading.log())
         place = int(np.argmax(reader.members[:-1] @ posterior))
         name = names[reader.diseases[place].id]
-        right[Task.DIAGNOSIS] += name in patient.right(Task.DIAGNOSIS)
+        right[ClinicalTask.DIAGNOSIS] += name in patient.right(ClinicalTask.DIAGNOSIS)
         of_disease = posterior[place * len(SEVERITIES) : (place + 1) * len(SEVERITIES)]
         grade = list(choices.grades)[int(np.argmax(of_disease))]
-        right[Task.TREATMENT] += grade in patient.right(Task.TREATMENT, diagnosis=name)
+        right[ClinicalTask.TREATMENT] += grade in patient.right(ClinicalTask.TREATMENT, diagnosis=name)
     return right

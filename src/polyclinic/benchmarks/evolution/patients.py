@@ -23,7 +23,7 @@ from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
-from polyclinic.memory.entries import Asked, Task
+from polyclinic.memory.entries import AskedTask, ClinicalTask
 from polyclinic.memory.learner import Put
 
 PHYSICAL = "physical-examination"
@@ -84,13 +84,13 @@ class PracticePatient(NamedTuple):
 
     def examination(self) -> Put:
         """Asks for an examination, given the symptoms."""
-        return self._put(Task.EXAMINATION, self._symptoms, self._picture, self.choices.examinations)
+        return self._put(ClinicalTask.EXAMINATION, self._symptoms, self._picture, self.choices.examinations)
 
     def diagnosis(self, examination: str) -> Put:
         """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
         seen, result = self._seen(examination)
         known, picture = f"{self._symptoms}\n{seen}", f"{self._picture}\n{result}"
-        return self._put(Task.DIAGNOSIS, known, picture, self.choices.diseases)
+        return self._put(ClinicalTask.DIAGNOSIS, known, picture, self.choices.diseases)
 
     def treatment(self, examination: str, diagnosis: str) -> Put:
         """Asks for one of the three plans of a disease (a label), given all that is known."""
@@ -104,7 +104,7 @@ class PracticePatient(NamedTuple):
             for grade, severity in self.choices.grades.items()
         }
         return self._put(
-            Task.TREATMENT,
+            ClinicalTask.TREATMENT,
             f"{self._symptoms}\n{seen}",
             f"{self._picture}\n{result}\n{diagnosed}",
             plans,
@@ -114,13 +114,13 @@ class PracticePatient(NamedTuple):
 
     # --- what is right
 
-    def right(self, task: Task, *, diagnosis: str = "") -> tuple[str, ...]:
+    def right(self, task: ClinicalTask, *, diagnosis: str = "") -> tuple[str, ...]:
         """Returns the labels that are right; a plan is right only where the diagnosis (a label) is."""
         choices = self.choices
-        if task is Task.EXAMINATION:
+        if task is ClinicalTask.EXAMINATION:
             return tuple(label for label, id in choices.examinations.items() if id in self.disease.examinations)
         right = next(label for label, id in choices.diseases.items() if id == self.disease.id)
-        if task is Task.DIAGNOSIS:
+        if task is ClinicalTask.DIAGNOSIS:
             return (right,)
         return tuple(g for g, severity in choices.grades.items() if severity == self.severity and diagnosis == right)
 
@@ -165,7 +165,7 @@ class PracticePatient(NamedTuple):
 
     def _put(
         self,
-        task: Task,
+        task: ClinicalTask,
         known: str,
         picture: str,
         labels: Iterable[str],
@@ -183,7 +183,7 @@ class PracticePatient(NamedTuple):
             options=options,
             language=language,
         )
-        asked = Asked(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
+        asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
         return Put(task, question, labels, asked)
 
 

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from polyclinic.benchmarks.evolution.patients import PracticePatient
-from polyclinic.memory.entries import Entry, Experience, MedicalRecord, Task
-from polyclinic.memory.learner import Answered, Brought, Learner, Lesson, Put
-from polyclinic.memory.memory import Memory, New, Note, Recalled
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.learner import CameToMind, Learner, Lesson, Put, TaskAnswer
+from polyclinic.memory.memory import DoctorMemory, NearMemories, New, Note
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -37,13 +37,13 @@ class Remembers(msgspec.Struct, frozen=True, kw_only=True):
 BOTH = Remembers()
 
 
-class Treated(NamedTuple):
+class TaskDone(NamedTuple):
     """One task on one patient: what was asked, what came to mind, what was answered, and what would be right."""
 
     put: Put
     vector: Vectors
-    brought: Brought
-    answered: Answered
+    brought: CameToMind
+    answered: TaskAnswer
     right: tuple[str, ...]
 
     @property
@@ -66,20 +66,20 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     patients: int
     n: int
-    right: dict[Task, int]
-    by_disease: dict[str, tuple[int, dict[Task, int]]]
-    train: dict[Task, int]
-    records: dict[Task, int]
-    experience: dict[Task, int]
-    wrong: dict[Task, int]
+    right: dict[ClinicalTask, int]
+    by_disease: dict[str, tuple[int, dict[ClinicalTask, int]]]
+    train: dict[ClinicalTask, int]
+    records: dict[ClinicalTask, int]
+    experience: dict[ClinicalTask, int]
+    wrong: dict[ClinicalTask, int]
     unusable: int = 0
 
 
-class _Batch(msgspec.Struct, frozen=True):
+class BatchLearnt(msgspec.Struct, frozen=True):
     """What came of a batch: of each task, how many were right."""
 
     n: int
-    right: dict[Task, int]
+    right: dict[ClinicalTask, int]
     unusable: int = 0
 
 
@@ -97,11 +97,11 @@ class Practice:
     def __init__(
         self,
         learner: Learner,
-        memory: Memory,
+        memory: DoctorMemory,
         embedder: Embedder,
         *,
         remembers: Remembers = BOTH,
-        teach: Callable[[PracticePatient, Task, str], Sequence[str]] | None = None,
+        teach: Callable[[PracticePatient, ClinicalTask, str], Sequence[str]] | None = None,
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
         self._remembers, self._teach = remembers, teach
@@ -129,7 +129,7 @@ class Practice:
         """
         notes = self._memory.notes()
         points = [msgspec.msgpack.decode(note.came, type=Point) for note in notes if note.what == POINT]
-        batches = [msgspec.msgpack.decode(note.came, type=_Batch) for note in notes if note.what == BATCH]
+        batches = [msgspec.msgpack.decode(note.came, type=BatchLearnt) for note in notes if note.what == BATCH]
         right = sum((Counter(one.right) for one in batches), Counter())
         done = max((note.patients for note in notes if note.what == BATCH), default=0)
         for point in points:
@@ -150,7 +150,7 @@ class Practice:
 
     async def treat(
         self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
-    ) -> list[dict[Task, Treated]]:
+    ) -> list[dict[ClinicalTask, TaskDone]]:
         """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
         examined = await self._answer([p.examination() for p in patients], when, keep=keep)
         puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
@@ -158,16 +158,16 @@ class Practice:
         named = [(p, e.answered.label, d.answered.label) for p, e, d in zip(patients, examined, diagnosed, strict=True)]
         plans = {n: p.treatment(seen, name) for n, (p, seen, name) in enumerate(named) if name}
         planned = dict(zip(plans, await self._answer(list(plans.values()), when, keep=keep), strict=True))
-        treated: list[dict[Task, Treated]] = []
+        treated: list[dict[ClinicalTask, TaskDone]] = []
         for n, (p, _, name) in enumerate(named):
-            came = {Task.EXAMINATION: examined[n], Task.DIAGNOSIS: diagnosed[n]}
-            came |= {Task.TREATMENT: planned[n]} if n in planned else {}
+            came = {ClinicalTask.EXAMINATION: examined[n], ClinicalTask.DIAGNOSIS: diagnosed[n]}
+            came |= {ClinicalTask.TREATMENT: planned[n]} if n in planned else {}
             treated.append({t: one._replace(right=p.right(t, diagnosis=name)) for t, one in came.items()})
         return treated
 
     # --- practice
 
-    async def _learn_from(self, patients: Sequence[PracticePatient]) -> _Batch:
+    async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
         treated = await self.treat(patients, when="practice")
         told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
         every = [(came, one) for came in told for one in came.values()]
@@ -179,27 +179,27 @@ class Practice:
                 new.append(New(one.put.task, entry, one.vector))
         right = Counter(task for came in treated for task, one in came.items() if one.is_right)
         unusable = sum(not one.answered.label for came in treated for one in came.values())
-        batch = _Batch(len(patients), dict(right), unusable)
+        batch = BatchLearnt(len(patients), dict(right), unusable)
         self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
         return batch
 
-    def _told(self, patient: PracticePatient, came: dict[Task, Treated]) -> dict[Task, Treated]:
+    def _told(self, patient: PracticePatient, came: dict[ClinicalTask, TaskDone]) -> dict[ClinicalTask, TaskDone]:
         """Returns what the learner is told was right."""
         if self._teach is None:
             return came
-        named = came[Task.DIAGNOSIS].answered.label
+        named = came[ClinicalTask.DIAGNOSIS].answered.label
         return {task: one._replace(right=tuple(self._teach(patient, task, named))) for task, one in came.items()}
 
-    async def _lesson(self, one: Treated) -> Lesson | None:
+    async def _lesson(self, one: TaskDone) -> Lesson | None:
         if one.is_right or not one.right or not one.answered.label or not self._remembers.experience:
             return None
         return await self._learner.learn(one.put, one.brought, one.answered, one.right)
 
-    def _entry(self, one: Treated, came: Mapping[Task, Treated], lesson: Lesson | None) -> Entry | None:
+    def _entry(self, one: TaskDone, came: Mapping[ClinicalTask, TaskDone], lesson: Lesson | None) -> Entry | None:
         if one.is_right:
             if not self._remembers.records:
                 return None
-            order = list(Task)
+            order = list(ClinicalTask)
             later = order[order.index(one.put.task) + 1 :]
             return MedicalRecord(
                 asked=one.put.asked,
@@ -219,31 +219,31 @@ class Practice:
 
     # --- the test
 
-    async def _test(self, patients: Sequence[PracticePatient], done: int, right: Mapping[Task, int]) -> Point:
-        treated: list[dict[Task, Treated]] = []
+    async def _test(self, patients: Sequence[PracticePatient], done: int, right: Mapping[ClinicalTask, int]) -> Point:
+        treated: list[dict[ClinicalTask, TaskDone]] = []
         for first in range(0, len(patients), _TESTED_TOGETHER):
             treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {done}", keep=True)
-        diseases: dict[str, tuple[int, Counter[Task]]] = {}
+        diseases: dict[str, tuple[int, Counter[ClinicalTask]]] = {}
         for patient, came in zip(patients, treated, strict=True):
-            n, counts = diseases.get(patient.disease.id, (0, Counter[Task]()))
+            n, counts = diseases.get(patient.disease.id, (0, Counter[ClinicalTask]()))
             counts.update(task for task, one in came.items() if one.is_right)
             diseases[patient.disease.id] = n + 1, counts
-        total = sum((counts for _, counts in diseases.values()), Counter[Task]())
+        total = sum((counts for _, counts in diseases.values()), Counter[ClinicalTask]())
         return Point(
             patients=done,
             n=len(patients),
-            right={task: total[task] for task in Task},
-            by_disease={id: (n, {task: counts[task] for task in Task}) for id, (n, counts) in diseases.items()},
-            train={task: right.get(task, 0) for task in Task},
-            records={task: len(self._memory.records[task]) for task in Task},
-            experience={task: len(self._memory.experience[task]) for task in Task},
-            wrong={task: done - right.get(task, 0) for task in Task},
+            right={task: total[task] for task in ClinicalTask},
+            by_disease={id: (n, {task: counts[task] for task in ClinicalTask}) for id, (n, counts) in diseases.items()},
+            train={task: right.get(task, 0) for task in ClinicalTask},
+            records={task: len(self._memory.records[task]) for task in ClinicalTask},
+            experience={task: len(self._memory.experience[task]) for task in ClinicalTask},
+            wrong={task: done - right.get(task, 0) for task in ClinicalTask},
             unusable=sum(not one.answered.label for came in treated for one in came.values()),
         )
 
     # --- answers
 
-    async def _answer(self, puts: Sequence[Put], when: str, *, keep: bool) -> list[Treated]:
+    async def _answer(self, puts: Sequence[Put], when: str, *, keep: bool) -> list[TaskDone]:
         """Brings to mind what is like each, all of one task, and has them answered, all at once."""
         if not puts:
             return []
@@ -258,11 +258,11 @@ class Practice:
         )
         brought = [self._brought(task, one) for one in recalled]
         answers = await asyncio.gather(*map(self._learner.answer, puts, brought))
-        return [Treated(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
+        return [TaskDone(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
 
-    def _brought(self, task: Task, recalled: Recalled) -> Brought:
+    def _brought(self, task: ClinicalTask, recalled: NearMemories) -> CameToMind:
         memory = self._memory
-        return Brought(memory.records[task], recalled.records, memory.experience[task], recalled.experience)
+        return CameToMind(memory.records[task], recalled.records, memory.experience[task], recalled.experience)
 
     async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]

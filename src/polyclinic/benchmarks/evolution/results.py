@@ -10,7 +10,7 @@ from rich.table import Table
 
 from polyclinic.benchmarks.evolution.practice import Point
 from polyclinic.frames import Tabular
-from polyclinic.memory.entries import Task
+from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.tables import NOTHING, table
 
@@ -31,7 +31,7 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     learner: str
     curve: tuple[Point, ...]
-    cap: dict[Task, int]
+    cap: dict[ClinicalTask, int]
     names: dict[str, str]
     wall_seconds: float
 
@@ -56,19 +56,19 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         last = self.curve[-1]
         curve = table(
             f"{self.learner}: treated rightly, in per cent of the {last.n} patients of the test",
-            ("patients", *(task.value for task in Task), "records", "experience", "wrong"),
+            ("patients", *(task.value for task in ClinicalTask), "records", "experience", "wrong"),
         )
         for point in thinned(self.curve, _ROWS):
             shares = [f"{share:.1f}" for share in _percent(point.right, point.n).values()]
             counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
             curve.add_row(f"{point.patients:,}", *shares, *(f"{count:,}" for count in counts))
         end = table("\nat the end", ("task", "right", "95 % interval", "cap", "in practice"))
-        for task in Task:
+        for task in ClinicalTask:
             low, high = wilson(last.right[task], last.n)
             practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
             right, cap = (f"{100 * n / last.n:.1f}" for n in (last.right[task], self.cap[task]))
             end.add_row(task.value, right, f"{low:.1f}-{high:.1f}", cap, practice)
-        diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in Task)))
+        diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
         for id, (n, of_disease) in sorted(last.by_disease.items()):
             diseases.add_row(self.names[id], str(n), *(f"{share:.1f}" for share in _percent(of_disease, n).values()))
         return [curve, end, diseases]
@@ -93,9 +93,9 @@ def _plain(point: Point) -> dict[str, Any]:
     }
 
 
-def _percent(right: Mapping[Task, int], n: int) -> dict[str, float]:
-    return {task.value: 100 * right[task] / n for task in Task}
+def _percent(right: Mapping[ClinicalTask, int], n: int) -> dict[str, float]:
+    return {task.value: 100 * right[task] / n for task in ClinicalTask}
 
 
-def _by_task(counts: Mapping[Task, int]) -> dict[str, int]:
-    return {task.value: counts[task] for task in Task}
+def _by_task(counts: Mapping[ClinicalTask, int]) -> dict[str, int]:
+    return {task.value: counts[task] for task in ClinicalTask}
