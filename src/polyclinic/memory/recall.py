@@ -16,13 +16,19 @@ from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.seeds import derive
 
-NEIGHBOURS = 100
+NEIGHBOURS = 150
 _SHARPNESS = 6.0
 _SURE = 10.0
 """What a principle weighs for the very patient that it was drawn from."""
 
-_HOPED = 2.5
+_LATER = 0.25
+"""What each task that came out right after an examination counts beside the examination's own rightness."""
+
+_HOPED = 1 + _LATER * 1.5
+"""What is expected of an examination that would have been right, or was never tried."""
+
 _DOUBT = 0.03
+"""How much that expectation weighs beside what is known: a thirtieth of a patient just like this one."""
 
 _PRINCIPLE: dict[Language, str] = {
     "en": "With this picture it was not {wrong}; right would have been: {right}.",
@@ -107,12 +113,12 @@ def _worth(put: Put, brought: CameToMind, most: int) -> dict[str, float]:
     known: dict[str, float] = defaultdict(float)
     for entry, weight in _thought_of(brought, most):
         if isinstance(entry, MedicalRecord):
-            worth[entry.answer] += weight * (1 + len(entry.led_to))
+            worth[entry.answer] += weight * (1 + _LATER * len(entry.led_to))
             known[entry.answer] += weight
         else:
             for label in put.labels:
                 worth[label] += weight * _HOPED * (label in entry.right)
                 known[label] += weight
-    if not known:
-        return worth
-    return {label: (worth[label] + _DOUBT * _HOPED) / (known[label] + _DOUBT) for label in put.labels}
+    # Where mistakes leave no trace, what was never right was perhaps never tried, or perhaps always wrong.
+    hoped = _DOUBT * _HOPED if len(brought.near_experience.places) else 0.0
+    return {label: (worth[label] + hoped) / (known[label] + _DOUBT) for label in put.labels} if known else worth
