@@ -61,7 +61,7 @@ class PracticeOptions:
     experience_only: bool = False
     """Without records."""
     k: Annotated[int | None, POSITIVE] = None
-    """So many records and so much experience come to mind: 3 of a model (the paper), 150 of recall."""
+    """So many records and so much experience come to mind: 3 of a model (the paper), 300 of recall."""
     k_records: Annotated[int | None, _K] = None
     """So many records, where it differs."""
     k_experience: Annotated[int | None, _K] = None

@@ -27,6 +27,9 @@ APPLICATION = 0x706F6C6D
 FORMAT = 1
 FILE = "memory.sqlite"
 
+ENOUGH = 3
+"""So much experience there must be before any is used; the paper's k."""
+
 _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
@@ -96,10 +99,10 @@ class DoctorMemory:
     def recall(self, task: ClinicalTask, queries: Vectors, *, records: int, experience: int) -> list[NearMemories]:
         """Returns for each query (a row each) the nearest records and experience, at most so many of each.
 
-        Of the experience there is none before there are as many as are wanted (§4.3.2).
+        Of the experience there is none before there are as many as the paper wants (§4.3.2), or fewer are wanted.
         """
         base = self.experience[task]
-        wanted = experience if len(base) >= experience else 0
+        wanted = experience if len(base) >= min(experience, ENOUGH) else 0
         found = self.records[task].nearest(queries, records), base.nearest(queries, wanted)
         return [NearMemories(*pair) for pair in zip(*found, strict=True)]
 

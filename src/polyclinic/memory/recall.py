@@ -16,7 +16,8 @@ from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.seeds import derive
 
-NEIGHBOURS = 150
+NEIGHBOURS = 300
+_WEIGHED = {ClinicalTask.DIAGNOSIS: 100, ClinicalTask.TREATMENT: 150}
 _SHARPNESS = 6.0
 _SURE = 10.0
 """What a principle weighs for the very patient that it was drawn from."""
@@ -56,11 +57,11 @@ class RecallDoctor:
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
-        return self._decide(put, brought, _votes(put, brought, max(self.wanted)))
+        return self._decide(put, brought, _votes(put, brought, self._most(put)))
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
-        votes = _votes(put, brought, max(self.wanted))
+        votes = _votes(put, brought, self._most(put))
         for label in right:
             votes[label] = votes.get(label, 0.0) + _SURE
         again = self._decide(put, brought, votes)
@@ -69,13 +70,17 @@ class RecallDoctor:
         principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
         return Lesson(principle, again.label)
 
+    def _most(self, put: Put) -> int:
+        """Returns how many are weighed: of those that were wanted, fewer where details decide."""
+        return min(max(self.wanted), _WEIGHED.get(put.task, max(self.wanted)))
+
     def _decide(self, put: Put, brought: CameToMind, votes: dict[str, float]) -> TaskAnswer:
         language = put.question.language
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, _GUESS[language])
-        n = min(len(brought.near_records.places) + len(brought.near_experience.places), max(self.wanted))
+        n = min(len(brought.near_records.places) + len(brought.near_experience.places), self._most(put))
         best = max(possible, key=lambda label: possible[label])
         return TaskAnswer(best, _REASONING[language].format(n=n, answer=best))
 
