@@ -24,7 +24,7 @@ DIMENSIONS = 512
 
 _NUMBER = re.compile(r"\(.*?\)|（.*?）|[<>]?\s*\d[\d.,]*\s*\S*")
 _RESULT = re.compile(r"[:：]")
-_OF_LINE, _OF_WORD, _OF_RESULT = 0.5, 1.5, 2.0
+_OF_LINE, _OF_WORD, _OF_RESULT = 1.0, 1.0, 2.0
 
 
 class CaseWordsEmbedder:
