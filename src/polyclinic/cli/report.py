@@ -25,19 +25,22 @@ def report(
         Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the run's folder.")
     ] = None,
     export: Annotated[
-        LogLayout | None, Parameter(metavar="LAYOUT", help="Write the log in this layout, in place of the report.")
+        LogLayout | None,
+        Parameter(
+            metavar="LAYOUT", help="Write the log in this layout, in place of the report; vidigi: as vidigi 2 reads it."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Writes the report, or the log, and prints what stands in it."""
     with RecordedRun(run) as recorded:
         if export is not None:
-            path = out or run / f"happenings.{export}"
+            path = out or run / export.file
             n = write(recorded, path, export)
             if json:
                 print_json({"file": str(path), "happenings": n})
             else:
-                console().print(f"{n} happenings: {path}")
+                console().print(f"{n} {'rows' if export is LogLayout.VIDIGI else 'happenings'}: {path}")
             return
         path = out or run / "report.html"
         wanted = out is not None or not json

@@ -149,7 +149,7 @@ _CHANGES: dict[type, Callable[[FoldedVisit, Any], None]] = {
 }
 
 
-class _ResidentRead:
+class ResidentRead:
     """What the log says of one resident so far."""
 
     def __init__(self) -> None:
@@ -160,20 +160,34 @@ class _ResidentRead:
         self.home = ""
         self.out = False
 
+    def take(self, happening: Happening, *, keep: bool = False) -> FoldedVisit | None:
+        """Takes the next that happens to it; returns the visit that begins with it, or None."""
+        what, begun = happening.what, None
+        if isinstance(what, FellIll):
+            self.falls_ill(happening, what)
+            return None
+        if isinstance(what, Walked) and not self.out:
+            begun = self.sets_out(happening.who, happening.t, what.path[0])
+        if self.visit is not None:
+            if keep:
+                self.visit.happenings.append(happening)
+            self.goes_on(self.visit, happening.t, what)
+        return begun
+
     def falls_ill(self, happening: Happening, what: FellIll) -> None:
         """Another illness: its first visit comes."""
         self.ill, self.severity, self.visit, self.before = what, what.severity, None, [happening]
 
-    def sets_out(self, who: str, t: int, home: str) -> bool:
-        """Leaves home; returns whether that begins another visit."""
+    def sets_out(self, who: str, t: int, home: str) -> FoldedVisit | None:
+        """Leaves home; returns the visit that this begins, None where it comes again for the last one."""
         self.out, self.home = True, home
         visit = self.visit
         if visit is not None and visit.comings == 1 and visit.outcome in _TURNED_AWAY:
             visit.comings, visit.outcome, visit.end = 2, UNDER_WAY, None
-            return False
+            return None
         self.visit = FoldedVisit(who, self.ill, self.severity, 1 if visit is None else visit.number + 1, t)
         self.visit.happenings, self.before = self.before, []
-        return True
+        return self.visit
 
     def goes_on(self, visit: FoldedVisit, t: int, what: What) -> None:
         """Whatever else happens to it."""
@@ -199,21 +213,11 @@ def fold(happenings: Iterable[Happening], *, keep: bool = False) -> Iterator[Fol
         happenings: in order.
         keep: visits hold their happenings, from falling ill on.
     """
-    lives: dict[str, _ResidentRead] = defaultdict(_ResidentRead)
+    lives: dict[str, ResidentRead] = defaultdict(ResidentRead)
     for happening in happenings:
-        who, what = happening.who, happening.what
-        if isinstance(what, FellIll):
-            lives[who].falls_ill(happening, what)
-            continue
-        if isinstance(what, Walked):
-            life = lives[who]
-            if not life.out and life.sets_out(who, happening.t, what.path[0]):
-                assert life.visit is not None  # noqa: S101
-                yield life.visit
-        elif who not in lives:
+        who = happening.who
+        if who not in lives and not isinstance(happening.what, FellIll | Walked):
             continue  # of the staff
-        visit = lives[who].visit
-        if visit is not None:
-            if keep:
-                visit.happenings.append(happening)
-            lives[who].goes_on(visit, happening.t, what)
+        begun = lives[who].take(happening, keep=keep)
+        if begun is not None:
+            yield begun
