@@ -61,7 +61,7 @@ async def live(small, compute, *, days=4, seed=3, town=None, hospital=None, **op
         days=days,
         seed=seed,
         kinds=small.KINDS,
-        sinks=[keep],
+        sinks=[keep, *options.pop("sinks", ())],
         **options,
     )
     return run, keep
@@ -168,7 +168,7 @@ def check_residents(log, home="homes", *, beds=None):
     """
     lies, dead = {}, set()
     at, ill, inside, held, seen, ended = {}, {}, set(), {}, {}, 0
-    at_work, last, alone, left_for = set(), (-1, -1), {}, {}
+    at_work, last, alone, left_for, gone = set(), (-1, -1), {}, {}, {}
 
     def let_go(who):
         staff = held.pop(who, None)
@@ -177,6 +177,10 @@ def check_residents(log, home="homes", *, beds=None):
 
     for h in log:
         assert (h.seq, h.t) > last and h.seq == last[0] + 1 and h.t >= last[1]
+        if h.t > last[1]:
+            # Who has gone home leaves nobody who is being served.
+            assert not gone.keys() & set(held.values())
+            gone = {}
         last = (h.seq, h.t)
         who, what = h.who, h.what
         place, since = at.get(who, (home, 0))
@@ -190,7 +194,7 @@ def check_residents(log, home="homes", *, beds=None):
                 at_work.add(who)
             case ShiftEnded():
                 at_work.remove(who)
-                assert who not in held.values()
+                gone[who] = h.t
             case FellIll():
                 assert who not in ill and place == home
                 ill[who] = "at home"

@@ -20,6 +20,7 @@ from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserErr
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.store import Store
@@ -49,10 +50,13 @@ _MOST_DAYS = 100 * 365
 class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 24,000 in ours")] = None
+    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 32,000 in ours")] = None
     """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
     load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
     """Illnesses a day as a multiple of the town's own."""
+    event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
+    """What befalls it, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
+    "epidemic influenza-a 5 for 14 d"; as often as you like."""
     days: Annotated[int | None, options.POSITIVE, Parameter(show_default=f"{_DAYS}; any with --visits")] = None
     """Days until nobody falls ill any more."""
     visits: Annotated[int | None, options.POSITIVE] = None
@@ -125,7 +129,9 @@ def run(
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
         if traces and out is None:
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
-        described = read_hospital(town.hospital, read_knowledge(), preset=town.preset or "")
+        knowledge = read_knowledge()
+        described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
+        events = read_events(town.event or (), described, knowledge)
         if out is not None and replicas.several:
             make_folder(out)
         held = []
@@ -137,6 +143,7 @@ def run(
                 days=town.days or (_DAYS if town.visits is None else _MOST_DAYS),
                 visits=town.visits,
                 seed=seed,
+                events=events,
                 language=town.language or "en",
                 lookahead=LOOKAHEAD if town.lookahead is None else town.lookahead,
                 profiles=profiles,

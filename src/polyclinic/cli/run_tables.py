@@ -16,6 +16,7 @@ from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, interval, mean_and_error, number, table
 
 _MINUTE = 60
+_ACUITIES = ("emergency", "urgent", "routine")
 _SHARES = {
     "triage": "sent to the right department",
     "acuity": "judged as urgent as it was",
@@ -49,6 +50,9 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print()
     screen.print(NOTE, style="dim")
     screen.print()
+    for incident in document.get("incidents", ()):
+        screen.print(_incident(incident))
+        screen.print()
     minds = ", ".join(f"{role} {mind}" for role, mind in document["minds"].items())
     minds += f"; profiles by {document['profiles']}, courses by {document['course']}"
     if document["profile_failures"]:
@@ -148,6 +152,17 @@ def _beds(summary: dict[str, Any]) -> Table:
             plain(area), f"{beds['mean']:.1f}", f"{beds['most']:,}", f"{beds['patients']:,}", days, waited,
             f"{beds['mean_wait']:.0f}",
         )  # fmt: skip
+    return shown
+
+
+def _incident(incident: dict[str, Any]) -> Table:
+    heads = ("", "visits", "left unseen", *(f"{acuity}: minutes" for acuity in _ACUITIES))
+    shown = table(f"{incident['event']}: to the first doctor, mean and nine in ten", heads)
+    for period in ("before", "during", "after"):
+        row = incident[period]
+        waits = (row["waiting"].get(acuity) for acuity in _ACUITIES)
+        cells = (NOTHING if one is None else f"{one['mean']:.0f}, {one['p90']:.0f}" for one in waits)
+        shown.add_row(period, f"{row['visits']:,}", f"{row['left']:,}", *cells)
     return shown
 
 

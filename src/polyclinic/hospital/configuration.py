@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.language.language import Language
@@ -22,6 +23,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     days: int  # nobody falls ill after so many
     visits: int | None = None  # nobody sets out after so many; None for no limit
     seed: int = 0  # of everything
+    events: tuple[Incident, ...] = ()  # what befalls the hospital and the town
     language: Language = "en"  # of the town
     lookahead: int = LOOKAHEAD  # minutes by which an episode is launched ahead
     profiles: str = ""  # a model that writes those who fall ill; "" for templates

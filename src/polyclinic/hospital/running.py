@@ -21,6 +21,7 @@ from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.log import Sink
+from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.forecast import course_by_model
@@ -43,6 +44,7 @@ class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     tokens: int  # in and out
     cost: float | None  # in the currency of the prices; None where there are none
     profile_failures: dict[str, int]  # residents whom a model could not write, by failure; the templates did
+    incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
     wall_seconds: float  # from the first to the last moment, on the clock on the wall
 
 
@@ -76,12 +78,13 @@ async def run(
     async with AsyncExitStack() as stack:
         nature = await stack.enter_async_context(_open_nature(configuration, store))
         hospital = configuration.at_work
-        town = Town(hospital, knowledge, residents, seed=configuration.seed)
+        town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         profile_failures: dict[str, int] = {}
         if configuration.profiles:
             residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
-            town = Town(hospital, knowledge, residents, seed=configuration.seed)
+            town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         compute = await stack.enter_async_context(_computing(configuration, store, workers))
+        periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
         simulated = await simulate(
             hospital,
             town,
@@ -93,9 +96,10 @@ async def run(
             lookahead=configuration.lookahead,
             memory=configuration.setup.memory,
             forecast=_forecasting(configuration, nature),
+            events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
-            sinks=[sink for sink in (store, watching) if sink is not None],
+            sinks=[sink for sink in (store, watching, *periods) if sink is not None],
         )
         usage = nature.ledger.total.usage
     return FinishedRun(
@@ -104,6 +108,7 @@ async def run(
         tokens=spent.tokens + usage.tokens_in + usage.tokens_out,
         cost=spent.cost if usage.cost is None else usage.cost + (spent.cost or 0.0),
         profile_failures=profile_failures,
+        incidents=tuple(period.document() for period in periods),
         wall_seconds=time.monotonic() - began,
     )
 
@@ -150,6 +155,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "by_acuity": groups.by_acuity,
             "by_level": groups.by_level,
             "by_hour": groups.by_hour,
+            **({"incidents": came.incidents} if came.incidents else {}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }

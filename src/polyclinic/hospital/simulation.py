@@ -6,7 +6,7 @@ the next day, for as many visits as the hospital allows; then the illness takes 
 was treated, or whose visit failed, is untreated. Who was turned away comes again once, when the doors open next; that
 is the same visit, with the same episode.
 
-A visit's episode is launched `lookahead` minutes before triage could be over, or as soon as the visit is certain.
+A visit's episode is launched `lookahead` minutes before triage could be over, or as soon as it is certain.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.encounter import OF_SEVERITY, Encounter
 from polyclinic.hospital.floor.journey import House
 from polyclinic.hospital.floor.visit_end import VisitEnd
+from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.planned import (
     ConvalescenceEnd,
@@ -71,6 +72,7 @@ async def simulate(
     forecast: Forecasting | None = None,
     at_the_door: Looking | None = None,
     look_again: LookingAgain | None = None,
+    events: Sequence[Incident] = (),
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
     memory: int = 0,
@@ -86,9 +88,10 @@ async def simulate(
         kinds: kind of every examination, by id.
         visits: nobody sets out after so many; then the hospital empties, and each is followed up once, within `days`.
         lookahead: minutes by which an episode is launched ahead.
-        forecast: says how an illness goes on after a visit; None takes the town's courses.
-        at_the_door: says how urgent anybody sees that somebody is, before a nurse has judged it; None: nobody sees it.
+        forecast: says how an illness goes on after a visit; None: the town's courses.
+        at_the_door: says how urgent anybody sees that somebody is, before a nurse has; None: nobody sees it.
         look_again: says what a nurse finds of who waits and has got worse; None: nobody gets worse while it waits.
+        events: what befalls the hospital; who comes because of it is the town's.
         sinks: each gets every happening, in order.
         clock: keeps the time.
         memory: how many of its own cases a doctor is told of.
@@ -98,7 +101,7 @@ async def simulate(
     """
     async with clock or Clock() as time:
         log = Log(*sinks)
-        house = House(hospital, time, log, kinds=kinds)
+        house = House(hospital, time, log, kinds=kinds, events=events)
         life = _Life(
             hospital,
             town,
@@ -381,10 +384,8 @@ class _Life:
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""
-        if self.visits >= self.most:
-            return True
         # Whoever planned to set out before does so: nothing comes between, and plans that come later only add to them.
-        return self.visits + bisect_left(self.planned, plan) >= self.most
+        return self.visits >= self.most or self.visits + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
         """Returns when to set out: to arrive as soon as the doors are open, and not just before they close.

@@ -31,11 +31,13 @@ class Stations:
                 self.floor.employ(server, [station])
                 self.floor.begin(server)
 
-    def serve(self, station, seconds, *, acuity=Acuity.ROUTINE):
-        """Lets somebody wait at a station and be served there; returns how long it waited."""
+    def serve(self, station, seconds, *, acuity=Acuity.ROUTINE, note=None):
+        """Lets somebody wait at a station and be served there; returns how long it waited, and notes it when called."""
         ticket = self.floor.join(station, acuity)
         server = yield ticket.called
         waited = self.clock.now - ticket.since
+        if note is not None:
+            note(waited)
         yield self.clock.wait(seconds)
         self.floor.release(server)
         return waited

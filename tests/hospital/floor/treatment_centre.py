@@ -1,4 +1,4 @@
-"""Nelson's treatment centre (Foundations and Methods of Stochastic Simulation, 2013, exercise 13) on the floor's queues.
+"""Nelson's treatment centre (Foundations and Methods of Stochastic Simulation, 2013, exercise 13) on our queues.
 
 As `treat-sim` 3.0.0 (Monks and Harper, MIT) has it: all are triaged; one in eight has a trauma, is stabilised and
 treated; the others register, are examined, and three in five treated. Times are drawn in minutes and lived in seconds.
@@ -10,6 +10,7 @@ import asyncio
 import json
 import math
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -21,11 +22,10 @@ THEIRS = json.loads((Path(__file__).parent / "data" / "treat_sim.json").read_tex
 """Mean and standard deviation of their replications, by figure."""
 
 PERIOD = 19 * 60  # minutes
-AN_HOUR = (
-    (2.36666666666667, 2.8, 8.83333333333333, 10.4333333333333, 14.8, 26.2666666666667)
-    + (31.4, 18.0666666666667, 16.4666666666667, 12.0333333333333, 11.6, 28.8666666666667)
-    + (18.0333333333333, 11.5, 5.3, 4.06666666666667, 2.2, 2.1)
+AN_HOUR = tuple(
+    month / 30 for month in (71, 84, 265, 313, 444, 788, 942, 542, 494, 361, 348, 866, 541, 345, 159, 122, 66, 63)
 )
+"""Arrivals an hour from 6:00 on; they count 30 days."""
 STATIONS = {"triage": 1, "registration": 1, "exam": 3, "trauma": 2, "cubicle 1": 1, "cubicle 2": 1}
 
 
@@ -38,7 +38,7 @@ class Day:
     """One replication."""
 
     def __init__(self, seed):
-        self.seed, self.waits, self.busy, self.totals = seed, {}, {}, {"trauma": [], "non-trauma": []}
+        self.seed, self.waits, self.totals = seed, {}, {"trauma": [], "non-trauma": []}
         self.arrived = 0
 
     def arrivals(self, stations, clock):
@@ -59,9 +59,8 @@ class Day:
         whose = "trauma" if trauma else "non-trauma"
 
         def at(station, minutes, name):
-            waited = yield from stations.serve(station, max(1, round(60 * minutes)))
-            self.waits.setdefault(name, []).append(waited / 60)
-            self.busy[name] = self.busy.get(name, 0) + minutes
+            waits = self.waits.setdefault(name, [])
+            yield from stations.serve(station, max(1, round(60 * minutes)), note=lambda w: waits.append(w / 60))
 
         yield from at("triage", rng.expovariate(1 / 3), "01a_triage_wait")
         if trauma:
@@ -110,12 +109,13 @@ def apart(ours, n=200):
 def main(n=200):
     began = time.process_time()
     ours = asyncio.run(replications(n))
-    print(f"{1000 * (time.process_time() - began) / n:.1f} ms a replication")
+    lines = [f"{1000 * (time.process_time() - began) / n:.1f} ms a replication"]
     for name, values in sorted(ours.items()):
         mean, half = interval(values)
         theirs = THEIRS[name]
-        print(f"{name:32s} {mean:7.2f} ± {half:5.2f}   theirs {theirs['mean']:7.2f} ± {1.972 * theirs['sd'] / 200**0.5:5.2f}")
-    print("\n".join(apart(ours)) or "all agree")
+        other = 1.972 * theirs["sd"] / math.sqrt(200)
+        lines.append(f"{name:32s} {mean:7.2f} ± {half:5.2f}   theirs {theirs['mean']:7.2f} ± {other:5.2f}")
+    sys.stdout.write("\n".join([*lines, *(apart(ours) or ["all agree"])]) + "\n")
 
 
 if __name__ == "__main__":

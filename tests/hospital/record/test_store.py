@@ -244,7 +244,7 @@ def test_another_format_is_named(tmp_path):
     connection.commit()
     connection.close()
     for use in (Store.open, RecordedRun):
-        with pytest.raises(BadInput, match=r"in format 99, written by polyclinic 9.1; polyclinic \S+ reads format 7"):
+        with pytest.raises(BadInput, match=r"in format 99, written by polyclinic 9.1; polyclinic \S+ reads format 8"):
             use(tmp_path / "run")
 
 

@@ -19,7 +19,7 @@ Who is told that it is closed goes home; so does whoever's episode failed, where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from polyclinic.hospital.floor.beds import Beds
 from polyclinic.hospital.floor.clock import Clock, Signal, Steps
@@ -31,6 +31,7 @@ from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.floor.rota import Rota
 from polyclinic.hospital.floor.stays import InBed, Stays, handed_out
 from polyclinic.hospital.floor.visit_end import VisitEnd, ended_by
+from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital
 from polyclinic.hospital.plan.ways import Ways
@@ -64,7 +65,7 @@ class House:
         clock: simulated time.
         log: gets what happens.
         kinds: kind of each examination, by id; one that is not named here takes no time.
-        absent: days on which members of the staff do not come, by id.
+        events: what befalls it.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class House:
         log: Log,
         *,
         kinds: Mapping[str, str],
-        absent: Mapping[str, Collection[int]] | None = None,
+        events: Sequence[Incident] = (),
     ) -> None:
         self._hospital, self._clock, self._log, self._kinds = hospital, clock, log, kinds
         self.hours, self.emergency_hours = OpeningHours(hospital), OpeningHours(hospital, emergencies=True)
@@ -93,9 +94,8 @@ class House:
         used = {self._triage, self._registration, self._pharmacy}
         used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
         doors = {self._triage, self._registration}
-        self._rota = Rota(
-            hospital, self.floor, self.hours, clock, log, doors=doors, used=used, absent=absent or {}, ways=self.ways
-        )
+        more = {"doors": doors, "used": used}
+        self._rota = Rota(hospital, self.floor, self.hours, clock, log, ways=self.ways, events=events, **more)
 
     def _first(self, kind: AreaKind) -> str:
         return next(id for id, area in self._hospital.areas.items() if area.kind is kind)
@@ -265,6 +265,7 @@ class House:
         yield from self._walk_to_hall(visit, department)
         for result in sorted(results, key=lambda result: result.comes):
             yield self._clock.at(result.comes)
+            yield self._clock.at(self.floor.places.open_from(result.area, self._clock.now))
             self._note(visit, ExaminationDone(examination=result.examination, area=result.area))
         doctor = yield from self._see_doctor(visit, department, back_to=doctor)
         if isinstance(doctor, Server):

@@ -94,6 +94,18 @@ class Care:
     doctor: Server | None
     emergency: bool
 
+    def needs(self, server: Server, *, last: bool, covered: bool) -> bool:
+        """Whether it needs a doctor to stay, who may be the last of its queues.
+
+        `covered`: somebody else is there who sees emergencies of every department.
+        """
+        sees = server.stays_for is not None and self.department in server.stays_for
+        if self.doctor is server:
+            return sees or server.covers is not None
+        if self.doctor is not None and self.doctor.present:
+            return False
+        return (sees and last) or (self.emergency and server.covers is not None and not covered)
+
 
 @dataclass(eq=False)
 class Queue:

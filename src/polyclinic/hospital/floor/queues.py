@@ -7,11 +7,10 @@ only the log knows, is no part of it.
 An emergency that finds no doctor of its department free is seen by a free doctor of emergencies; where there is none, a
 consultation that is no emergency's is interrupted, the one that would last longest, and goes on afterwards: its patient
 stays in the room, and none of its time is lost. Where they all are with emergencies, any doctor of the house comes.
-Emergencies are seen in the room for them while it has a place.
 
 At the end of a shift nobody is called who has not been with a doctor yet. Doctors stay for their own patients until
 they are done with them, and the last of a queue stays for all who are under care at that moment and need somebody
-there. Where nobody is at work any more, nor will be on that day, those who wait are told that it is closed.
+there. Where nobody is at work any more, nor will be on that day, those who wait are told so.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
 from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket, head_of, longest_free, shared
+from polyclinic.hospital.floor.places import Places
 from polyclinic.hospital.floor.service import Service
 from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
@@ -47,7 +47,7 @@ class Floor:
         self._clock, self._log = clock, log
         self._monday = weekday * DAY
         self.queues: dict[str, Queue] = {}
-        self._places = dict(places)
+        self.places = Places(places)
         self._in_area: dict[str, list[Server]] = {}
         self._arrivals = 0
         self._cared = 0
@@ -120,17 +120,8 @@ class Floor:
         """
         if server.stays_for is None:
             return last and any(n <= number for n in self._care)
-        return any(n <= number and self._needs(care, server, last=last) for n, care in self._care.items())
-
-    def _needs(self, care: Care, server: Server, *, last: bool) -> bool:
-        """Whether somebody under care needs a doctor to stay."""
-        sees = server.stays_for is not None and care.department in server.stays_for
-        if care.doctor is server:
-            return sees or server.covers is not None
-        if care.doctor is not None and care.doctor.present:
-            return False
-        alone = care.emergency and server.covers is not None and not self._covered(besides=server)
-        return (sees and last) or alone
+        covered = self._covered(besides=server)
+        return any(n <= number and care.needs(server, last=last, covered=covered) for n, care in self._care.items())
 
     def _covered(self, *, besides: Server | None = None) -> bool:
         """Whether a doctor who sees emergencies of other departments is at work."""
@@ -170,6 +161,12 @@ class Floor:
         for ticket in sorted(queue.waiting):
             if ticket.waits and not (ticket.again and cared_for) and not (ticket.alarms and self._covered()):
                 self.drop(ticket, Gone.CLOSED)
+
+    def reopen(self, area: str) -> None:
+        """An area that was out of order may call again."""
+        if self.places.reopen(area, self._clock.now):
+            for server in sorted(self._in_area.get(area, ()), key=longest_free):
+                self._call(server)
 
     # --- care
 
@@ -274,11 +271,11 @@ class Floor:
         server.serves -= 1
         server.doing = None
         server.free_since = self._clock.now
-        self._places[area] += 1
+        self.places[area] += 1
         if server.leaving and not server.serves:
             self._leave(server)
         # A place that was the last may be what another has been waiting for, longer than this one.
-        short = self._places[area] == 1
+        short = self.places[area] == 1
         for other in sorted(self._in_area.get(area, ()), key=longest_free) if short else ():
             if other is not server:
                 self._call(other)
@@ -322,8 +319,13 @@ class Floor:
     def _interrupt(self, servers: Iterable[Server]) -> bool:
         """Interrupts the one that would be busy longest, and lets it call; returns whether there was one."""
         now = self._clock.now
-        could = [(s, s.doing) for s in servers if s.doing is not None and s.present and not s.leaving and not s.paused]
-        could = [(server, work) for server, work in could if work.ends > now]
+        anywhere = self.places.has(self._resuscitation)
+        could = [
+            (s, s.doing)
+            for s in servers
+            if s.doing is not None and s.doing.ends > now and s.present and not s.leaving and not s.paused
+            if anywhere or self.places.is_open(s.area)
+        ]
         if not could:
             return False
         server, work = max(could, key=lambda pair: pair[1].ends)
@@ -370,7 +372,7 @@ class Floor:
             first.waits = False
             first.area = area
             server.serves += 1
-            self._places[area] -= 1
+            self.places[area] -= 1
             first.called.succeed(server)
 
     def _first(self, server: Server) -> tuple[Ticket | None, list[Ticket]]:
@@ -391,10 +393,8 @@ class Floor:
         return first, line
 
     def _place(self, server: Server, ticket: Ticket) -> str:
-        """Returns where a server sees somebody: in its own area, and emergencies where they are seen; "" for nowhere.
-
-        Whoever was interrupted makes room in the room that there is.
-        """
-        if ticket.alarms and self._resuscitation and self._places[self._resuscitation] > 0:
+        """Returns where a server sees somebody, "" for nowhere; whoever was interrupted makes room."""
+        if ticket.alarms and self.places.has(self._resuscitation):
             return self._resuscitation
-        return server.area if self._places[server.area] > 0 or server.paused else ""
+        beside = server.paused and self.places.is_open(server.area)
+        return server.area if beside or self.places.has(server.area) else ""

@@ -1,16 +1,18 @@
-"""Who is at work when: shifts, who is absent, and who is called in when too many wait."""
+"""Who is at work when, and where: shifts, absences, outages, and who is called in when too many wait."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.lines import Server
 from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.plan.events import Incident, IncidentKind, absences
 from polyclinic.hospital.plan.opening_hours import WEEK, OpeningHours
 from polyclinic.hospital.plan.plan import AreaKind, Hospital, Job, Member
 from polyclinic.hospital.plan.ways import Ways
-from polyclinic.hospital.record.happenings import DAY, Acuity, StaffCalledIn
+from polyclinic.hospital.record.befallen import TOWN, EventBegan, EventEnded, StaffCalledIn
+from polyclinic.hospital.record.happenings import DAY, Acuity
 from polyclinic.hospital.record.log import Log
 from polyclinic.seeds import derive
 
@@ -35,8 +37,8 @@ class Rota:
         log: gets who is called in.
         doors: areas where patients come to first; nobody stays there for those under care.
         used: areas with a queue of their own.
-        absent: days on which a member of the staff does not come.
         ways: through the house.
+        events: what befalls it: areas out of order, and who is absent.
     """
 
     def __init__(
@@ -49,11 +51,11 @@ class Rota:
         *,
         doors: Collection[str],
         used: Collection[str],
-        absent: Mapping[str, Collection[int]],
         ways: Ways,
+        events: Sequence[Incident] = (),
     ) -> None:
         self._hospital, self._floor, self._hours, self._clock, self._log = hospital, floor, hours, clock, log
-        self._absent, self._ways = absent, ways
+        self._absent, self._ways = absences(events), ways
         self._entrance = next(id for id, area in hospital.areas.items() if area.kind is AreaKind.ENTRANCE)
         self._on_call: dict[str, list[tuple[Server, int]]] = {}  # by queue: who comes when how many wait there
         self._doctors: dict[str, Server] = {}
@@ -62,9 +64,22 @@ class Rota:
             self._employ(member, doors, used)
         for department in hospital.departments:
             floor.open(department)
+        for event in events:
+            clock.start(self._befalls(event))
         worked = {member.area for member in hospital.staff.values()}
         for area in sorted(set(used) - worked):
             floor.employ(Server("", area, alone=False), [area])
+
+    def _befalls(self, event: Incident) -> Steps:
+        """An event: its beginning and its end are written down, and an area that is out calls nobody in between."""
+        yield self._clock.before(event.begin)
+        self._log.add(self._clock.now, TOWN, EventBegan(event=event.said, kind=str(event.kind)))
+        if event.kind is IncidentKind.OUTAGE:
+            self._floor.places.shut(event.what[0], event.end)
+        yield self._clock.before(event.end)
+        self._log.add(self._clock.now, TOWN, EventEnded(event=event.said))
+        if event.kind is IncidentKind.OUTAGE:
+            self._floor.reopen(event.what[0])
 
     def _employ(self, member: Member, doors: Collection[str], used: Collection[str]) -> None:
         doctor = member.job is Job.DOCTOR

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.plan.file_words import DAYS
-from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind, Hospital, Job, Member
+from polyclinic.hospital.plan.plan import WITH_BEDS, Area, AreaKind, Epidemic, Hospital, Job, Member
 from polyclinic.knowledge.knowledge import Knowledge
 
 LANGUAGES = ("en", "zh")
@@ -172,6 +172,8 @@ def _wrong_illness(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[s
         yield from _unknown("disease or department", [key], known, f"$.illness.weights.{key}")
         if not 0 <= weight < math.inf:
             yield f"the weight is {weight:g}; 0 or more is allowed", f"$.illness.weights.{key}"
+    for number, epidemic in enumerate(illness.epidemics):
+        yield from _wrong_epidemic(epidemic, knowledge, f"$.illness.epidemics[{number}]")
     try:
         caught = knowledge.select(illness.diseases).diseases.values()
     except BadInput as error:
@@ -182,6 +184,21 @@ def _wrong_illness(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[s
         if disease.department not in seen:
             problem = f"{disease.id!r} can be caught, and no doctor sees patients for {disease.department!r}"
             yield f"{problem}; add one to `staff`, or leave it out of `illness.diseases`", "$.illness.diseases"
+
+
+def _wrong_epidemic(epidemic: Epidemic, knowledge: Knowledge, field: str) -> Iterator[tuple[str, str]]:
+    for name in ("begins", "ends"):
+        day = getattr(epidemic, name)
+        try:
+            datetime.date.fromisoformat(f"2024-{day}")
+        except ValueError:
+            yield f"{day!r} is no day of the year; write it as 12-15", f"{field}.{name}"
+    if not 1 <= epidemic.times < math.inf:
+        yield f"{epidemic.times:g} times as often; 1 or more is allowed", f"{field}.times"
+    try:
+        knowledge.select(epidemic.diseases)
+    except BadInput as error:
+        yield error.problem, f"{field}.diseases"
 
 
 def _wrong_examinations(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:

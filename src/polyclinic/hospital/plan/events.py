@@ -35,7 +35,7 @@ _WHEN = re.compile(r"\s+at\s+day\s+(\d{1,5})(?:\s+(\d{1,2}):(\d{2}))?$")
 _LASTS = re.compile(r"\s+for\s+(\S+ ?\S*)$")
 
 
-class EventKind(StrEnum):
+class IncidentKind(StrEnum):
     """What an event is."""
 
     MASS_ARRIVAL = "mass arrival"
@@ -44,18 +44,18 @@ class EventKind(StrEnum):
     EPIDEMIC = "epidemic"
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Incident(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One event."""
 
     said: str  # as it was given
-    kind: EventKind  # what it is
+    kind: IncidentKind  # what it is
     begin: int  # in seconds since midnight of the first day
     end: int  # when it is over
     what: tuple[str, ...] = ()  # the area that is out, who is absent, the diseases that are caught; all where empty
     many: float = 0.0  # how many arrive, or how many times as often a disease is caught
 
 
-def read_events(texts: Iterable[str], hospital: Hospital, knowledge: Knowledge) -> tuple[Event, ...]:
+def read_events(texts: Iterable[str], hospital: Hospital, knowledge: Knowledge) -> tuple[Incident, ...]:
     """Reads events.
 
     Raises:
@@ -64,25 +64,25 @@ def read_events(texts: Iterable[str], hospital: Hospital, knowledge: Knowledge) 
     return tuple(_read(text, hospital, knowledge) for text in texts)
 
 
-def _read(text: str, hospital: Hospital, knowledge: Knowledge) -> Event:
+def _read(text: str, hospital: Hospital, knowledge: Knowledge) -> Incident:
     said = " ".join(text.split())
-    rest, begin = _when(said, said)
-    rest, lasts = _lasts(rest, said)
-    if begin is None:
-        rest, begin = _when(rest, said)
-    kind = next((kind for kind in EventKind if rest.startswith(f"{kind} ")), None)
+    rest, lasts = _lasts(said, said)
+    rest, begin = _when(rest, said)
+    if lasts is None:
+        rest, lasts = _lasts(rest, said)
+    kind = next((kind for kind in IncidentKind if rest.startswith(f"{kind} ")), None)
     if kind is None:
         raise BadInput(f"event {said!r} is none; write {FORMS}")
     words = rest.removeprefix(f"{kind} ").strip()
-    if kind is EventKind.MASS_ARRIVAL:
+    if kind is IncidentKind.MASS_ARRIVAL:
         event = _mass_arrival(said, words, begin, knowledge)
-    elif kind is EventKind.OUTAGE:
+    elif kind is IncidentKind.OUTAGE:
         event = _outage(said, words, begin, hospital)
-    elif kind is EventKind.ABSENT:
+    elif kind is IncidentKind.ABSENT:
         event = _absent(said, words, begin, lasts or DAY, hospital)
     else:
         event = _epidemic(said, words, begin, lasts or DAY, knowledge)
-    if lasts is not None and kind in (EventKind.MASS_ARRIVAL, EventKind.OUTAGE):
+    if lasts is not None and kind in (IncidentKind.MASS_ARRIVAL, IncidentKind.OUTAGE):
         raise BadInput(f"event {said!r}: a {kind} is not 'for' a time; write {FORMS}")
     return event
 
@@ -111,15 +111,15 @@ def _begins(begin: int | None) -> int:
     return DAY + 10 * HOUR if begin is None else begin
 
 
-def _mass_arrival(said: str, words: str, begin: int | None, knowledge: Knowledge) -> Event:
+def _mass_arrival(said: str, words: str, begin: int | None, knowledge: Knowledge) -> Incident:
     many, _, of = words.partition(" of ")
     if not many.isdecimal() or not 1 <= int(many) <= _MOST:
         raise BadInput(f"event {said!r}: {many!r} is no number of people from 1 to {_MOST:,}")
     begin = _begins(begin)
     what = _diseases(said, of, knowledge) if of else ()
-    return Event(
+    return Incident(
         said=said,
-        kind=EventKind.MASS_ARRIVAL,
+        kind=IncidentKind.MASS_ARRIVAL,
         begin=begin,
         end=begin + AFTER_A_MASS_ARRIVAL,
         what=what,
@@ -127,7 +127,7 @@ def _mass_arrival(said: str, words: str, begin: int | None, knowledge: Knowledge
     )
 
 
-def _outage(said: str, words: str, begin: int | None, hospital: Hospital) -> Event:
+def _outage(said: str, words: str, begin: int | None, hospital: Hospital) -> Incident:
     area, _, lasts = words.partition(" ")
     worked = sorted({member.area for member in hospital.staff.values()})
     if area not in worked:
@@ -137,14 +137,14 @@ def _outage(said: str, words: str, begin: int | None, hospital: Hospital) -> Eve
         raise BadInput(f"event {said!r}: for how long? Write 'outage {area} 4 h'")
     begin = _begins(begin)
     end = begin + round(read_seconds(lasts, f"event {said!r}"))
-    return Event(said=said, kind=EventKind.OUTAGE, begin=begin, end=end, what=(area,))
+    return Incident(said=said, kind=IncidentKind.OUTAGE, begin=begin, end=end, what=(area,))
 
 
-def _absent(said: str, words: str, begin: int | None, lasts: int, hospital: Hospital) -> Event:
+def _absent(said: str, words: str, begin: int | None, lasts: int, hospital: Hospital) -> Incident:
     staff = hospital.staff
     who = words.removeprefix("doctor ").strip()
     if who in staff:
-        absent = (who,)
+        absent: tuple[str, ...] = (who,)
     else:
         # Those whose own department it is; where it is nobody's own, all who see its patients.
         sees = [member for member in staff.values() if who in member.departments]
@@ -155,10 +155,10 @@ def _absent(said: str, words: str, begin: int | None, lasts: int, hospital: Hosp
         raise BadInput(f"event {said!r}: nobody {who!r} is on the staff; there are {known}")
     begin = _begins(begin) // DAY * DAY
     end = begin + max(1, round(lasts / DAY)) * DAY
-    return Event(said=said, kind=EventKind.ABSENT, begin=begin, end=end, what=absent)
+    return Incident(said=said, kind=IncidentKind.ABSENT, begin=begin, end=end, what=absent)
 
 
-def _epidemic(said: str, words: str, begin: int | None, lasts: int, knowledge: Knowledge) -> Event:
+def _epidemic(said: str, words: str, begin: int | None, lasts: int, knowledge: Knowledge) -> Incident:
     disease, _, times = words.rpartition(" ")
     try:
         many = float(times.removeprefix("x"))
@@ -169,7 +169,7 @@ def _epidemic(said: str, words: str, begin: int | None, lasts: int, knowledge: K
     begin = _begins(begin) // DAY * DAY
     end = begin + max(1, round(lasts / DAY)) * DAY
     what = _diseases(said, disease, knowledge)
-    return Event(said=said, kind=EventKind.EPIDEMIC, begin=begin, end=end, what=what, many=many)
+    return Incident(said=said, kind=IncidentKind.EPIDEMIC, begin=begin, end=end, what=what, many=many)
 
 
 def _diseases(said: str, names: str, knowledge: Knowledge) -> tuple[str, ...]:
@@ -179,11 +179,11 @@ def _diseases(said: str, names: str, knowledge: Knowledge) -> tuple[str, ...]:
         raise BadInput(f"event {said!r}: {error.problem}") from None
 
 
-def absences(events: Iterable[Event]) -> Mapping[str, frozenset[int]]:
+def absences(events: Iterable[Incident]) -> Mapping[str, frozenset[int]]:
     """Returns the days on which members of the staff do not come, by id."""
     days: dict[str, set[int]] = {}
     for event in events:
-        if event.kind is EventKind.ABSENT:
+        if event.kind is IncidentKind.ABSENT:
             for who in event.what:
                 days.setdefault(who, set()).update(range(event.begin // DAY, event.end // DAY))
     return {who: frozenset(on) for who, on in days.items()}

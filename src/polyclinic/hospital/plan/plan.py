@@ -112,12 +112,29 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     patience: Duration | None = None  # of somebody with routine acuity who waits; None: without end
 
 
+class Epidemic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A time of the year in which something is caught more often than the season says."""
+
+    diseases: str  # as `Knowledge.select` takes them
+    begins: str  # month and day, such as 12-15
+    ends: str  # the last day; before `begins` it lies in the next year
+    times: float  # how many times as often
+
+    def goes_on(self, month: int, day: int) -> bool:
+        """Whether it goes on on a day of the year."""
+        today = f"{month:02d}-{day:02d}"
+        if self.begins <= self.ends:
+            return self.begins <= today <= self.ends
+        return today >= self.begins or today <= self.ends
+
+
 class Illness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the town falls ill."""
 
     per_day: float  # chance that a healthy resident falls ill on a day, the year's mean
     diseases: str = "all"  # what can be caught: `all`, or a list as `Knowledge.select` takes it
     weights: dict[str, float] = {}  # how often over the year, by disease or else department; others have 1
+    epidemics: tuple[Epidemic, ...] = ()  # when something is caught more often
     severities: tuple[float, float, float] = (0.5, 0.35, 0.15)  # shares of mild, moderate and severe
     follow_up_days: int = 3  # days after a visit at which the patient reports back
     most_visits: int = 4  # visits for one illness at most; after that it takes its course at home

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from polyclinic.cases.truth import Severity
+from polyclinic.hospital.record.befallen import Befallen, EventBegan, EventEnded, StaffCalledIn
 
 DAY = 24 * 60 * 60
 """Seconds a day."""
@@ -50,10 +51,6 @@ class HarmCause(StrEnum):
     DRUG = "a drug given needlessly or against a caution"
 
 
-class _What(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", omit_defaults=True):
-    """What happened."""
-
-
 class Activity(StrEnum):
     """What takes time in the hospital, beside walking, waiting and lying in a bed."""
 
@@ -63,7 +60,7 @@ class Activity(StrEnum):
     SAMPLING = "sampling"  # ends with "sampled"
 
 
-class FellIll(_What, frozen=True, kw_only=True, tag="fell ill"):
+class FellIll(Befallen, frozen=True, kw_only=True, tag="fell ill"):
     """A resident falls ill. `case` names the case that is drawn for it; `department` is where it belongs.
 
     `name` is the resident's, and `home` the place of its home on the map, in whole metres from the entrance.
@@ -77,14 +74,14 @@ class FellIll(_What, frozen=True, kw_only=True, tag="fell ill"):
     home: tuple[int, ...] = ()
 
 
-class Walked(_What, frozen=True, kw_only=True, tag="walked"):
+class Walked(Befallen, frozen=True, kw_only=True, tag="walked"):
     """Somebody walks: the areas in order, and when each is reached; it sets out from the first at the event's time."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class Triaged(_What, frozen=True, kw_only=True, tag="triaged"):
+class Triaged(Befallen, frozen=True, kw_only=True, tag="triaged"):
     """A nurse has sent a patient to a department. The log says beside it what would have been right.
 
     `level` is that of the five-level index, `vital_signs` are what she measured, items by id with their numbers behind
@@ -102,14 +99,14 @@ class Triaged(_What, frozen=True, kw_only=True, tag="triaged"):
     asked: int = 0
 
 
-class GotWorse(_What, frozen=True, kw_only=True, tag="got worse waiting"):
+class GotWorse(Befallen, frozen=True, kw_only=True, tag="got worse waiting"):
     """A patient gets worse while it waits; what the doctors will do is launched anew. `level` would be right now."""
 
     severity: Severity
     level: int | None = None
 
 
-class TriagedAgain(_What, frozen=True, kw_only=True, tag="triaged again"):
+class TriagedAgain(Befallen, frozen=True, kw_only=True, tag="triaged again"):
     """Somebody who waits was looked at again and found worse, and moves up; fields as in `Triaged`."""
 
     level: int | None
@@ -118,14 +115,14 @@ class TriagedAgain(_What, frozen=True, kw_only=True, tag="triaged again"):
     vital_signs: tuple[str, ...] = ()
 
 
-class Registered(_What, frozen=True, kw_only=True, tag="registered"):
+class Registered(Befallen, frozen=True, kw_only=True, tag="registered"):
     """A patient has registered for a department; `visit` counts from 1 within an illness."""
 
     department: str
     visit: int
 
 
-class Queued(_What, frozen=True, kw_only=True, tag="queued"):
+class Queued(Befallen, frozen=True, kw_only=True, tag="queued"):
     """A patient waits for a department or at an area. `acuity` is the nurse's; before, what anybody sees, or None.
 
     `again`: it has been with a doctor on this visit, and is called before those who have not, emergencies excepted.
@@ -136,7 +133,7 @@ class Queued(_What, frozen=True, kw_only=True, tag="queued"):
     again: bool = False
 
 
-class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
+class CalledIn(Befallen, frozen=True, kw_only=True, tag="called"):
     """A patient is called out of a queue, to somebody and a room. `waited` in seconds."""
 
     queue: str
@@ -146,7 +143,7 @@ class CalledIn(_What, frozen=True, kw_only=True, tag="called"):
     instead_of: str = ""  # the doctor who was to see the patient, where a colleague takes over
 
 
-class ActivityBegan(_What, frozen=True, kw_only=True, tag="began"):
+class ActivityBegan(Befallen, frozen=True, kw_only=True, tag="began"):
     """Something begins that takes time with a patient, in an area.
 
     What is done at a counter or at triage begins with "called", and an operation as its patient lies on the table.
@@ -162,19 +159,19 @@ class ActivityEnded(ActivityBegan, frozen=True, kw_only=True, tag="ended"):
     """A patient is done with something of which nothing else says so: an examination whose result comes later."""
 
 
-class Interrupted(_What, frozen=True, kw_only=True, tag="interrupted"):
+class Interrupted(Befallen, frozen=True, kw_only=True, tag="interrupted"):
     """A doctor leaves a patient for an emergency; the patient stays where it is."""
 
     staff: str
 
 
-class Resumed(_What, frozen=True, kw_only=True, tag="resumed"):
+class Resumed(Befallen, frozen=True, kw_only=True, tag="resumed"):
     """The doctor is back, and goes on where it was interrupted."""
 
     staff: str
 
 
-class Sampled(_What, frozen=True, kw_only=True, tag="sampled"):
+class Sampled(Befallen, frozen=True, kw_only=True, tag="sampled"):
     """Samples are taken, all at once, for examinations whose results come later, side by side."""
 
     examinations: tuple[str, ...]
@@ -182,7 +179,7 @@ class Sampled(_What, frozen=True, kw_only=True, tag="sampled"):
     staff: str = ""
 
 
-class Consulted(_What, frozen=True, kw_only=True, tag="consulted"):
+class Consulted(Befallen, frozen=True, kw_only=True, tag="consulted"):
     """A consultation is over: how many turns the doctor took, and what it ordered."""
 
     staff: str
@@ -191,7 +188,7 @@ class Consulted(_What, frozen=True, kw_only=True, tag="consulted"):
     ordered: tuple[str, ...] = ()
 
 
-class ExaminationDone(_What, frozen=True, kw_only=True, tag="examined"):
+class ExaminationDone(Befallen, frozen=True, kw_only=True, tag="examined"):
     """An examination is done: its result is there. Nobody is named where it was of a sample or a picture of before."""
 
     examination: str
@@ -199,7 +196,7 @@ class ExaminationDone(_What, frozen=True, kw_only=True, tag="examined"):
     staff: str = ""
 
 
-class Referred(_What, frozen=True, kw_only=True, tag="referred"):
+class Referred(Befallen, frozen=True, kw_only=True, tag="referred"):
     """A doctor sends a patient on to another department."""
 
     staff: str
@@ -207,7 +204,7 @@ class Referred(_What, frozen=True, kw_only=True, tag="referred"):
     to_department: str
 
 
-class Diagnosed(_What, frozen=True, kw_only=True, tag="diagnosed"):
+class Diagnosed(Befallen, frozen=True, kw_only=True, tag="diagnosed"):
     """A doctor has told the diagnosis; "" where it commits to none. The log says beside it what was right.
 
     `right_examination`: an examination that is right for the disease had been done.
@@ -219,7 +216,7 @@ class Diagnosed(_What, frozen=True, kw_only=True, tag="diagnosed"):
     right_examination: bool = False
 
 
-class Prescribed(_What, frozen=True, kw_only=True, tag="prescribed"):
+class Prescribed(Befallen, frozen=True, kw_only=True, tag="prescribed"):
     """A doctor has chosen the plan; None where there is none. Right: of the right disease at the right severity.
 
     `not_begun`: measures that wait for an examination.
@@ -232,7 +229,7 @@ class Prescribed(_What, frozen=True, kw_only=True, tag="prescribed"):
     not_begun: tuple[str, ...] = ()
 
 
-class Dispensed(_What, frozen=True, kw_only=True, tag="dispensed"):
+class Dispensed(Befallen, frozen=True, kw_only=True, tag="dispensed"):
     """The pharmacist has handed out drugs, and withheld others with the reason behind a colon.
 
     `instead` says behind a colon which drug stands in for one that was withheld, `lacking` why none does.
@@ -245,11 +242,11 @@ class Dispensed(_What, frozen=True, kw_only=True, tag="dispensed"):
     lacking: tuple[str, ...] = ()
 
 
-class WentHome(_What, frozen=True, kw_only=True, tag="went home"):
+class WentHome(Befallen, frozen=True, kw_only=True, tag="went home"):
     """A patient has gone home, treated."""
 
 
-class Admitted(_What, frozen=True, kw_only=True, tag="admitted"):
+class Admitted(Befallen, frozen=True, kw_only=True, tag="admitted"):
     """A patient lies in its first bed, or on the table. `care` is the kind of area; `waited` in seconds for it."""
 
     area: str
@@ -257,7 +254,7 @@ class Admitted(_What, frozen=True, kw_only=True, tag="admitted"):
     waited: int = 0
 
 
-class Moved(_What, frozen=True, kw_only=True, tag="moved"):
+class Moved(Befallen, frozen=True, kw_only=True, tag="moved"):
     """A patient lies in another bed. `stayed` in the one before, `waited` for this one, in seconds."""
 
     area: str
@@ -266,14 +263,14 @@ class Moved(_What, frozen=True, kw_only=True, tag="moved"):
     waited: int = 0
 
 
-class Operated(_What, frozen=True, kw_only=True, tag="operated"):
+class Operated(Befallen, frozen=True, kw_only=True, tag="operated"):
     """An operation is over; it took so many seconds."""
 
     area: str
     took: int
 
 
-class Worsened(_What, frozen=True, kw_only=True, tag="got worse"):
+class Worsened(Befallen, frozen=True, kw_only=True, tag="got worse"):
     """A patient has got worse where it is; `severity` is how ill it is now, `recognised` whether its disease is."""
 
     severity: Severity
@@ -281,7 +278,7 @@ class Worsened(_What, frozen=True, kw_only=True, tag="got worse"):
     recognised: bool = False
 
 
-class Discharged(_What, frozen=True, kw_only=True, tag="discharged"):
+class Discharged(Befallen, frozen=True, kw_only=True, tag="discharged"):
     """A patient has left its bed to go home. `stayed` in the last bed, `days` in beds all together."""
 
     area: str
@@ -289,7 +286,7 @@ class Discharged(_What, frozen=True, kw_only=True, tag="discharged"):
     days: float
 
 
-class Died(_What, frozen=True, kw_only=True, tag="died"):
+class Died(Befallen, frozen=True, kw_only=True, tag="died"):
     """A patient has died, at home ("") or in an area, where it had stayed in its bed for so many seconds."""
 
     disease: str
@@ -298,14 +295,14 @@ class Died(_What, frozen=True, kw_only=True, tag="died"):
     stayed: int = 0
 
 
-class LeftUnseen(_What, frozen=True, kw_only=True, tag="left unseen"):
+class LeftUnseen(Befallen, frozen=True, kw_only=True, tag="left unseen"):
     """A patient has gone without being seen: "waited too long", "closed", or "not admitted"."""
 
     reason: str
     waited: int = 0
 
 
-class VisitFailed(_What, frozen=True, kw_only=True, tag="visit failed"):
+class VisitFailed(Befallen, frozen=True, kw_only=True, tag="visit failed"):
     """A visit came to no report, by a failure with a name; it stands outside every mean."""
 
     who: str
@@ -313,7 +310,7 @@ class VisitFailed(_What, frozen=True, kw_only=True, tag="visit failed"):
     problem: str
 
 
-class FollowedUp(_What, frozen=True, kw_only=True, tag="followed up"):
+class FollowedUp(Befallen, frozen=True, kw_only=True, tag="followed up"):
     """How a patient is some time after the visit; `cause` where it is worse."""
 
     outcome: FollowUpOutcome
@@ -321,34 +318,27 @@ class FollowedUp(_What, frozen=True, kw_only=True, tag="followed up"):
     cause: HarmCause | None = None
 
 
-class FollowUpFailed(_What, frozen=True, kw_only=True, tag="follow-up failed"):
+class FollowUpFailed(Befallen, frozen=True, kw_only=True, tag="follow-up failed"):
     """Whoever was to say how the illness goes on gave no usable answer; it goes on as the knowledge has it."""
 
     error: str
     problem: str
 
 
-class StaffCalledIn(_What, frozen=True, kw_only=True, tag="called in"):
-    """A member of the staff who is on call is asked to come, as too many wait in a queue."""
-
-    queue: str
-    waiting: int
-
-
-class StaffWalked(_What, frozen=True, kw_only=True, tag="staff walked"):
+class StaffWalked(Befallen, frozen=True, kw_only=True, tag="staff walked"):
     """A member of the staff walks to where it works, or home; as in `Walked`."""
 
     path: tuple[str, ...]
     times: tuple[int, ...]
 
 
-class ShiftBegan(_What, frozen=True, kw_only=True, tag="shift began"):
+class ShiftBegan(Befallen, frozen=True, kw_only=True, tag="shift began"):
     """A member of the staff is at work, in an area."""
 
     area: str
 
 
-class ShiftEnded(_What, frozen=True, kw_only=True, tag="shift ended"):
+class ShiftEnded(Befallen, frozen=True, kw_only=True, tag="shift ended"):
     """A member of the staff has gone home."""
 
 
@@ -383,6 +373,8 @@ What = (
     | VisitFailed
     | FollowedUp
     | FollowUpFailed
+    | EventBegan
+    | EventEnded
     | StaffCalledIn
     | StaffWalked
     | ShiftBegan

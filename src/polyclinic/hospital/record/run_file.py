@@ -24,7 +24,7 @@ CALLS = "calls.sqlite"
 LOCK = "run.lock"
 SUMMARY = "summary.json"
 
-FORMAT = 7
+FORMAT = 8
 """Number of the format; another is refused by name."""
 
 APPLICATION = 0x706F6C72

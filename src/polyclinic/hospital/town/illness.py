@@ -20,6 +20,7 @@ class Onset(msgspec.Struct, frozen=True, kw_only=True):
     day: int  # from 0
     disease: str  # its id in the knowledge
     severity: Severity  # how badly
+    at: int | None = None  # when, of one of many who come at once, in seconds; None: at waking
 
 
 class IllnessCourse(msgspec.Struct, frozen=True, kw_only=True):

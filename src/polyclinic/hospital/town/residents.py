@@ -180,6 +180,10 @@ class Residents(Sequence[Resident]):
             conditions=(*resident.conditions, *filter(None, [profile.past])),
         )
 
+    def with_more(self, n: int) -> Residents:
+        """Returns so many more; those that there are stay as they are."""
+        return Residents(self._n + n, self._seed, language=self._language, profiles=self._profiles)
+
     def with_profiles(self, profiles: Mapping[str, Profile]) -> Residents:
         """Returns the same residents, some in other words, by their ids."""
         return Residents(self._n, self._seed, language=self._language, profiles={**self._profiles, **profiles})

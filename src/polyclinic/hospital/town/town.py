@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from polyclinic.cases.case import Case
 from polyclinic.generation.draw import draw_for
+from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.happenings import DAY, FellIll
 from polyclinic.hospital.town.homes import home_of
@@ -28,6 +30,7 @@ from polyclinic.hospital.town.illness import (
     next_severity,
     severity_of,
 )
+from polyclinic.hospital.town.more_illness import MoreIllness
 from polyclinic.hospital.town.nature import Nature
 from polyclinic.hospital.town.residents import BANDS, Demography, Resident, Residents, uniforms
 from polyclinic.hospital.town.worsening import Worsening, worsens_after
@@ -41,6 +44,7 @@ SEASONS = ("winter", "spring", "summer", "autumn")
 
 _SEASON_DAYS = (90.25, 92, 92, 91)
 _YEAR = 365.25
+_AT_THE_SAME_TIME = 20 * 60  # seconds within which many who come at once set out
 _WAKES = (5.5 * 3600, 8.5 * 3600)  # earliest and latest, time of day
 _DELAY: dict[Severity, tuple[float, float, float]] = {
     "mild": (0.0, 11 * 3600.0, 3600.0),
@@ -58,7 +62,15 @@ et al., Am Heart J 2009; Evenson et al., Int J Stroke 2009); here the time is fr
 class Town:
     """Residents, illnesses and courses drawn from the knowledge; each answer depends on seed and arguments alone."""
 
-    def __init__(self, hospital: Hospital, knowledge: Knowledge, residents: Residents, *, seed: int) -> None:
+    def __init__(
+        self,
+        hospital: Hospital,
+        knowledge: Knowledge,
+        residents: Residents,
+        *,
+        seed: int,
+        events: Sequence[Incident] = (),
+    ) -> None:
         illness = hospital.illness
         # Whoever knows a department alone reads its words alone, so its patients are drawn in them.
         knowledge = knowledge.select(illness.diseases)
@@ -71,6 +83,7 @@ class Town:
         self._diseases = tuple(knowledge.diseases.values())
         self._classes = residents.bands.astype(np.intp) * 2 + residents.sexes
         risks = illness.per_day * _relative_risks(self._diseases, illness.weights, residents.town)
+        self._more = MoreIllness(hospital, knowledge, residents, risks, seed=seed, events=events)
         chances = np.minimum(risks.sum(axis=0), 1.0)
         self._chances = chances.reshape(len(SEASONS), -1)
         self._cumulative = np.cumsum(risks, axis=0).reshape(len(self._diseases), len(SEASONS), -1)
@@ -88,7 +101,8 @@ class Town:
         """Returns who falls ill on a day, in the order of the residents; who is ill already is up to the caller."""
         drawn = uniforms(self._seed, "onsets", day, n=len(self._residents))
         ill = np.flatnonzero(drawn < self.chances(day))
-        return tuple(self._onset(int(number), day) for number in ill)
+        usual = [self._onset(int(number), day) for number in ill]
+        return tuple(self._more.onsets(day, self.season(day), self._classes, usual))
 
     def _onset(self, number: int, day: int) -> Onset:
         rng = derive(self._seed, "onset", day, number)
@@ -124,6 +138,8 @@ class Town:
         hospital has a door for emergencies, that begins at any time of the day and night.
         """
         rng = derive(self._seed, "wakes", onset.day, onset.resident)
+        if onset.at is not None:
+            return self._more.comes(onset.at), rng.randrange(_AT_THE_SAME_TIME)
         hours = (0.0, float(DAY - 1)) if self._by_night and self.at_once(onset) else _WAKES
         wakes, share = onset.day * DAY + round(rng.uniform(*hours)), rng.random()
         if not self.at_once(onset):
@@ -138,7 +154,7 @@ class Town:
 
     def case_for(self, onset: Onset) -> Case:
         """Draws the case of the first visit: symptoms and findings of the disease, in the resident's own record."""
-        disease, resident = self._knowledge.diseases[onset.disease], self._residents[onset.resident]
+        disease, resident = self._knowledge.diseases[onset.disease], self._more.person(onset.resident)
         return self._case(resident, disease, onset.severity, f"{resident.id}-d{onset.day:04d}")
 
     def worsened(self, onset: Onset, case: Case, days: float = 0) -> Case:
@@ -153,7 +169,7 @@ class Town:
         """
         illness, _, time = case.id.partition(".")
         disease, severity = disease_of(case, self._knowledge), next_severity(severity_of(case))
-        resident, case_id = self._residents[onset.resident], f"{illness}.{int(time or 1) + 1}"
+        resident, case_id = self._more.person(onset.resident), f"{illness}.{int(time or 1) + 1}"
         return self._case(resident, disease, severity, case_id, began=onset.severity, days=days)
 
     def worsening(self, onset: Onset, case: Case, visit: int) -> Worsening | None:

@@ -1,0 +1,135 @@
+"""What befalls a hospital while it works: nobody is lost, what would have been anyhow is, and the results say when."""
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.hospital.test_simulation import check_residents, live
+
+from polyclinic.hospital.plan.events import Incident, IncidentKind
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.plan import Epidemic, Job
+from polyclinic.hospital.record.befallen import StaffCalledIn
+from polyclinic.hospital.record.happenings import DAY, CalledIn, Queued, ShiftBegan
+from polyclinic.hospital.record.periods import Periods
+from polyclinic.hospital.town.residents import Residents
+from polyclinic.hospital.town.town import Town
+from polyclinic.knowledge.knowledge import read_knowledge
+
+HOUR = 3600
+
+
+def outage(area, begin, end):
+    return Incident(said=f"outage {area}", kind=IncidentKind.OUTAGE, begin=begin, end=end, what=(area,))
+
+
+def absent(who, day):
+    return Incident(said=f"absent {who}", kind=IncidentKind.ABSENT, begin=day * DAY, end=(day + 1) * DAY, what=(who,))
+
+
+AREAS = ("triage", "registration", "laboratory", "rooms", "pharmacy")
+STAFF = ("d1", "d2", "n1", "t1", "p1")
+events = st.lists(
+    st.one_of(
+        st.builds(
+            lambda area, begin, lasts: outage(area, begin, begin + lasts),
+            st.sampled_from(AREAS),
+            st.integers(0, 3 * DAY),
+            st.integers(60, DAY // 2),
+        ),
+        st.builds(absent, st.sampled_from(STAFF), st.integers(0, 3)),
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=events, seed=st.integers(0, 10**6), on_call=st.booleans())
+async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call):
+    hospital = small.hospital()
+    if on_call:
+        extra = msgspec.structs.replace(hospital.staff["n1"], id="n9", shifts=(), on_call=2)
+        hospital = msgspec.structs.replace(hospital, staff={**hospital.staff, "n9": extra})
+    town = small.Town(seed=seed, residents=40, per_day=0.6)
+    run, log = await live(small, small.Compute(seed=seed), days=4, town=town, hospital=hospital, events=events)
+    s = run.summary
+    assert check_residents(log) == s.arrived
+    assert all(0 <= work.busy <= work.at_work for work in s.work.values())
+    for event in events:
+        if event.kind is IncidentKind.OUTAGE:
+            assert not [
+                h
+                for h in log
+                if isinstance(h.what, CalledIn) and h.what.area == event.what[0] and event.begin <= h.t < event.end
+            ]
+        else:
+            came = [h.t // DAY for h in log if h.who == event.what[0] and isinstance(h.what, ShiftBegan)]
+            assert event.begin // DAY not in came
+
+
+async def test_somebody_on_call_comes_when_too_many_wait(small):
+    hospital = small.hospital()
+    nurses = {id: m for id, m in hospital.staff.items() if m.job is not Job.NURSE}
+    one = hospital.staff["n1"]
+    nurses |= {"n1": one, "n9": msgspec.structs.replace(one, id="n9", shifts=(), on_call=3)}
+    hospital = msgspec.structs.replace(hospital, staff=nurses)
+    town = small.Town(at=[(8 * HOUR + n, "mild") for n in range(12)], worse=0.0)
+    _, log = await live(small, small.Compute(), days=2, town=town, hospital=hospital)
+    (called,) = [h for h in log if isinstance(h.what, StaffCalledIn)][:1]
+    assert (called.who, called.what.queue, called.what.waiting) == ("n9", "triage", 3)
+    began = next(h.t for h in log if h.who == "n9" and isinstance(h.what, ShiftBegan))
+    assert began == called.t + 15 * 60
+    assert any(isinstance(h.what, CalledIn) and h.what.staff == "n9" for h in log)
+
+
+@pytest.fixture(scope="module")
+def built():
+    knowledge = read_knowledge()
+    return SimpleNamespace(knowledge=knowledge, hospital=read_hospital(None, knowledge), residents=Residents(3000, 5))
+
+
+def test_who_falls_ill_anyhow_does_so_with_events_too(built):
+    plain = Town(built.hospital, built.knowledge, built.residents, seed=5)
+    many = Incident(said="many", kind=IncidentKind.MASS_ARRIVAL, begin=DAY + 10 * HOUR, end=DAY + 14 * HOUR, many=40)
+    flu = Incident(said="flu", kind=IncidentKind.EPIDEMIC, begin=DAY, end=2 * DAY, what=("influenza-a",), many=30)
+    struck = Town(built.hospital, built.knowledge, built.residents, seed=5, events=(many, flu))
+    assert struck.onsets(0) == plain.onsets(0)
+    usual, more = plain.onsets(1), struck.onsets(1)
+    assert more[: len(usual)] == usual
+    strangers = [onset for onset in more if onset.at is not None]
+    assert [onset.resident for onset in strangers] == list(range(3000, 3040))
+    assert {onset.disease for onset in more[len(usual) : -40]} == {"influenza-a"}
+    assert struck.case_for(strangers[0]).id.startswith("r03001-")
+    walk = 12 * 60 + 10
+    wakes, delay = struck.times(strangers[0])
+    assert wakes + walk == many.begin and 0 <= delay < 20 * 60
+
+
+def test_an_epidemic_of_the_hospital_file_comes_every_year(built):
+    illness = built.hospital.illness
+    epidemic = Epidemic(diseases="influenza-a", begins="12-20", ends="01-10", times=50)
+    hospital = msgspec.structs.replace(built.hospital, illness=msgspec.structs.replace(illness, epidemics=(epidemic,)))
+    plain = Town(built.hospital, built.knowledge, built.residents, seed=5)
+    struck = Town(hospital, built.knowledge, built.residents, seed=5)
+    # The first day is the fifth of January.
+    assert len(struck.onsets(5)) > len(plain.onsets(5))
+    assert struck.onsets(6) == plain.onsets(6)
+
+
+async def test_results_before_during_and_after(small):
+    town = small.Town(at=[(7 * HOUR + 1800 * n, "mild") for n in range(16)], worse=0.0)
+    periods = Periods("outage", 10 * HOUR, 12 * HOUR)
+    run, log = await live(small, small.Compute(), days=2, town=town, sinks=[periods])
+    document = periods.document()
+    came = [h.t for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
+    for name, low, high in (("before", 0, 10), ("during", 10, 12), ("after", 12, 99)):
+        assert document[name]["visits"] == sum(low * HOUR <= t < high * HOUR for t in came), name
+    seen = sum(
+        waits["n"]
+        for name in ("before", "during", "after")
+        for key, waits in document[name]["waiting"].items()
+        if key in ("emergency", "urgent", "routine")
+    )
+    assert seen == run.summary.arrived - sum(document[n]["left"] for n in ("before", "during", "after"))
