@@ -102,6 +102,7 @@ def test_who_falls_ill_anyhow_does_so_with_events_too(built):
     assert [onset.resident for onset in strangers] == list(range(3000, 3040))
     assert {onset.disease for onset in more[len(usual) : -40]} == {"influenza-a"}
     assert struck.case_for(strangers[0]).id.startswith("r03001-")
+    assert struck.fell_ill(strangers[0], struck.case_for(strangers[0])).disease == strangers[0].disease
     walk = 12 * 60 + 10
     wakes, delay = struck.times(strangers[0])
     assert wakes + walk == many.begin and 0 <= delay < 20 * 60

@@ -126,7 +126,7 @@ class Town:
             disease=onset.disease,
             severity=onset.severity,
             department=self.department(onset),
-            name=self._residents[onset.resident].name,
+            name=self._more.person(onset.resident).name,
             home=home_of(self._hospital, self._seed, onset.resident),
         )
 
