@@ -6,7 +6,7 @@ from statistics import mean
 
 import pytest
 
-from polyclinic.generation.bodies import body_drawing
+from polyclinic.generation.bodies import TextChances, body_drawing
 from polyclinic.generation.ceiling import measure
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.data import SEVERITIES
@@ -33,6 +33,14 @@ def drawn(knowledge):
                 body = body_drawing(knowledge).draw(disease, severity, age, sex, rng)
                 bodies.append((disease, severity, age, sex, body))
     return bodies
+
+
+def test_a_text_is_drawn_as_the_standard_library_draws_it():
+    shares = {"clear": 0.55, "never": 0.0, "crackles": 0.3, "wheeze": 0.1}
+    chances, ours, theirs = TextChances.of(shares), random.Random(4), random.Random(4)
+    drawn = [chances.draw(ours) for _ in range(500)]
+    assert drawn == [theirs.choices(list(shares), list(shares.values()))[0] for _ in range(500)]
+    assert set(drawn) == {"clear", "crackles", "wheeze"}
 
 
 def test_panels_show_what_was_measured_elsewhere(drawn):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.generation.chance import Lasting
@@ -58,12 +60,53 @@ class _Ill(NamedTuple):
     sex: Sex
 
 
+class TextChances(NamedTuple):
+    """Texts, and up to which share of the whole, added up, each of them reaches."""
+
+    texts: tuple[str, ...]
+    sums: tuple[float, ...]
+
+    @classmethod
+    def of(cls, shares: Mapping[str, float]) -> Self:
+        """Returns the chances of texts by the share of each."""
+        return cls(tuple(shares), tuple(itertools.accumulate(shares.values())))
+
+    def draw(self, rng: random.Random) -> str:
+        """Returns a text; as `Random.choices` draws it, from one number."""
+        sums = self.sums
+        return self.texts[bisect.bisect(sums, rng.random() * sums[-1], 0, len(sums) - 1)]
+
+
+class _Prepared(NamedTuple):
+    """How a quantity is drawn of who is ill in one way.
+
+    Attributes:
+        interval: where a number has to lie.
+        chances: of a text, where it does not depend on the age.
+        of_age: a text is drawn of those that people of an age can have.
+    """
+
+    id: str
+    item: Item
+    distribution: Distribution
+    interval: Interval
+    chances: TextChances | None
+    of_age: bool
+
+
 class BodyDrawing:
     """Draws bodies with the diseases of a knowledge; made once."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._physiology = physiology_of(knowledge)
+        self._usual = {
+            id: TextChances.of(item.usual)
+            for id, item in self._physiology.items.items()
+            if isinstance(item.usual, dict)
+        }
+        self._prepared = functools.lru_cache(maxsize=1024)(self._prepare)
+        self._possible = functools.lru_cache(maxsize=256)(self._possible_at)
 
     def draw(
         self,
@@ -81,8 +124,8 @@ class BodyDrawing:
         `lasting` is what decides on symptoms and circumstances; where it gives none of the disease's complaints, the
         symptoms are drawn.
         """
-        possible = [s for s in self._knowledge.symptoms.values() if s.possible(age, sex)]
-        way = choose_way(self._knowledge.bodies[disease.id].ways[severity], {s.id for s in possible}, rng)
+        possible, ids = self._possible(age, sex)
+        way = choose_way(self._knowledge.bodies[disease.id].ways[severity], ids, rng)
         ill = _Ill(disease, severity, way, age, sex)
         while True:
             values, shown = self._quantities(ill, rng)
@@ -98,19 +141,19 @@ class BodyDrawing:
         physiology, linked = self._physiology, self._knowledge.bodies[ill.disease.id]
         values: dict[str, float | str] = {}
         shown: dict[str, float | str] = {}
-        for id, item in physiology.items.items():
-            distribution = linked.distribution(item, ill.severity)
-            if isinstance(distribution, dict):
-                states = ill.way.states.get(id)
-                if id not in linked.quantities and states is None:
-                    states = item.usual_texts(ill.age)
+        ways = linked.ways[ill.severity]
+        number_of_way = next(n for n, way in enumerate(ways) if way is ill.way)
+        for id, item, distribution, interval, chances, of_age in self._prepared(
+            ill.disease.id, ill.severity, number_of_way
+        ):
+            if chances is None:
+                number = draw_number(item, distribution, interval, rng)
+                # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
+                shown[id], values[id] = physiology.shown(item, number, interval, ill.age, ill.sex)
+            elif of_age and isinstance(distribution, dict) and (states := item.usual_texts(ill.age)) is not None:
                 values[id] = shown[id] = draw_text(restricted(distribution, states), rng)
             else:
-                interval = ill.way.numbers.get(id, UNBOUND)
-                number = draw_number(item, distribution, interval, rng)
-                shown[id] = told = physiology.show(item, number, interval, ill.age, ill.sex)
-                # What is read of it is read of what is shown, so that a temperature of 38.0 is one.
-                values[id] = physiology.carrying(item, ill.age, ill.sex).back(told)
+                values[id] = shown[id] = chances.draw(rng)
         for id, rule in physiology.body.shown_as.items():
             if shown.get(id) == rule.state and float(values[rule.of]) >= rule.at_least:
                 shown[id] = rule.as_
@@ -122,6 +165,26 @@ class BodyDrawing:
             of = [float(shown[quantity]) for quantity in derived.of]
             shown[id] = rounded(physiology.places[id][1], derived.value(of))
         return values, shown
+
+    def _possible_at(self, age: float, sex: Sex) -> tuple[tuple[Symptom, ...], frozenset[str]]:
+        """Returns the symptoms that somebody of an age and sex can have, and their ids."""
+        possible = tuple(s for s in self._knowledge.symptoms.values() if s.possible(age, sex))
+        return possible, frozenset(s.id for s in possible)
+
+    def _prepare(self, disease: str, severity: Severity, number: int) -> tuple[_Prepared, ...]:
+        """Returns how each quantity is drawn of who has a disease in the way of a number."""
+        linked = self._knowledge.bodies[disease]
+        way = linked.ways[severity][number]
+        prepared: list[_Prepared] = []
+        for id, item in self._physiology.items.items():
+            distribution, states = linked.distribution(item, severity), way.states.get(id)
+            chances = None
+            if isinstance(distribution, dict):
+                is_usual = distribution is item.usual and states is None
+                chances = self._usual[id] if is_usual else TextChances.of(restricted(distribution, states))
+            of_age = bool(item.from_age) and id not in linked.quantities and states is None
+            prepared.append(_Prepared(id, item, distribution, way.numbers.get(id, UNBOUND), chances, of_age))
+        return tuple(prepared)
 
     def _symptoms(
         self,
@@ -216,7 +279,7 @@ def _possible(shares: Mapping[str, float], texts: frozenset[str] | None) -> Mapp
     return restricted(shares, texts)
 
 
-def choose_way(ways: Sequence[Variant], possible: set[str], rng: random.Random) -> Variant:
+def choose_way(ways: Sequence[Variant], possible: set[str] | frozenset[str], rng: random.Random) -> Variant:
     """Returns a way to have a disease that somebody can have it in, by its weight."""
     if len(ways) == 1:
         return ways[0]
@@ -226,7 +289,7 @@ def choose_way(ways: Sequence[Variant], possible: set[str], rng: random.Random) 
 
 def draw_text(shares: Mapping[str, float], rng: random.Random) -> str:
     """Returns a text, by the shares of each."""
-    return rng.choices(list(shares), list(shares.values()))[0]
+    return TextChances.of(shares).draw(rng)
 
 
 def draw_number(item: Item, distribution: Distribution, interval: Interval, rng: random.Random) -> float:

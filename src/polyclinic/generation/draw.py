@@ -203,19 +203,14 @@ def _draw(
     bodily = rng if lasts is None else EvenRandom(rng.getrandbits(128))
     body = body_drawing(knowledge).draw(disease, severity, age, sex, bodily, lasting=lasts)
     present = body.present
-    done = [examination for examination in knowledge.examinations.values() if examination.possible(sex, age)]
     brought = (
         BroughtAlong(who.history, frozenset())
         if isinstance(who, Person)
         else draw_background(age, sex, {disease.id, *(s.id for s in present)}, rng, language, region=knowledge.region)
     )
     body = with_beside(body, disease, brought.conditions, knowledge, rng)
-    references = _references(knowledge, told_age(age), sex)
-    findings = [
-        _finding(examination, item, body.shown[item.id], references[item.id], language)
-        for examination in done
-        for item in examination.items
-    ]
+    done, lines = _lines(knowledge, age, sex, language)
+    findings = [line.finding(body.shown[id]) for id, line in lines]
     told = {s.id: _phrase(s, age, rng, lasts, language) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
@@ -261,15 +256,45 @@ def _phrase(symptom: Symptom, age: float, rng: random.Random, lasts: Lasting | N
     return rng.choice(phrases) if lasts is None else phrases[int(lasts.told[symptom.id] * len(phrases))]
 
 
-def _finding(examination: Examination, item: Item, shown: float | str, reference: str, language: Language) -> Finding:
-    return Finding(
-        examination=examination.name.get(language),
-        item=item.name.get(language),
-        value=item.values[shown].get(language) if isinstance(shown, str) else shown,
-        unit=item.unit,
-        reference=reference,
-        code=Code("loinc", item.loinc) if item.loinc else None,
-    )
+class _Line(NamedTuple):
+    """A finding of somebody without its result."""
+
+    examination: str
+    item: str
+    texts: dict[str, str]
+    unit: str
+    code: Code | None
+    reference: str = ""
+
+    def finding(self, shown: float | str) -> Finding:
+        examination, item, texts, unit, code, reference = self
+        value = texts[shown] if isinstance(shown, str) else shown
+        return Finding(examination=examination, item=item, value=value, unit=unit, reference=reference, code=code)
+
+
+@functools.lru_cache(maxsize=256)
+def _lines(
+    knowledge: Knowledge, age: float, sex: Sex, language: Language
+) -> tuple[tuple[Examination, ...], tuple[tuple[str, _Line], ...]]:
+    """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
+    done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
+    lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
+    of_it = (lines[item.id]._replace(reference=references[item.id]) for e in done for item in e.items)
+    return done, tuple(zip((item.id for e in done for item in e.items), of_it, strict=True))
+
+
+@functools.lru_cache(maxsize=16)
+def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, _Line]:
+    return {
+        item.id: _Line(
+            examination=examination.name.get(language),
+            item=item.name.get(language),
+            texts={id: name.get(language) for id, name in item.values.items()},
+            unit=item.unit,
+            code=Code("loinc", item.loinc) if item.loinc else None,
+        )
+        for examination, item in physiology_of(knowledge).places.values()
+    }
 
 
 @functools.lru_cache(maxsize=512)

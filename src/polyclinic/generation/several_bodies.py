@@ -88,8 +88,8 @@ class SeveralBodyDrawing:
             named = [(one, found) for one in has if (found := self._named(one, item)) is not None]
             if item.numeric:
                 distribution, interval = self._deciding(item, named)
-                told = physiology.show(item, draw_number(item, distribution, interval, rng), interval, age, sex)
-                shown[id], values[id] = told, physiology.carrying(item, age, sex).back(told)
+                number = draw_number(item, distribution, interval, rng)
+                shown[id], values[id] = physiology.shown(item, number, interval, age, sex)
                 continue
             drawn = [draw_text(_shares(found, one.way.states.get(id)), rng) for one, found in named]
             if not named:

@@ -11,7 +11,7 @@ from polyclinic.knowledge.physiology import physiology_of
 from polyclinic.knowledge.plan_choice import PlanPatient, chosen
 from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.safety import read_cautions
-from polyclinic.knowledge.treatment import as_planned
+from polyclinic.knowledge.treatment import MOVES_WITH_AGE, as_planned
 
 
 def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowledge: Knowledge) -> tuple[str, ...]:
@@ -31,6 +31,7 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
     wanted = ("creatinine", "beta_hcg") if presentation.sex == "female" else ("creatinine",)
     results = {item: float(body.shown[item]) for item in wanted if item in body.shown}
     known = with_results(told_at_the_counter(presentation, record.history), presentation, cautions, results)
+    measured = {id: body.shown.get(id, value) for id, value in body.values.items()}
     patient = PlanPatient(
         age=presentation.age,
         sex=presentation.sex,
@@ -38,7 +39,8 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
         days=days,
         findings={
             **dict.fromkeys(knowledge.symptoms, False),
-            **{id: as_planned(id, body.shown.get(id, v), presentation, physiology) for id, v in body.values.items()},
+            **measured,
+            **{id: as_planned(id, measured[id], presentation, physiology) for id in MOVES_WITH_AGE & measured.keys()},
             **{s.id: True for s in body.present},
         },
     )

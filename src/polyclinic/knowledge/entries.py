@@ -153,7 +153,7 @@ class Item(Entry, frozen=True, kw_only=True):
 
     def usual_texts(self, age: float) -> frozenset[str] | None:
         """Returns the texts that people of an age without this trouble can have; None where that is all of them."""
-        if all(age >= first for first in self.from_age.values()):
+        if not self.from_age or all(age >= first for first in self.from_age.values()):
             return None
         return frozenset(value for value in self.values if age >= self.from_age.get(value, 0))
 

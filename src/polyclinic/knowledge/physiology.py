@@ -92,6 +92,10 @@ class Physiology:
 
         Rounding never takes it out of the interval (an adult's).
         """
+        return self.shown(item, value, interval, age, sex)[0]
+
+    def shown(self, item: Item, value: float, interval: Interval, age: float, sex: Sex) -> tuple[float, float]:
+        """Returns an adult's number as `show` does, and the adult's number that this stands for."""
         carrying = self.carrying(item, age, sex)
         shown = float(round(carrying.there(within_limits(item, value)), item.decimals))
         step = 10.0**-item.decimals
@@ -103,7 +107,7 @@ class Physiology:
                 shown = round(shown - step, item.decimals)
             else:
                 break
-        return shown
+        return shown, carrying.back(shown)
 
 
 def told_age(age: float) -> float:

@@ -23,7 +23,7 @@ from polyclinic.knowledge.plan_words import MeasureWords
 from polyclinic.knowledge.results import ItemReading
 from polyclinic.knowledge.safety import read_cautions
 
-_MOVES_WITH_AGE = frozenset({"systolic", "heart_rate", "respiratory_rate"})
+MOVES_WITH_AGE = frozenset({"systolic", "heart_rate", "respiratory_rate"})
 _GROWN = 18
 
 
@@ -99,7 +99,7 @@ def as_planned(id: str, value: float | str, presentation: Presentation, physiolo
     one, whoever has it.
     """
     age = presentation.age
-    if isinstance(value, str) or id not in _MOVES_WITH_AGE or age is None or age >= _GROWN:
+    if isinstance(value, str) or id not in MOVES_WITH_AGE or age is None or age >= _GROWN:
         return value
     return physiology.carrying(physiology.items[id], age, presentation.sex).back(value)
 
