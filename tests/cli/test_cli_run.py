@@ -185,6 +185,7 @@ def test_chinese(run):
     ("options", "problem"),
     [
         (("--residents", "0"), "--residents"),
+        (("--days", "3", "--warm-up", "3"), "--warm-up 3 leaves nothing of 3 days"),
         (("--replicas", "0"), "--replicas 0; allowed: how many runs, 1 or more, or auto"),
         (("--replicas", "some"), "--replicas some"),
         (("--replicas", "auto", "--measure", "luck"), "--measure luck; allowed: visits, "),

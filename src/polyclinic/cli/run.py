@@ -59,6 +59,8 @@ class TownOptions:
     "epidemic influenza-a 5 for 14 d"; as often as you like."""
     days: Annotated[int | None, options.POSITIVE, Parameter(show_default=f"{_DAYS}; any with --visits")] = None
     """Days until nobody falls ill any more."""
+    warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0")] = None
+    """Days until the hospital is as full as it will be; they are left out of the figures."""
     visits: Annotated[int | None, options.POSITIVE] = None
     """Nobody sets out after so many visits."""
     seed: Annotated[int | None, Parameter(show_default="0")] = None
@@ -129,6 +131,9 @@ def run(
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
         if traces and out is None:
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
+        days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
+        if town.warm_up is not None and town.warm_up >= days:
+            raise UserError(f"--warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
         knowledge = read_knowledge()
         described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
         events = read_events(town.event or (), described, knowledge)
@@ -140,7 +145,8 @@ def run(
                 hospital=described,
                 residents=town.residents or described.residents,
                 load=1.0 if town.load is None else town.load,
-                days=town.days or (_DAYS if town.visits is None else _MOST_DAYS),
+                days=days,
+                warm_up=town.warm_up or 0,
                 visits=town.visits,
                 seed=seed,
                 events=events,

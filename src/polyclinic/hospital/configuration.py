@@ -21,6 +21,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     residents: int  # how many live in the town
     load: float = 1.0  # illnesses a day as a multiple of those of the hospital's file, however many live in the town
     days: int  # nobody falls ill after so many
+    warm_up: int = 0  # days that are left out of the figures
     visits: int | None = None  # nobody sets out after so many; None for no limit
     seed: int = 0  # of everything
     events: tuple[Incident, ...] = ()  # what befalls the hospital and the town

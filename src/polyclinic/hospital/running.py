@@ -18,8 +18,10 @@ from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
+from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import utilisation
+from polyclinic.hospital.record.happenings import DAY, Happening
 from polyclinic.hospital.record.log import Sink
 from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.record.store import Store
@@ -84,6 +86,7 @@ async def run(
             residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         compute = await stack.enter_async_context(_computing(configuration, store, workers))
+        warm_up = _WarmUp(configuration.warm_up * DAY)
         periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
         simulated = await simulate(
             hospital,
@@ -99,7 +102,7 @@ async def run(
             events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
-            sinks=[sink for sink in (store, watching, *periods) if sink is not None],
+            sinks=[sink for sink in (warm_up, store, watching, *periods) if sink is not None],
         )
         usage = nature.ledger.total.usage
     return FinishedRun(
@@ -123,6 +126,7 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "residents": configuration.residents,
             "days": round(came.run.days, 2),
             "load": configuration.load,
+            "warm_up": configuration.warm_up,
             "seed": configuration.seed,
             "visits": came.run.visits,
             "events": came.run.happenings,
@@ -223,6 +227,17 @@ def _forecasting(configuration: Configuration, nature: Session) -> Forecasting |
         follow_up_days=configuration.hospital.illness.follow_up_days,
         temperature=configuration.setup.temperature,
     )
+
+
+class _WarmUp:
+    """Tells the account of a run what to leave out of the figures, at its first line."""
+
+    def __init__(self, begin: int) -> None:
+        self._begin = begin
+
+    def add(self, happening: Happening, account: Account) -> None:
+        if not happening.seq:
+            account.leave_out(self._begin)
 
 
 class _Spent:

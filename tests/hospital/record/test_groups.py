@@ -21,6 +21,8 @@ from polyclinic.hospital.record.happenings import (
     Prescribed,
     Queued,
     Registered,
+    ShiftBegan,
+    ShiftEnded,
     Triaged,
     VisitFailed,
     WentHome,
@@ -158,3 +160,48 @@ def test_utilisation_is_time_with_patients_of_time_at_work_by_job():
     }
     jobs = {"d1": "doctor", "n1": "nurse", "d2": "doctor", "c1": "clerk", "p1": "pharmacist"}
     assert utilisation(work, jobs) == {"doctor": 50.0, "nurse": 100.0}
+
+
+def test_the_warm_up_is_left_out_and_who_came_in_it_too(lived):
+    begin = 2 * 24 * HOUR
+    whole, cut = account_of(lived), account_of(lived, begin=begin)
+    assert cut.log_hash == whole.log_hash
+    here = [h for h in lived if h.t >= begin]
+    summary, groups = cut.summary(), cut.groups()
+    assert summary.fell_ill == sum(isinstance(h.what, FellIll) for h in here)
+    came = groups.all
+    assert 0 < came.visits == summary.arrived < whole.summary().arrived
+    ended = summary.seen + sum(summary.left.values()) + sum(summary.failed.values()) + summary.died_inside
+    assert summary.arrived == ended + summary.inside
+    assert (came.seen, came.diagnosis, came.department) == (summary.seen, summary.diagnosis, summary.triage)
+    assert [day.day for day in cut.series().days][:1] == [2]
+    assert sum(day.arrived for day in cut.series().days) == summary.arrived
+    assert sum(work.busy for work in summary.work.values()) < sum(w.busy for w in whole.summary().work.values())
+    assert all(0 <= work.busy <= work.at_work for work in summary.work.values())
+    for day in (1, 2, 3, 5, 30):
+        account_of(lived, begin=day * 24 * HOUR).summary()  # wherever it is cut
+
+
+def test_who_is_inside_when_the_figures_begin_is_in_no_visit_and_its_bed_and_its_doctor_count_from_then_on():
+    def at(hours, *, begin):
+        return tally(
+            (0, "d", ShiftBegan(area="rooms")),
+            ill("a", t=60),
+            *comes("a", HOUR),
+            (2 * HOUR, "a", Admitted(area="ward", care="ward")),
+            ill("b", "croup", t=2 * HOUR),
+            *comes("b", 3 * HOUR, waits=HOUR),
+            (5 * HOUR, "b", WentHome()),
+            (hours * HOUR, "a", Discharged(area="ward", stayed=(hours - 2) * HOUR, days=1)),
+            (hours * HOUR, "a", WentHome()),
+            (hours * HOUR, "d", ShiftEnded()),
+            begin=begin,
+        )
+
+    account = at(6, begin=4 * HOUR + 60)
+    summary = account.summary()
+    assert (summary.arrived, summary.seen, summary.inside, account.groups().all.visits) == (0, 0, 0, 0)
+    assert (summary.beds["ward"].patients, summary.beds["ward"].most, summary.beds["ward"].stays) == (0, 1, 1)
+    assert summary.beds["ward"].mean == 1.0
+    work = summary.work["d"]
+    assert (work.at_work, work.busy) == (2 * HOUR - 60, HOUR - 60)

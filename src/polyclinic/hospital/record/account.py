@@ -6,6 +6,7 @@ of the log.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -15,10 +16,10 @@ import msgspec
 
 from polyclinic.hospital.record.attendance import Attendances
 from polyclinic.hospital.record.beds import OF_BEDS, Inpatients, by_cause
+from polyclinic.hospital.record.census import Census
 from polyclinic.hospital.record.door import OF_DOOR, DoorTally
 from polyclinic.hospital.record.figures import (
     Day,
-    Hour,
     RunSummary,
     Series,
     Treated,
@@ -30,7 +31,6 @@ from polyclinic.hospital.record.figures import (
 from polyclinic.hospital.record.groups import Groups, GroupTally
 from polyclinic.hospital.record.happenings import (
     DAY,
-    HOUR,
     Acuity,
     CalledIn,
     Diagnosed,
@@ -49,19 +49,11 @@ from polyclinic.hospital.record.happenings import (
     WentHome,
     What,
 )
-from polyclinic.hospital.record.people import Doing
+from polyclinic.hospital.record.people import Counts
 from polyclinic.hospital.record.world import World
 
 _RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
 _HASH = 16  # bytes
-_CENSUS = {
-    Doing.WAITING: "waiting",
-    Doing.CONSULTED: "served",
-    Doing.SERVED: "served",
-    Doing.LYING: "lying",
-    Doing.WALKING: "other",
-    Doing.THERE: "other",
-}
 
 encode = msgspec.json.Encoder(order="deterministic").encode
 """Writes a happening, or a part of one, as JSON with its keys in a fixed order."""
@@ -85,33 +77,62 @@ class _Workload:
 
 
 class Account:
-    """What a log says so far."""
+    """What a log says so far.
 
-    def __init__(self) -> None:
+    Args:
+        begin: seconds of the run that are left out of every figure, and not of the hash, while the hospital warms up.
+            Who arrived before is in no figure of visits; deaths, beds, follow-ups and work are those that come after.
+    """
+
+    def __init__(self, *, begin: int = 0) -> None:
         self.world = World()  # the hospital after the last happening
         self._hash = hashlib.blake2b(digest_size=_HASH)
-        self._arrived = self._died_inside = 0
+        self.begin = begin
+        self._earlier: set[str] = set()  # in the hospital since before the figures begin
+        self._before = Counts()  # what had happened until then
+        self.first_failure = ""  # whose visit failed first, and why
+        self._inpatients = Inpatients()
+        self._work: dict[str, _Workload] = defaultdict(_Workload)
+        self._census = Census()
+        self._counts = not begin  # whether the figures have begun
+        self._count_anew()
+
+    def _count_anew(self) -> None:
+        self._arrived = self._seen = self._died_inside = 0
         self._inside: set[str] = set()
         self._unseen: set[str] = set()  # registered for a department, and not called by it yet
         self._left: Counter[str] = Counter()
         self._taken_over = 0
         self._failed: Counter[str] = Counter()
-        self.first_failure = ""  # whose visit failed first, and why
         self._follow_up_failures: Counter[str] = Counter()
         self._right: dict[str, Counter[bool]] = defaultdict(Counter)
         self._waits: dict[str, Counter[int]] = defaultdict(Counter)
         self._area_waits: dict[str, Counter[int]] = defaultdict(Counter)
-        self._work: dict[str, _Workload] = defaultdict(_Workload)
         self._days: dict[int, Counter[str]] = defaultdict(Counter)
         self._departments: dict[str, Counter[bool]] = defaultdict(Counter)
         self._acuity: Counter[tuple[Acuity, Acuity]] = Counter()
         self._treated: dict[str, Treated] = {}
         self._outcomes: Counter[tuple[Treated, FollowUpOutcome]] = Counter()
-        self._inpatients = Inpatients()
         self._door = DoorTally()
-        self._census = _Census()
-        self._groups = GroupTally()
+        self._groups = GroupTally(begin=self.begin)
         self._attendances = Attendances(self._groups.add)
+
+    def leave_out(self, begin: int) -> None:
+        """Leaves out what happens before a time that has not come yet, as `begin` does."""
+        self.begin, self._counts = begin, not begin
+
+    def _begin_to_count(self) -> None:
+        """Begins to count; whatever was counted before is left out."""
+        self._earlier, self._before = set(self._inside), copy.copy(self.world.counts)
+        attendances = self._attendances
+        self._count_anew()
+        self._attendances = attendances.onto(self._groups.add)
+        self._inpatients = Inpatients(begin=self.begin, before=self._inpatients)
+        self._census = Census(begin=self._census.next)
+        for work in self._work.values():
+            work.at_work = work.busy = work.called = 0
+            work.since = self.begin
+        self._counts = True
 
     def __len__(self) -> int:
         return self.world.seq + 1
@@ -124,6 +145,8 @@ class Account:
     def add(self, happening: Happening) -> None:
         """Takes the next line of the log."""
         t, who, world = happening.t, happening.who, self.world
+        if not self._counts and t >= self.begin:
+            self._begin_to_count()
         self._hash.update(encode(happening) + b"\n")
         if t >= self._census.next:
             self._census.until(t, world)
@@ -137,18 +160,26 @@ class Account:
                 self._work[before].let_go(t)
             if after:
                 self._work[after].take(t)
-        if type(happening.what) in OF_DOOR:
-            self._door.add(t, who, happening.what)
         if type(happening.what) in OF_BEDS:
             self._inpatients.add(t, who, happening.what)
         self._attendances.add(happening)
+        if who in self._earlier:
+            if type(happening.what) in _LEAVING:
+                self._earlier.discard(who)
+            return
+        if type(happening.what) in OF_DOOR:
+            self._door.add(t, who, happening.what)
         count = _COUNTED.get(type(happening.what))
         if count is not None:
             count(self, who, happening.what, self._days[max(0, t) // DAY])
 
     def _shift(self, t: int, who: str, what: What) -> None:
         if isinstance(what, ShiftEnded):
-            self._work[who].at_work += t - self.world.duty[who].since
+            self._work[who].at_work += t - self._at_work_since(who)
+
+    def _at_work_since(self, who: str) -> int:
+        since = self.world.duty[who].since
+        return max(since, self.begin) if self._counts else since
 
     def _queue(self, who: str, _: Queued, day: Counter[str]) -> None:
         if who not in self._inside:
@@ -192,6 +223,7 @@ class Account:
     def _go_home(self, who: str, _: WentHome, day: Counter[str]) -> None:
         self._door.go(who)
         day["seen"] += 1
+        self._seen += 1
         self._inside.discard(who)
         self._unseen.discard(who)
 
@@ -228,14 +260,14 @@ class Account:
 
     def summary(self) -> RunSummary:
         """Returns what the log says so far, over all of it."""
-        counts = self.world.counts
+        counts, before = self.world.counts, self._before
         return RunSummary(
-            fell_ill=counts.fell_ill,
+            fell_ill=counts.fell_ill - before.fell_ill,
             arrived=self._arrived,
-            seen=counts.went_home,
+            seen=self._seen,
             admitted=dict(self._inpatients.admitted.most_common()),
             operated=self._inpatients.operations,
-            died=counts.died,
+            died=counts.died - before.died,
             died_inside=self._died_inside,
             died_by_cause=by_cause(self._inpatients.died),
             died_by_disease=dict(sorted(self._inpatients.died_of.items())),
@@ -243,11 +275,14 @@ class Account:
             beds=self._inpatients.occupancy(self.world.t),
             left=dict(sorted(self._left.items())),
             failed=dict(sorted(self._failed.items())),
-            inside=self._arrived - counts.went_home - self._died_inside - self._left.total() - self._failed.total(),
-            referred=counts.referred,
+            inside=self._arrived - self._seen - self._died_inside - self._left.total() - self._failed.total(),
+            referred=counts.referred - before.referred,
             taken_over=self._taken_over,
             follow_ups={
-                **{outcome.value: getattr(counts, outcome.value) for outcome in FollowUpOutcome},
+                **{
+                    outcome.value: getattr(counts, outcome.value) - getattr(before, outcome.value)
+                    for outcome in FollowUpOutcome
+                },
                 **self._follow_up_failures,
             },
             waits={queue: waits_of(waited) for queue, waited in sorted(self._waits.items())},
@@ -269,7 +304,7 @@ class Account:
     def _work_of(self, who: str) -> Work:
         work, duty, now = self._work[who], self.world.duty.get(who), self.world.t
         return Work(
-            at_work=work.at_work + (0 if duty is None else now - duty.since),
+            at_work=work.at_work + (0 if duty is None else now - self._at_work_since(who)),
             busy=work.busy + (now - work.since if work.serves else 0),
             called=work.called,
         )
@@ -278,7 +313,7 @@ class Account:
         """Returns what the log says so far, by day, hour and department."""
         last = max((day for day, counts in self._days.items() if counts), default=-1)
         return Series(
-            days=tuple(self._day(day, self._days[day]) for day in range(last + 1)),
+            days=tuple(self._day(day, self._days[day]) for day in range(self.begin // DAY, last + 1)),
             hours=self._census.hours(),
             diagnosis={name: proportion_of(counts) for name, counts in sorted(self._departments.items())},
             acuity={right.value: {given.value: self._acuity[right, given] for given in Acuity} for right in Acuity},
@@ -297,6 +332,7 @@ class Account:
         return Day(day=day, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
 
 
+_LEAVING = (WentHome, LeftUnseen, VisitFailed, Died)
 _COUNTED: dict[type, Callable[[Account, str, Any, Counter[str]], None]] = {
     Queued: Account._queue,
     CalledIn: Account._call,
@@ -313,63 +349,9 @@ _COUNTED: dict[type, Callable[[Account, str, Any, Counter[str]], None]] = {
 }
 
 
-class _Census:
-    """Who is in the hospital at each full hour, counted by what they do."""
-
-    def __init__(self) -> None:
-        self.next = 0  # the next full hour
-        self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
-        self._most = [0] * 24
-        self._today: list[tuple[int, Counter[str]]] = []
-        self._visited = 0  # days on which somebody was there
-
-    def until(self, t: int, world: World) -> None:
-        """Counts at every full hour up to a time; nothing happens in the world before it."""
-        while self.next <= t:
-            world.advance(self.next)
-            self._take(world)
-            self.next += HOUR
-
-    def hours(self) -> tuple[Hour, ...]:
-        """Returns the mean day."""
-        self._end_day()
-        n = max(1, self._visited)
-        return tuple(
-            Hour(
-                hour=hour,
-                waiting=counts["waiting"] / n,
-                served=counts["served"] / n,
-                lying=counts["lying"] / n,
-                other=counts["other"] / n,
-                most=self._most[hour],
-            )
-            for hour, counts in enumerate(self._hours)
-        )
-
-    def _take(self, world: World) -> None:
-        counts: Counter[str] = Counter()
-        for person in world.people.values():
-            doing = person.doing(world.t)
-            if doing is Doing.WALKING and person.home in (person.path[0], person.path[-1]):
-                continue
-            counts[_CENSUS[doing]] += 1
-        hour = world.t // HOUR % 24
-        if not hour:
-            self._end_day()
-        self._today.append((hour, counts))
-
-    def _end_day(self) -> None:
-        if any(counts for _, counts in self._today):
-            self._visited += 1
-            for hour, counts in self._today:
-                self._hours[hour].update(counts)
-                self._most[hour] = max(self._most[hour], counts.total())
-        self._today = []
-
-
-def account_of(happenings: Iterable[Happening]) -> Account:
-    """Reads a whole log."""
-    account = Account()
+def account_of(happenings: Iterable[Happening], *, begin: int = 0) -> Account:
+    """Reads a whole log; `begin` is that of `Account`."""
+    account = Account(begin=begin)
     for happening in happenings:
         account.add(happening)
     return account

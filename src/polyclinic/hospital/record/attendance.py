@@ -90,6 +90,12 @@ class Attendances:
         if take is not None:
             take(self, happening.t, happening.who, happening.what)
 
+    def onto(self, done: Callable[[Attendance], object]) -> Attendances:
+        """Returns the same people, followed on for somebody else."""
+        other = Attendances(done)
+        other._ill = self._ill
+        return other
+
     def open(self) -> list[Attendance]:
         """Returns those to which something may still be added, as they are."""
         return [ill.last for ill in self._ill.values() if ill.last is not None]

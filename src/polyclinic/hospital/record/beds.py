@@ -41,6 +41,10 @@ class _AreaBeds:
         self.stays: list[int] = []
         self.waits: list[int] = []
 
+    def begin(self, t: int, lying: int) -> None:
+        self.now = self.most = lying
+        self.since = t
+
     def until(self, t: int) -> None:
         self.filled += self.now * (max(0, t) - self.since)
         self.since = max(0, t)
@@ -60,16 +64,25 @@ class _AreaBeds:
 
 
 class Inpatients:
-    """What a log says so far of beds, deaths, and why patients got worse."""
+    """What a log says so far of beds, deaths, and why patients got worse.
 
-    def __init__(self) -> None:
+    Args:
+        begin: when it begins to count, in seconds of the run.
+        before: who counted until then; who lies in a bed goes on lying there, and nothing else is taken over.
+    """
+
+    def __init__(self, *, begin: int = 0, before: Inpatients | None = None) -> None:
+        self._begin = begin
         self.operations = 0
         self.admitted: Counter[str] = Counter()  # by the kind of the first area
         self.died: Counter[str] = Counter()  # by cause
         self.died_of: Counter[str] = Counter()  # by disease
         self.worse: Counter[str] = Counter()  # by cause
         self._areas: dict[str, _AreaBeds] = defaultdict(_AreaBeds)
-        self._lies: dict[str, str] = {}
+        self._lies: dict[str, str] = {} if before is None else before._lies
+        if before is not None:
+            for area, beds in before._areas.items():
+                self._areas[area].begin(begin, beds.now)
 
     def add(self, t: int, who: str, what: What) -> None:
         """Takes a happening that is one of `OF_BEDS`."""
@@ -107,15 +120,15 @@ class Inpatients:
 
     def occupancy(self, t: int) -> dict[str, Occupancy]:
         """Returns how full the beds were up to a time, by area."""
-        return {area: _occupancy(beds, t) for area, beds in sorted(self._areas.items())}
+        return {area: _occupancy(beds, t, self._begin) for area, beds in sorted(self._areas.items())}
 
 
-def _occupancy(beds: _AreaBeds, t: int) -> Occupancy:
+def _occupancy(beds: _AreaBeds, t: int, begin: int) -> Occupancy:
     beds.until(t)
     stays = sorted(beds.stays)
     return Occupancy(
         patients=beds.patients,
-        mean=round(beds.filled / max(1, t), 3),
+        mean=round(beds.filled / max(1, t - begin), 3),
         most=beds.most,
         stays=len(stays),
         mean_days=round(sum(stays) / len(stays) / DAY, 3) if stays else None,

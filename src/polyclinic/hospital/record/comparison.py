@@ -5,7 +5,7 @@ patients with the same luck, whoever plays and whatever the hospital is like (co
 between them is then what was changed, and paired differences have narrower intervals than those of two means.
 
 Whoever is ill already with one doctor, or has died, cannot fall ill again with it: such an onset is in one run alone,
-is counted, and is in no pair.
+is counted, and is in no pair. The same is so of whoever falls ill by a higher load, an event or an epidemic.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ _FEWER = 2_000
 _RESAMPLES = 10_000
 
 _OF_THE_TOWN = (
-    "seed", "residents", "load", "days", "visits", "language", "profiles", "warm_up", "events",
+    "seed", "residents", "days", "visits", "language", "profiles", "warm_up",
     "hospital.residents", "hospital.first_day", "hospital.illness.per_day", "hospital.illness.diseases",
     "hospital.illness.weights", "hospital.illness.severities",
 )  # fmt: skip
 """Of a configuration, by what it makes two towns whose people fall ill otherwise."""
+
+_ADDS = ("load", "events", "hospital.illness.epidemics")
+"""What makes more people fall ill, and touches nobody who falls ill anyhow."""
 
 
 class PairedMeasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +71,7 @@ class RunComparison(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     differs: dict[str, tuple[str, str]]  # what was not the same when they began, in short
     onsets: int  # illnesses that both have
-    only_first: int  # that only one has: with the other their residents were ill already, or dead
+    only_first: int  # that only one has; see above
     only_second: int
 
 
@@ -217,6 +220,7 @@ def _check(a: RecordedRun, b: RecordedRun) -> dict[str, Any]:
 
 
 def _check_onsets(one: _Illnesses, other: _Illnesses, a: RecordedRun, b: RecordedRun) -> None:
+    adds = any(_at(a.configuration, name) != _at(b.configuration, name) for name in _ADDS)
     for here, there, run in ((one, other, a), (other, one, b)):
         for onset, (t, what) in here.onsets.items():
             _, who, day = onset
@@ -226,7 +230,7 @@ def _check_onsets(one: _Illnesses, other: _Illnesses, a: RecordedRun, b: Recorde
                     continue
                 _, theirs = there.onsets[onset]
                 how += f" in the one and of {theirs.disease} ({theirs.severity}) in the other"
-            elif there.can_fall_ill(who, t):
+            elif not adds and there.can_fall_ill(who, t):
                 how += f" in {run.folder} alone, and is healthy in the other"
             else:
                 continue

@@ -19,6 +19,7 @@ from polyclinic.hospital.record.beds import Occupancy
 from polyclinic.hospital.record.charts import Charts, by_time
 from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, Waits
 from polyclinic.hospital.record.groups import Groups, Subtotal
+from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.recorded import RecordedRun
 
 _PAGE = Path(__file__).with_name("report.html")
@@ -55,7 +56,8 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
         BadInput: the run is damaged.
     """
     finished = run.summary is not None
-    account = account_of(run.happenings())
+    warm_up = run.configuration.get("warm_up", 0)
+    account = account_of(run.happenings(), begin=warm_up * DAY if isinstance(warm_up, int) else 0)
     seed = run.configuration.get("seed")
     return Figures(
         run=name or run.folder.resolve().name,
