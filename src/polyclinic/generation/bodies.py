@@ -77,7 +77,7 @@ class TextChances(NamedTuple):
         return self.texts[bisect.bisect(sums, rng.random() * sums[-1], 0, len(sums) - 1)]
 
 
-class _Prepared(NamedTuple):
+class _QuantityDrawing(NamedTuple):
     """How a quantity is drawn of who is ill in one way.
 
     Attributes:
@@ -171,11 +171,11 @@ class BodyDrawing:
         possible = tuple(s for s in self._knowledge.symptoms.values() if s.possible(age, sex))
         return possible, frozenset(s.id for s in possible)
 
-    def _prepare(self, disease: str, severity: Severity, number: int) -> tuple[_Prepared, ...]:
+    def _prepare(self, disease: str, severity: Severity, number: int) -> tuple[_QuantityDrawing, ...]:
         """Returns how each quantity is drawn of who has a disease in the way of a number."""
         linked = self._knowledge.bodies[disease]
         way = linked.ways[severity][number]
-        prepared: list[_Prepared] = []
+        prepared: list[_QuantityDrawing] = []
         for id, item in self._physiology.items.items():
             distribution, states = linked.distribution(item, severity), way.states.get(id)
             chances = None
@@ -183,7 +183,7 @@ class BodyDrawing:
                 is_usual = distribution is item.usual and states is None
                 chances = self._usual[id] if is_usual else TextChances.of(restricted(distribution, states))
             of_age = bool(item.from_age) and id not in linked.quantities and states is None
-            prepared.append(_Prepared(id, item, distribution, way.numbers.get(id, UNBOUND), chances, of_age))
+            prepared.append(_QuantityDrawing(id, item, distribution, way.numbers.get(id, UNBOUND), chances, of_age))
         return tuple(prepared)
 
     def _symptoms(

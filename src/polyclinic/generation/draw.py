@@ -256,7 +256,7 @@ def _phrase(symptom: Symptom, age: float, rng: random.Random, lasts: Lasting | N
     return rng.choice(phrases) if lasts is None else phrases[int(lasts.told[symptom.id] * len(phrases))]
 
 
-class _Line(NamedTuple):
+class _FindingLine(NamedTuple):
     """A finding of somebody without its result."""
 
     examination: str
@@ -275,7 +275,7 @@ class _Line(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def _lines(
     knowledge: Knowledge, age: float, sex: Sex, language: Language
-) -> tuple[tuple[Examination, ...], tuple[tuple[str, _Line], ...]]:
+) -> tuple[tuple[Examination, ...], tuple[tuple[str, _FindingLine], ...]]:
     """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
     done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
     lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
@@ -284,9 +284,9 @@ def _lines(
 
 
 @functools.lru_cache(maxsize=16)
-def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, _Line]:
+def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, _FindingLine]:
     return {
-        item.id: _Line(
+        item.id: _FindingLine(
             examination=examination.name.get(language),
             item=item.name.get(language),
             texts={id: name.get(language) for id, name in item.values.items()},
