@@ -31,6 +31,12 @@ def test_visits_are_listed_and_one_is_told(run, town):
     assert run("replay", town, "--resident", one["name"].upper()).stdout == shown
 
 
+def test_keeping_dialogues_changes_nothing_in_the_log(run, town):
+    before = json.loads((town / "summary.json").read_text())["log_hash"]
+    done = run("run", "--visits", "12", "--residents", "400", "--load", "0.1", "--seed", "2", "--json")
+    assert json.loads(done.stdout)["log_hash"] == before
+
+
 def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
     assert "there are 12, such as" in complaint("replay", town, "--visit", "r1")
     assert "give one of them" in complaint("replay", town, "--visit", "r1", "--resident", "r1")
