@@ -39,7 +39,7 @@ _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 _DAYS = 7
 
 _READ = 2_000
-"""Expected visits up to which dialogues are kept where nobody says otherwise: with rules minds some 2 KiB each on disk."""
+"""Expected visits up to which dialogues are kept where nobody says otherwise: by rules some 2 KiB each on disk."""
 
 _MOST_DAYS = 100 * 365
 """With --visits and without --days a run goes on until so many have come; a town that small never ends it otherwise."""

@@ -44,7 +44,7 @@ _ENDS = (Triaged, Registered, Referred, Dispensed, Discharged, LeftUnseen, Visit
 """After these somebody no longer has the place where it was served or lay."""
 
 
-class _Places:
+class _TakenPlaces:
     """Which places of each area are taken."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class _Places:
 class _Coming:
     """Somebody who is on its way, or there."""
 
-    def __init__(self, entity: str, home: str, places: _Places, run: int) -> None:
+    def __init__(self, entity: str, home: str, places: _TakenPlaces, run: int) -> None:
         self._entity, self._home, self._places, self._run = entity, home, places, run
         self.arrived = self._lies = False
         self._at: tuple[str, int] | None = None  # an area, and the place in it
@@ -121,7 +121,7 @@ def rows(happenings: Iterable[Happening], run: int) -> Iterator[Row]:
     """
     lives: dict[str, ResidentRead] = defaultdict(ResidentRead)
     comings: dict[str, _Coming] = {}
-    places = _Places()
+    places = _TakenPlaces()
     for happening in happenings:
         who, what = happening.who, happening.what
         if who not in lives and not isinstance(what, FellIll | Walked):
