@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.knowledge import Knowledge
@@ -18,13 +17,8 @@ from polyclinic.knowledge.name_table import NameTable, key_of
 from polyclinic.knowledge.orders.meaning import title_of
 from polyclinic.knowledge.recorded_names import WHOLE_BODY, Layout, RecordNames
 
-
-class _NamesOfFinding(NamedTuple):
-    """What a finding is called, without its result."""
-
-    examination: str
-    item: str
-    code: str | None
+_NamesOfFinding = tuple[str, str, str | None]
+"""What a finding is called, without its result: its examination, item and code."""
 
 
 class Names(KnownNames):
@@ -37,9 +31,7 @@ class Names(KnownNames):
     def of(self, findings: Iterable[Finding]) -> RecordNames:
         """Returns the names for one record: these and the record's own."""
         found = tuple(findings)
-        titles = tuple(
-            _NamesOfFinding(f.examination, f.item, f.code.code if f.code is not None else None) for f in found
-        )
+        titles = tuple([(f.examination, f.item, None if f.code is None else f.code.code) for f in found])
         return RecordNames(self, self._laid_out(titles), found)
 
     def _lay_out(self, titles: tuple[_NamesOfFinding, ...]) -> Layout:
@@ -48,8 +40,8 @@ class Names(KnownNames):
         examinations: list[frozenset[str]] = []
         items: list[frozenset[str]] = []
         seen: dict[tuple[str, str], frozenset[str]] = {}
-        for number, title in enumerate(titles):
-            for kind, name, kept in (("examination", title.examination, examinations), ("item", title.item, items)):
+        for number, (examination, item, code) in enumerate(titles):
+            for kind, name, kept in (("examination", examination, examinations), ("item", item, items)):
                 keys = seen.get((kind, name))
                 if keys is None:
                     known = frozenset(k for k in self.keys(name) if k.startswith(kind)) if name else frozenset[str]()
@@ -59,12 +51,12 @@ class Names(KnownNames):
                     keys = seen[kind, name] = known | {own}
                 kept.append(keys)
             whole = f"finding:{number}"
-            if title.item:
-                table.enter(key_of(f"{title.examination} {title.item}"), whole)
-            if title.code is not None:
-                table.add(title.code, whole)
+            if item:
+                table.enter(key_of(f"{examination} {item}"), whole)
+            if code is not None:
+                table.add(code, whole)
         for name in WHOLE_BODY:
             table.enter(name, "physical")
-        drawn = all(key_of(title.examination) in self._first_names for title in titles)
-        meant = tuple(title_of(title.examination, title.item) for title in titles)
+        drawn = all(key_of(examination) in self._first_names for examination, _, _ in titles)
+        meant = tuple(title_of(examination, item) for examination, item, _ in titles)
         return Layout(table, tuple(examinations), tuple(items), meant, drawn)

@@ -8,6 +8,7 @@ what an observation touched. One hypothesis more, the last, is "something else".
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from typing import NamedTuple, Self
 
@@ -21,9 +22,9 @@ from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import cell_shares
 from polyclinic.knowledge.entries import Item
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.knowledge.physiology import Physiology, WayToBeIll, physiology_of
+from polyclinic.knowledge.physiology import Physiology, physiology_of
 from polyclinic.knowledge.results import ItemReading
-from polyclinic.knowledge.variants import Variant
+from polyclinic.knowledge.variants import Interval, Variant
 
 Vector = npt.NDArray[np.float64]
 
@@ -68,6 +69,12 @@ class BodyTables:
         groups = [(h.disease.id, h.severity) for h in found]
         self.starts = np.array([n for n, g in enumerate(groups) if n == 0 or g != groups[n - 1]] + [self.hypotheses])
         self._weights = np.exp(self.prior[:-1]) / len(self.starts[:-1])
+        # Of the hypotheses of a disease at a severity, side by side, the first; and whose way fixes a symptom.
+        self._groups = [(found[start], int(end - start)) for start, end in itertools.pairwise(self.starts)]
+        self._fixed: dict[str, list[tuple[int, bool]]] = {}
+        for number, h in enumerate(found):
+            for symptom, there in h.way.symptoms.items():
+                self._fixed.setdefault(symptom, []).append((number, there))
         self._rows: dict[str, Vector] = {}
         self._tables: dict[str, _Numbers | Vector] = {}
         self._cells: dict[tuple[str, tuple[float, ...]], Vector] = {}
@@ -83,11 +90,11 @@ class BodyTables:
         row = self._rows.get(symptom)
         if row is None:
             one, bodies = self.knowledge.symptoms[symptom], self.knowledge.bodies
-            shares = []
-            for h in self.physiology.hypotheses:
-                named = bodies[h.disease.id].shares.get(symptom)
-                share = h.disease.unnamed(one) if named is None else named[SEVERITIES.index(h.severity)]
-                shares.append(float(h.way.symptoms.get(symptom, share)))
+            shares: list[float] = []
+            for h, ways in self._groups:
+                shares += [float(bodies[h.disease.id].share(h.disease, one, h.severity))] * ways
+            for number, there in self._fixed.get(symptom, ()):
+                shares[number] = float(there)
             row = self._rows[symptom] = np.array([*shares, one.base])
         return row
 
@@ -96,15 +103,20 @@ class BodyTables:
         found = self._cells.get((quantity, cuts))
         if found is None:
             item = self.physiology.items[quantity]
-            rows = [self._of_cells(h, item, cuts) for h in self.physiology.hypotheses]
+            # Most hypotheses leave a quantity as it is: what is alike is worked out once.
+            alike: dict[tuple[int, Interval | None, frozenset[str] | None], list[float]] = {}
+            rows = []
+            for h in self.physiology.hypotheses:
+                distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
+                key = id(distribution), h.way.numbers.get(quantity), h.way.states.get(quantity)
+                if key not in alike:
+                    alike[key] = _in_order(
+                        cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),)), item, cuts
+                    )
+                rows.append(alike[key])
             usual = cell_shares(cuts, item, item.usual, (Variant(),))
             found = self._cells[quantity, cuts] = np.array([*rows, _in_order(usual, item, cuts)])
         return found
-
-    def _of_cells(self, h: WayToBeIll, item: Item, cuts: tuple[float, ...]) -> list[float]:
-        distribution = self.knowledge.bodies[h.disease.id].distribution(item, h.severity)
-        shares = cell_shares(cuts, item, distribution, (h.way._replace(weight=1.0),))
-        return _in_order(shares, item, cuts)
 
     def number(self, quantity: str, value: float) -> Vector:
         """Returns the log-densities of an adult's number under every hypothesis; "something else" has their mean."""

@@ -346,7 +346,7 @@ class RecordNames:
         if not own and any(k.startswith("item:=") for k in mention.keys) and not is_generic(key_of(mention.text)):
             return self._with_item(mention.keys)
         keys = own or mention.keys
-        found = {i for i, own_keys in enumerate(self._examinations) if own_keys & keys}
+        found = {i for i, own_keys in enumerate(self._examinations) if not own_keys.isdisjoint(keys)}
         if "physical" in keys:
             # Where one examination is called so, by whatever of these names, it is that one; else all that is physical.
             called = {i for i, f in enumerate(self._findings) if key_of(f.examination) in WHOLE_BODY}

@@ -95,7 +95,9 @@ class Examiner(PlayedRole):
                 not_recorded = [item]
             missing.update(dict.fromkeys(not_recorded))
         allowed = {f for f in found if self._may_do(f.examination)}
-        ordered = tuple(f for f in dict.fromkeys(self._findings) if f in allowed)
+        # To look a finding up takes long: those of other examinations are not.
+        done = {f.examination for f in allowed}
+        ordered = tuple(dict.fromkeys(f for f in self._findings if f.examination in done and f in allowed))
         normal = tuple(name for name in missing if self.missing == "normal" and self.names.may_be_normal(name))
         text = self._text(ordered, tuple(missing), normal, beyond=len(allowed) < len(found))
         return Results(findings=ordered, not_recorded=tuple(missing), text=text, told_as_normal=normal)
