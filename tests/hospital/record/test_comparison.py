@@ -118,3 +118,11 @@ def test_runs_without_common_patients_are_refused_with_what_differs(first, kept,
         compare_runs(first, tmp_path / "nowhere")
     with pytest.raises(UserError, match="are the same run"):
         compare_runs(first, first)
+
+
+def test_what_adds_patients_pairs_those_that_both_have(first, kept):
+    fewer = kept("fewer", configuration={"load": 0.5}, seed=12, visits=3)  # nobody of these fell ill in the first
+    compared = compare_runs(first, fewer)
+    assert (compared.onsets, compared.only_second) == (0, len(onsets(fewer)))
+    assert compared.differs["load"] == ("null", "0.5")
+    assert all(one.difference.mean is None for one in compared.measures if one.by == "patients")

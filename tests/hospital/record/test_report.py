@@ -173,6 +173,10 @@ def test_every_figure_has_a_title_axes_and_says_what_it_was_made_from(html, foun
         assert axis in words
     assert f"{found.summary.diagnosis.right} of {found.summary.diagnosis.n}" in words
     assert found.log_hash in words
+    for part in ("acuity, as the nurse judged it first", "department, where", "hour at which they arrived", "disease"):
+        assert part in words
+    disease, came = max(found.groups.by_disease.items(), key=lambda item: item[1].visits)
+    assert re.search(rf"{disease}\s+{came.visits}\s", words)
 
 
 @pytest.mark.slow
