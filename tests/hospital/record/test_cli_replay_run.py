@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.slow
+from polyclinic.cli.run import _worth_reading
+from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.knowledge.knowledge import read_knowledge
 
 
 @pytest.fixture(scope="module")
@@ -14,6 +18,7 @@ def town(run, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_visits_are_listed_and_one_is_told(run, town):
     done = run("replay", town)
     visits = json.loads(run("replay", town, "--json").stdout)
@@ -31,12 +36,14 @@ def test_visits_are_listed_and_one_is_told(run, town):
     assert run("replay", town, "--resident", one["name"].upper()).stdout == shown
 
 
+@pytest.mark.slow
 def test_keeping_dialogues_changes_nothing_in_the_log(run, town):
     before = json.loads((town / "summary.json").read_text())["log_hash"]
     done = run("run", "--visits", "12", "--residents", "400", "--load", "0.1", "--seed", "2", "--json")
     assert json.loads(done.stdout)["log_hash"] == before
 
 
+@pytest.mark.slow
 def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
     assert "there are 12, such as" in complaint("replay", town, "--visit", "r1")
     assert "give one of them" in complaint("replay", town, "--visit", "r1", "--resident", "r1")
@@ -47,6 +54,7 @@ def test_what_is_wrong_has_one_line(complaint, town, tmp_path):
     assert "--out DIR" in complaint("run", "--traces", "--days", "1")
 
 
+@pytest.mark.slow
 def test_a_run_without_dialogues_says_so(run, tmp_path):
     made = (
         "run",
@@ -66,3 +74,15 @@ def test_a_run_without_dialogues_says_so(run, tmp_path):
     done = run("replay", tmp_path / "run", "--visit", visits[0]["id"])
     assert "--traces" in done.stderr
     assert "Doctor:" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("visits", "days", "load", "kept"),
+    [(2_000, 9_000, 1.0, True), (2_001, 1, 1.0, False), (None, 7, 1.0, True), (None, 7, 2.0, False)],
+)
+def test_dialogues_are_kept_of_runs_that_somebody_may_read(visits, days, load, kept):
+    hospital = read_hospital(None, read_knowledge())
+    made = Configuration(
+        hospital=hospital, residents=hospital.residents, days=days, visits=visits, load=load, setup=Setup(seed=0)
+    )
+    assert _worth_reading(made) is kept
