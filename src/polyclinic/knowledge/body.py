@@ -31,6 +31,9 @@ ELSE = "else"
 OTHER_WHITE_CELLS = 7.0
 """Per cent of the white cells that are neither neutrophils, lymphocytes nor eosinophils: monocytes and basophils."""
 
+FEWEST_LYMPHOCYTES = 0.03
+"""The share of the white cells that are lymphocytes at the least."""
+
 
 class SymptomReading(Data, frozen=True, kw_only=True):
     """A symptom that follows from a quantity: the share (given its parent) `below` each value, or in each state."""
@@ -66,11 +69,12 @@ class Derived(Data, frozen=True, kw_only=True):
         """Returns its value from those that it is made of, in their order.
 
         `without_share`: diastolic from systolic pressure and the pulse pressure's share of it. `other_cells`:
-        lymphocytes from white cells, per cent of neutrophils, and eosinophils.
+        lymphocytes from white cells, per cent of neutrophils, and eosinophils; a few are always left.
         """
         if self.how == "without_share":
             return values[0] * (1 - values[1])
-        return values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
+        left = values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
+        return max(left, values[0] * FEWEST_LYMPHOCYTES)
 
 
 class ShownAs(Data, frozen=True, kw_only=True):
