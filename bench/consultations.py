@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
+from polyclinic.cases.case import Case
 from polyclinic.events import Examined
 from polyclinic.generation.ceiling import measure, wilson
 from polyclinic.generation.draw import generate
@@ -65,19 +66,23 @@ def _consult(diseases: str) -> None:
         f"exact reader of all findings right: {ceiling.percent:.1f} %, held probable {ceiling.stated:.1f} %; "
         f"of the history alone: {ceiling.steps[0].percent:.1f} %"
     )
-    _looked_at(visits, knowledge)
+    _looked_at(cases, visits, knowledge)
 
 
-def _looked_at(visits: Sequence[Visit], knowledge: Knowledge) -> None:
-    """Prints in how many right diagnoses everything was done that the diagnosis needs, and of which diseases in few."""
+def _looked_at(cases: Sequence[Case], visits: Sequence[Visit], knowledge: Knowledge) -> None:
+    """Prints in how many right diagnoses everything was done that the diagnosis needs, and of which diseases in few.
+
+    What somebody of the patient's age or sex cannot have done is not needed: no pregnancy test at sixty.
+    """
     done: dict[str, list[bool]] = {}
     names = {e.id: set(e.names()) for e in knowledge.examinations.values()}
-    for visit in visits:
+    for case, visit in zip(cases, visits, strict=True):
         disease = knowledge.disease_named(visit.truth.diagnoses[0].name)
         if disease is None or verdict(visit.report, visit.truth, knowledge) is not Verdict.RIGHT:
             continue
         examined = {f.examination for e in visit.trace if isinstance(e, Examined) for f in e.findings}
-        needed = disease.indicated.needed
+        who = case.presentation
+        needed = [e for e in disease.indicated.needed if knowledge.examinations[e].possible(who.sex, who.age)]
         if needed:
             done.setdefault(disease.id, []).append(all(names[e] & examined for e in needed))
     shares = {id: statistics.mean(of) for id, of in done.items()}

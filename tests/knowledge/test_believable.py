@@ -1,4 +1,4 @@
-"""What a clinician would laugh at: chance findings of a deadly illness, low oxygen unfelt, a plan against its findings."""
+"""What a clinician would laugh at: a deadly illness found by chance, low oxygen unfelt, a plan against its findings."""
 
 import pytest
 from tests.knowledge.plans import KNOWLEDGE

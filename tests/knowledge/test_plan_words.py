@@ -73,3 +73,15 @@ def test_every_plan_of_every_disease_stands_in_words(language):
 def test_all_drugs_of_a_plan_are_named_once():
     plan = plan_of("- give: [{drug: ibuprofen, route: oral, D}, {drug: paracetamol, route: oral, D}]\n" * 2)
     assert plan.drug_ids() == ("ibuprofen", "paracetamol")
+
+
+def test_to_the_grown_up_no_dose_of_a_child_is_said():
+    vocabulary, plan = plan_vocabulary(KNOWLEDGE), KNOWLEDGE.diseases["peptic-ulcer"].plan("severe")
+    drug = next(p for m in plan.measures for p in m.give if "children" in p.dose.en)
+    for language, child in (("en", "children"), ("zh", "儿童")):
+        for age in (2, 15, None):
+            assert child in MeasureWords(vocabulary, language, age).prescription(drug), (language, age)
+        for age in (16, 58):
+            said = MeasureWords(vocabulary, language, age).prescription(drug)
+            assert child not in said, (language, age)
+            assert drug.dose.get(language)[:5] in said

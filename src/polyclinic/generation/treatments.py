@@ -46,7 +46,7 @@ def treatment_of(plan: Plan, record: Record, body: DrawnBody, days: float, knowl
     )
     due = chosen(plan, patient, knowledge.quantities).due
     handed = hand_out((one.options for one in due), knowledge.drugs, known, presentation, cautions)
-    say = MeasureWords(plan_vocabulary(knowledge), language)
+    say = MeasureWords(plan_vocabulary(knowledge), language, presentation.age)
     return tuple(
         say.done(one.measure, come.given)
         if come.given is None or not come.taken

@@ -16,6 +16,7 @@ from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import Pattern
 
 _HOURS = 24
+_GROWN = 16  # years of age from which on a dose is an adult's
 
 
 class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,6 +24,7 @@ class PlanWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     routes: dict[Route, str]
     said: Pattern
+    of_child: Pattern
     drug: str
     drug_alone: str
     only: str
@@ -84,9 +86,10 @@ def in_words(plan: Plan, vocabulary: PlanVocabulary) -> Plan:
 
 
 class MeasureWords:
-    """Says measures in a language."""
+    """Says measures in a language; to somebody grown up, by `age` in years, without the doses of children."""
 
-    def __init__(self, vocabulary: PlanVocabulary, language: Language) -> None:
+    def __init__(self, vocabulary: PlanVocabulary, language: Language, age: float | None = None) -> None:
+        self._grown = age is not None and age >= _GROWN
         self._of, self._language, self._say = vocabulary, language, plan_words(language)
 
     def measure(self, measure: Measure) -> str:
@@ -120,6 +123,8 @@ class MeasureWords:
     def prescription(self, prescription: Prescription) -> str:
         """Returns a drug with its route and dose."""
         name, dose = self._drug(prescription), prescription.dose.get(self._language)
+        if self._grown:
+            dose = self._say.of_child.sub("", dose)
         if self._say.said.search(name):
             return self._say.drug_alone.format(drug=name, dose=dose)
         return self._say.drug.format(drug=name, route=self._say.routes[prescription.route], dose=dose)

@@ -123,7 +123,7 @@ class PlannedTreatment:
     """
 
     def __init__(self, plan: Plan, facts: VisitFacts, knowledge: Knowledge, presentation: Presentation) -> None:
-        self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language)
+        self._words = MeasureWords(plan_vocabulary(knowledge), presentation.language, presentation.age)
         self._chosen: ChosenPlan = chosen(plan, facts.patient, knowledge.quantities)
         self._taken: dict[int, tuple[int, str]] = {}
         self._giving: list[DueMeasure] = []
