@@ -95,3 +95,15 @@ def test_ketones_of_the_urine_are_those_of_the_blood_and_insulin_is_taken_for_a_
     sugar = body.beside["diabetes_on_insulin"].numbers["hba1c"]
     assert sugar[0] > KNOWLEDGE.quantities["hba1c"].high
     assert body.beside["diabetes_on_insulin"].share(70, "female") > body.beside["diabetes_on_insulin"].share(20, "male")
+
+
+def test_the_tracing_is_fast_where_the_pulse_is():
+    shown = read_body().shown_as["ecg"]
+    assert shown.as_ not in KNOWLEDGE.quantities["ecg"].usual
+
+
+def test_no_tricyclic_is_given_to_a_narrowed_heart_or_in_old_age():
+    plan = KNOWLEDGE.diseases["tension-type-headache"].plan("severe")
+    for age, heart, first in ((40, False, "amitriptyline"), (60, True, "mirtazapine"), (75, False, "mirtazapine")):
+        patient = PlanPatient(age=age, findings={"earlier_heart_trouble": heart, "ecg": "normal"})
+        assert chosen(plan, patient, KNOWLEDGE.quantities).due[0].first.drug == first, (age, heart)
