@@ -215,7 +215,10 @@ _LINES: dict[str, Callable[[Mapping[str, Any], _Words], str]] = {
     "triaged again": lambda a, _: f"is looked at again: {a['acuity']}",
     "registered": lambda a, w: f"is registered for {w(a['department'])}",
     "queued": _queued,
-    "called": lambda a, w: f"is called to {w(a['area'])}{_by(a, w)} after {_minutes(a['waited'])}",
+    "called": lambda a, w: (
+        f"is called to {w(a['area'])}{_by(a, w)}"
+        f"{' in place of ' + w(a['instead_of']) if a.get('instead_of') else ''} after {_minutes(a['waited'])}"
+    ),
     "began": _activity,
     "ended": lambda a, w: f"{w.examination(a.get('examination', ''))} is over; its result comes later",
     "interrupted": lambda a, w: f"{w(a['staff'])} is called away to an emergency",

@@ -1,13 +1,16 @@
 """`polyclinic replay DIR` as a user meets it."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from polyclinic.cli.replay_run import _LINES
 from polyclinic.cli.run import _worth_reading
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.record.happenings import What
 from polyclinic.knowledge.knowledge import read_knowledge
 
 
@@ -74,6 +77,12 @@ def test_a_run_without_dialogues_says_so(run, tmp_path):
     done = run("replay", tmp_path / "run", "--visit", visits[0]["id"])
     assert "--traces" in done.stderr
     assert "Doctor:" not in done.stdout
+
+
+def test_there_are_words_for_whatever_happens_to_a_patient():
+    others = {"event began", "event ended", "called in", "staff walked", "shift began", "shift ended"}
+    tags = {kind.__struct_config__.tag for kind in get_args(What)}
+    assert tags - others - {"diagnosed", "prescribed"} == _LINES.keys() - {"measured"}
 
 
 @pytest.mark.parametrize(
