@@ -47,12 +47,12 @@ def test_an_evaluation(run, model, benchmark, tmp_path):
 
 
 def test_a_hospital(run, model):
-    words = ("run", "--residents", "20", "--visits", "1", *model, "--max-failures", "100")
+    words = ("run", "--residents", "20", "--visits", "6", *model, "--max-failures", "100")
     done = run(*words, "--json")
     assert TRUST.line in done.stderr
     assert {"patient_trust": json.loads(done.stdout)["patient_trust"]} == trust_fields(TRUST)
     assert TRUST.line in " ".join(run(*words).stdout.split())
-    assert "patient_trust" not in json.loads(run("run", "--residents", "20", "--visits", "1", "--json").stdout)
+    assert "patient_trust" not in json.loads(run("run", "--residents", "20", "--visits", "6", "--json").stdout)
 
 
 def test_a_trace_holds_who_played_and_no_figures(run, model, tmp_path):

@@ -46,6 +46,8 @@ from polyclinic.players import Diagnosis, DoctorTurn, Triage
 
 
 def doctor(ask, role):
+    if ask.purpose == "next step":
+        return "conclude"
     if ask.purpose == "speak":
         return "What brings you here?" if role.turns_left() > 8 else DoctorTurn("Goodbye.", conclude=True)
     if ask.question is None:

@@ -14,19 +14,21 @@ class NextStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         step: `conclude` treats the patient here, `refer` sends it on to another department, `admit` to a bed.
-        department: where it is sent on to; "" where it is not.
+        department: where it is sent on to; beside another step it says nothing, as forms make models fill it in.
     """
 
     reason: str
     step: Step = "conclude"
     department: str = ""
 
+    @property
+    def plain(self) -> NextStep:
+        """The step without what says nothing."""
+        return self if self.step == "refer" else NextStep(self.reason, self.step)
+
     def problem(self, allowed: Sequence[str]) -> str:
         """Returns what is wrong with it where a referral is possible to some departments; "" where nothing is."""
-        if self.department and self.department not in allowed:
-            return f"{self.department!r}; the options are {', '.join(allowed) or 'none'}"
-        if (self.step == "refer") == bool(self.department):
+        if self.step != "refer" or self.department in allowed:
             return ""
-        if self.department:
-            return f"{self.step!r} with a department, {self.department!r}"
-        return f"'refer' without a department; the options are {', '.join(allowed) or 'none'}"
+        options = f"the options are {', '.join(allowed) or 'none'}"
+        return f"{self.department!r}; {options}" if self.department else f"'refer' without a department; {options}"

@@ -242,7 +242,7 @@ class _EpisodeUnderWay:
             others = tuple(d for d in self._request.departments if d not in seen_by)
             among = others if len(seen_by) <= self._setup.max_referrals else ()
             try:
-                step = await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))
+                step = (await attended.doctor.act(Ask(Purpose.NEXT_STEP, NextStep, among=among))).plain
             except PlayFailure as failure:
                 self._take_down(attended, department, doctor, NextStep(""))
                 raise _Stopped(Role.DOCTOR, type(failure).__name__, str(failure)) from None

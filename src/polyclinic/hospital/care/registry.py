@@ -67,7 +67,8 @@ class Registry:
             arrives: when the patient is expected to look for a doctor, in seconds.
             now: when the episode is launched.
         """
-        doctors = self._doctors(f"{case.id}/{number}", arrives)
+        # Whoever got worse before the launch is expected by the same doctors as whoever does so after it.
+        doctors = self._doctors(f"{case.id.partition('.')[0]}/{number}", arrives)
         remembering = dict.fromkeys(doctor for there in doctors.values() for doctor in there)
         memories = {doctor: self.memory(doctor, before=now // DAY) for doctor in remembering} if self._memory else {}
         return EpisodeRequest(
