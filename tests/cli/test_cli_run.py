@@ -12,7 +12,7 @@ from tests.tables import each_row
 
 from polyclinic.testing.process import EndpointProcess
 
-RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.2", "--seed", "4")
+RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.15", "--seed", "4")
 KEYS = {
     "residents",
     "days",
