@@ -124,6 +124,7 @@ def test_the_page_says_what_every_purpose_takes():
     assert told == {*Purpose} - {Purpose.EXAMINE}
 
 
+@pytest.mark.slow
 def test_the_staff_of_the_page_serves(run, tmp_path):
     for name, text in re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.S | re.M):
         (tmp_path / name).write_text(text)

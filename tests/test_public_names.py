@@ -50,6 +50,7 @@ def test_every_public_name_is_there_and_is_no_module(room):
         module.dragons  # noqa: B018
 
 
+@pytest.mark.slow
 def test_names_are_those_of_a_fresh_process():
     named = "; ".join(f"from {room} import {', '.join(importlib.import_module(room).__all__)}" for room in ROOMS)
     said = "from polyclinic.methods import medagents; assert callable(medagents)"

@@ -90,6 +90,7 @@ def test_the_ablation_and_the_order_are_kept(run):
     assert (paper["order"], paper["missing"], paper["protocol"]) == ("sequential", "normal", "paper")
 
 
+@pytest.mark.slow
 def test_what_no_endpoint_answered_is_outside(run, serving):
     with serving(latency=0.001, faults=1.0, kinds=["huge"]) as broken:
         done = run(*MVME, "--doctor", "direct/a", "--doctor", "rules", "--base-url", broken.url, "--json", code=1)

@@ -22,6 +22,7 @@ def test_the_table_says_what_needs_a_judge(run):
         assert word in shown
 
 
+@pytest.mark.slow
 def test_the_document_holds_rounds_and_attack_and_the_traces_are_kept(run, tmp_path):
     out = tmp_path / "out"
     done = run("eval", "reliability", "--cases", "shipped-zh", "--limit", 2, "--json", "--out", out)

@@ -79,6 +79,7 @@ def test_workers_and_another_day_change_nothing(process, run, whole, tmp_path):
         assert same(json.loads(start(*RUN, *options, "--json").stdout)) == same(whole)
 
 
+@pytest.mark.slow
 def test_another_seed_or_lookahead_is_another_run(run, whole):
     other = json.loads(run(*RUN[:-1], "5", "--json").stdout)
     assert other["log_hash"] != whole["log_hash"]
@@ -86,6 +87,7 @@ def test_another_seed_or_lookahead_is_another_run(run, whole):
     assert json.loads(run(*RUN, "--lookahead", "0", "--json").stdout)["log_hash"] == whole["log_hash"]
 
 
+@pytest.mark.slow
 def test_a_finished_run_says_the_same_again(run, tmp_path):
     first = run(*RUN, "--out", tmp_path / "kept", "--json").stdout
     assert run("run", "--resume", tmp_path / "kept", "--json").stdout == first
@@ -135,6 +137,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(run, whole, tmp_path):
         assert document["calls"] >= document["visits"] > 0
 
 
+@pytest.mark.slow
 def test_with_faults_every_visit_is_accounted_for(run, serving):
     with serving(latency=0.001, faults=0.05) as endpoint:
         done = run(
@@ -150,6 +153,7 @@ def test_with_faults_every_visit_is_accounted_for(run, serving):
         assert document["calls"] > 0
 
 
+@pytest.mark.slow
 def test_it_says_why_the_first_visit_failed(run, tmp_path):
     (tmp_path / "bad.py").write_text("def doctor(ask, role):\n    return 5\n")
     words = ("run", "--residents", "60", "--days", "1", "--doctor", "bad.py:doctor")
@@ -175,6 +179,7 @@ def test_replicas_are_runs_of_their_own(run, whole, tmp_path):
     assert (tmp_path / "kept" / "seed-5" / "run.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_chinese(run):
     document = json.loads(run("run", "--residents", "150", "--days", "4", "--language", "zh", "--json").stdout)
     assert document["failed"] == 0
@@ -226,6 +231,7 @@ def test_models_stand_for_nature(run, tmp_path, serving):
         assert endpoint.counters()["requests"] > asked
 
 
+@pytest.mark.slow
 def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, whole, serving):
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
         command = (*RUN, "--profiles", "direct/p", "--course", "direct/c", "--base-url", refusing.url)

@@ -45,6 +45,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=events, seed=st.integers(0, 10**6), on_call=st.booleans())
 async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call):

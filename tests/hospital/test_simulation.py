@@ -339,6 +339,7 @@ async def test_nobody_is_lost(small, seed, residents, per_day, doctors, rooms, f
         assert s.seen == 0 and s.diagnosis.n == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
@@ -367,6 +368,7 @@ async def test_beds_are_never_overfilled_and_nobody_in_them_is_lost(small, seed,
     assert kinds <= set(beds)
 
 
+@pytest.mark.slow
 async def test_with_wards_too_the_order_of_answers_and_lookahead_are_nothing_to_the_history(small):
     found = set()
     beds = {"observation": 1, "ward": 2, "intensive care": 1, "theatre": 1}

@@ -108,6 +108,7 @@ def test_bounds(dialogue):
         assert scored == score(dialogue)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(dialogues, min_size=1, max_size=5))
 def test_the_order_of_the_dialogues_changes_no_mean(several):

@@ -63,6 +63,7 @@ async def test_what_the_model_is_asked(echo):
     assert '"additionalProperties":false' in messages[-1].text
 
 
+@pytest.mark.slow
 async def test_failures_have_our_names(echo):
     kind, _ = echo
     with pytest.raises(CutOff):

@@ -99,6 +99,7 @@ def test_an_extra_that_is_not_installed_says_the_pip_line(name, module, line, mo
     assert line in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_door_imports_only_what_it_needs():
     import subprocess
 

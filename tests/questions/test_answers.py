@@ -424,6 +424,7 @@ def test_published_options_are_read_or_unreadable_and_never_another(shared_data,
     assert readable > 0.98 * asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["medqa/phrases_no_exclude_test.jsonl", "medmcqa/dev.json", "mmlu", "pubmedqa/ori_pqal.json"]
 )

@@ -58,6 +58,7 @@ LEVELS = {"a": 1, "b": 3, "c": 2, "d": 7, "e": 5}
 DOCTORS = [doctor(name, level) for name, level in LEVELS.items()]
 
 
+@pytest.mark.slow
 def test_across_doctors():
     came = correlate(DOCTORS, judged(LEVELS, upside_down=("logic",), undecided=("clear",))).doctors
     assert came.indicators[: len(METRICS) + 1] == (*METRICS, MCQE)

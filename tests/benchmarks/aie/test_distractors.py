@@ -111,6 +111,7 @@ def test_own_questions_are_kept_and_no_diagnosis_gives_none():
     assert nothing.question is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", ["aie/HospitalCases.json", "aie/MedicalExam.json", "ai_hospital/patients_small_10.json"]
 )

@@ -226,6 +226,7 @@ async def test_two_referrals_at_most(knowledge):
         assert episode.seen[-1].refer_to == ""
 
 
+@pytest.mark.slow
 async def test_most_who_are_sent_wrong_arrive_where_they_belong(knowledge):
     wrongly = [case for case in drawn(knowledge, n=240) if case.truth.diagnoses[0].name.startswith("Bronchial")]
     assert wrongly

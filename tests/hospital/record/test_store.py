@@ -100,6 +100,7 @@ def test_killed_again_and_again_a_run_ends_as_one_that_never_was(lived, lived_ru
     assert rows(folder) == rows(lived_run)
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_twice_and_a_finished_run_comes_out_the_same(live, drawn, lived_run, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(lived_run, folder)

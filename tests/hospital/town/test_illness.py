@@ -165,6 +165,7 @@ def test_a_case_is_its_residents(language, year):
         assert not [p for p in check_case(case) if p.level == "error"]
 
 
+@pytest.mark.slow
 def test_cases_for_persons_are_drawn_as_those_that_are_generated():
     shares, heat = [], []
     living = Town(HOSPITAL, KNOWLEDGE, Residents(300, 1), seed=2)

@@ -98,6 +98,7 @@ async def test_no_prompt_tells_a_role_what_it_must_not_know(shared_data, file):
             assert find_leaks(recorder.told["examiner"], case, revealed=[]) == [], case.id
 
 
+@pytest.mark.slow
 async def test_generated_cases_leak_into_no_prompt():
     for case in generate(read_knowledge(), n=24, seed=8):
         recorder = Recorder()

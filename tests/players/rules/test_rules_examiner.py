@@ -219,6 +219,7 @@ def real_cases(shared_data):
         yield from read_cases(shared_data / "cases" / file)
 
 
+@pytest.mark.slow
 async def test_every_real_finding_is_found_by_its_name_and_nothing_else(shared_data):
     asked = 0
     for case in real_cases(shared_data):
