@@ -27,14 +27,26 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+_MOST = 15
+"""Parts that a table shows, those with the most visits; the document and the report have all of them."""
+
+
 def group_tables(document: dict[str, Any]) -> Iterator[Table]:
     """Yields a table for each way to part the visits of a run."""
     for group, (name, title) in _TITLES.items():
         if document[group]:
-            shown = table(title, (name, *_COLUMNS))
-            for part, came in document[group].items():
+            parts = _most_visited(document[group]) if group == "by_disease" else document[group]
+            left_out = len(document[group]) - len(parts)
+            shown = table(f"{title}; {left_out} more with --json" if left_out else title, (name, *_COLUMNS))
+            for part, came in parts.items():
                 shown.add_row(plain(part), *_cells(came))
             yield shown
+
+
+def _most_visited(parts: dict[str, Any]) -> dict[str, Any]:
+    ranked = sorted(parts, key=lambda part: (-parts[part]["visits"], part))
+    kept = set(ranked[:_MOST])
+    return {part: came for part, came in parts.items() if part in kept}
 
 
 def _cells(came: dict[str, Any]) -> list[str]:
