@@ -40,6 +40,29 @@ def test_a_batch_is_remembered_whole_or_not_at_all(tmp_path):
         assert len(memory.records[ClinicalTask.DIAGNOSIS]) == 1
 
 
+def test_it_is_read_as_it_was_after_so_many_patients(tmp_path):
+    whole, at = tmp_path / "m", lambda n: tmp_path / f"m@{n}"
+    with open_memory(whole, ABOUT) as memory:
+        for n in (1, 2, 4):
+            asked = msgspec.structs.replace(ASKED, number=n)
+            memory.commit([new(entry=msgspec.structs.replace(RIGHT, asked=asked))], [Note(n, "batch", b"")])
+        memory.commit([], [Note(6, "batch", b"")])
+    for n, numbers in ((0, []), (2, [1, 2]), (3, [1, 2]), (6, [1, 2, 4])):
+        with open_memory(at(n), ABOUT) as memory:
+            assert [entry.asked.number for _, entry in entries_of(memory)] == numbers
+            assert [note.patients for note in memory.notes()] == [m for m in (1, 2, 4, 6) if m <= n]
+            with pytest.raises(BadInput, match=f"after {n} patients, and takes nothing new"):
+                memory.commit([new()])
+    with pytest.raises(BadInput, match="has seen 6 patients, not 7; @0 to @6 is there"), open_memory(at(7)):
+        pass
+    with pytest.raises(BadInput, match="holds no"), open_memory(tmp_path / "none@2", ABOUT):
+        pass
+    assert not (tmp_path / "none").exists()
+    at(9).mkdir()
+    with open_memory(at(9), ABOUT) as memory:  # that is its name
+        memory.commit([new()])
+
+
 def test_experience_is_used_once_there_is_enough_of_it():
     memory = DoctorMemory(ABOUT)
     for expected in (0, 0, 3, 3):

@@ -16,7 +16,14 @@ from polyclinic.memory.memory import DoctorMemory, New, entries_of, open_memory
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
-Folder = Annotated[Path, DIR, Parameter(help="The folder of a memory, such as 'polyclinic evolve --out' makes.")]
+Folder = Annotated[
+    Path,
+    DIR,
+    Parameter(
+        help="The folder of a memory, such as 'polyclinic evolve --out' makes; DIR@2000 is it as it was after 2,000 "
+        "patients."
+    ),
+]
 
 
 def show(
@@ -62,7 +69,9 @@ def export(
 
 def merge(
     folders: Annotated[
-        list[Path], DIR, Parameter(help="The memories, each of another doctor; what came first stays first.")
+        list[Path],
+        DIR,
+        Parameter(help="The memories, each of another doctor; DIR or DIR@2000."),
     ],
     /,
     *,

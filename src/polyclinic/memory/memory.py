@@ -1,11 +1,12 @@
 """What a doctor remembers, task by task: a library of records and a base of experience (§4.3), durable in a file.
 
 What is remembered together is committed together: a memory that was cut off at any moment is that after some whole
-batch of patients, and goes on from there.
+batch of patients, and goes on from there. As it was after the first 2,000 patients it is read by `FOLDER@2000`.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ _TABLES = (
     "CREATE TABLE practice (patients INTEGER NOT NULL, what TEXT NOT NULL, came BLOB NOT NULL, "
     "PRIMARY KEY (patients, what)) WITHOUT ROWID",
 )
+_AT = re.compile(r"(?P<folder>.+)@(?P<patients>\d+)", re.DOTALL)
 _KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
 _encode = msgspec.msgpack.encode
 
@@ -85,10 +87,11 @@ class DoctorMemory:
     Args:
         about: what it is made with.
         file: where it is kept; None for nowhere.
+        until: only what came of the first so many patients of a practice; it then takes nothing new. None for all.
     """
 
-    def __init__(self, about: About, file: sqlite3.Connection | None = None) -> None:
-        self.about, self._file = about, file
+    def __init__(self, about: About, file: sqlite3.Connection | None = None, *, until: int | None = None) -> None:
+        self.about, self._file, self._until = about, file, until
         self.records: dict[ClinicalTask, MemoryLibrary[MedicalRecord]] = {
             t: MemoryLibrary(about.dimensions) for t in ClinicalTask
         }
@@ -114,8 +117,11 @@ class DoctorMemory:
             notes: how far the practice has come with it.
 
         Raises:
-            BadInput: the file cannot be written.
+            BadInput: the file cannot be written, or it is read as it was after so many patients.
         """
+        if self._until is not None:
+            was = f"is read as it was after {self._until:,} patients, and takes nothing new; name it without @"
+            raise BadInput(was, path=None if self._file is None else _path(self._file))
         if self._file is not None:
             rows = [(_kind(one.entry), one.task.value, _encode(one.entry), _bytes(one.vector)) for one in new]
             with _named(self._file), transaction(self._file):
@@ -128,7 +134,8 @@ class DoctorMemory:
         """Returns how far the practice had come at each commit, and what was noted then."""
         if self._file is None:
             return []
-        return [Note(*row) for row in self._file.execute("SELECT * FROM practice ORDER BY patients, what")]
+        notes = (Note(*row) for row in self._file.execute("SELECT * FROM practice ORDER BY patients, what"))
+        return [note for note in notes if self._until is None or note.patients <= self._until]
 
     def _add(self, task: ClinicalTask, entry: Entry, vector: Vectors) -> None:
         if isinstance(entry, MedicalRecord):
@@ -138,8 +145,14 @@ class DoctorMemory:
 
     def _read(self, file: sqlite3.Connection) -> None:
         decoders = {kind: msgspec.msgpack.Decoder(type_) for kind, type_ in _KINDS.items()}
-        for kind, task, entry, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
-            self._add(ClinicalTask(task), decoders[kind].decode(entry), np.frombuffer(vector, dtype="<f4"))
+        seen = file.execute("SELECT max(patients) FROM practice").fetchone()[0] or 0
+        for kind, task, blob, vector in file.execute("SELECT kind, task, entry, vector FROM entries ORDER BY n"):
+            entry = decoders[kind].decode(blob)
+            seen = max(seen, entry.asked.number)
+            if self._until is None or entry.asked.number <= self._until:
+                self._add(ClinicalTask(task), entry, np.frombuffer(vector, dtype="<f4"))
+        if self._until is not None and self._until > seen:
+            raise BadInput(f"has seen {seen:,} patients, not {self._until:,}; @0 to @{seen} is there", path=_path(file))
 
 
 def _kind(entry: Entry) -> str:
@@ -162,19 +175,30 @@ def _path(file: sqlite3.Connection) -> Path:
     return Path(file.execute("PRAGMA database_list").fetchone()[2])
 
 
+def snapshot_of(folder: Path) -> tuple[Path, int | None]:
+    """Returns the folder that `FOLDER@2000` names, and after how many patients it is meant; None for all of them.
+
+    A folder whose own name ends like that comes first.
+    """
+    named = None if folder.is_dir() else _AT.fullmatch(str(folder))
+    return (folder, None) if named is None else (Path(named["folder"]), int(named["patients"]))
+
+
 @contextmanager
 def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemory]:
     """Opens the memory of a folder, and makes it where there is none and it is said what with.
 
     Args:
-        folder: holds `memory.sqlite`.
+        folder: holds `memory.sqlite`; `FOLDER@2000` is read as it was after 2,000 patients, and takes nothing new.
         about: what it must be made with; None takes it as it is.
 
     Raises:
-        BadInput: there is none, the file is no memory, or it was made with something else.
+        BadInput: there is none, the file is no memory, it was made with something else, or it has not seen so many
+            patients.
     """
+    folder, until = snapshot_of(folder)
     path = folder / FILE
-    if about is None and not path.is_file():
+    if (about is None or until is not None) and not path.is_file():
         raise BadInput(f"holds no {FILE}; 'polyclinic evolve --out DIR' makes one", path=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +207,7 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
         raise BadInput(f"cannot be opened as a memory: {error}", path=path) from None
     try:
         try:
-            memory = DoctorMemory(_made_with(file, about, path), file)
+            memory = DoctorMemory(_made_with(file, about, path), file, until=until)
             memory._read(file)
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
             raise BadInput(f"cannot be read as a memory: {error}", path=path) from None
