@@ -22,6 +22,7 @@ from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.events import Failed
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.memory.options import FORGETFUL
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.tasks import run_until_error
@@ -54,6 +55,7 @@ async def consult(
     team: options.TeamOptions = options.TEAM,
     max_failures: options.MaxFailures = 5.0,
     library: options.Library = options.LIBRARY,
+    memory: options.Memory = FORGETFUL,
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
 ) -> None:
@@ -72,7 +74,9 @@ async def consult(
     knowledge, screen = read_knowledge(), console()
     doctors = team.named or [doctor]
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
-    opening = open_minds(doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal, library=library)
+    opening = open_minds(
+        doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal, library=library, memory=memory
+    )
     async with opening as opened:
         minds = [opened.minds[name] for name in doctors]
 

@@ -90,6 +90,7 @@ async def open_players(
             journal=run.journal,
             others=judges,
             library=options.library,
+            memory=options.memory,
         ) as opened:
             yield opened._replace(patient_trust=None) if one_step else opened
 

@@ -17,6 +17,7 @@ from cyclopts import Group, Parameter
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.session import Address, ModelOptions
 from polyclinic.retrieval.looking_up import LibraryOptions
 
@@ -53,6 +54,8 @@ MODELS = ModelOptions()
 
 Library = Annotated[LibraryOptions, Parameter(name="*", group=Group("Looking things up", sort_key=15))]
 LIBRARY = LibraryOptions()
+
+Memory = Annotated[MemoryOptions, Parameter(name="*", group=Group("Remembering", sort_key=16))]
 
 Journal = Annotated[
     Path | None,
@@ -153,6 +156,7 @@ class CaseOptions:
     patient: Patient = "rules"
     examiner: Examiner = "rules"
     library: Library = LIBRARY
+    memory: Memory = FORGETFUL
 
 
 @Parameter(name="*")

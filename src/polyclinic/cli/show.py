@@ -54,7 +54,9 @@ def show_event(console: Console, event: Event) -> None:
             show_line(console, f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
         case Retrieved():
             sources = ", ".join(one.source for one in event.references) or "nothing that fits"
-            show_line(console, "Looked up", Role.DOCTOR, Text(plain(sources), style="dim"))
+            remembered = any(one.title.endswith((" record", " experience")) for one in event.references)
+            head = "Came to mind" if remembered else "Looked up"
+            show_line(console, head, Role.DOCTOR, Text(plain(sources), style="dim"))
         case Examined():
             show_line(console, "Examiner", Role.EXAMINER, event.text)
         case Chosen():

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from polyclinic.answering.calls import Calls, TextAnswer
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import ModelError, PlayFailure
+from polyclinic.errors import PlayFailure
 from polyclinic.memory.entries import Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
+from polyclinic.memory.options import NEAREST
+from polyclinic.memory.remembering import helpful
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
 from polyclinic.questions.answers import read_answer
@@ -31,11 +30,6 @@ from polyclinic.questions.formats import show_form
 from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
-NEAREST = 3
-
-
-class _Helpful(msgspec.Struct, frozen=True):
-    numbers: tuple[int, ...]
 
 
 class MedAgentZero:
@@ -92,8 +86,8 @@ class MedAgentZero:
         records: list[MedicalRecord] = [brought.records.entries[n] for n in brought.near_records.places]
         experience: list[Experience] = [brought.experience.entries[n] for n in brought.near_experience.places]
         told = []
-        if helpful := await self._helpful(put, experience, calls):
-            told.append(prompts("experience", experience="\n".join(f"- {one.principle}" for one in helpful)))
+        if useful := await helpful(experience, show(put.question), put.question.language, calls):
+            told.append(prompts("experience", experience="\n".join(f"- {one.principle}" for one in useful)))
         if records:
             shown = (
                 prompts("record", known=one.asked.query, reasoning=one.reasoning, answer=one.answer)
@@ -101,18 +95,6 @@ class MedAgentZero:
             )
             told.append(prompts("records", records="\n\n".join(shown)))
         return told
-
-    async def _helpful(self, put: Put, experience: Sequence[Experience], calls: Calls) -> list[Experience]:
-        if not experience:
-            return []
-        prompts = _prompts(put.question)
-        notes = prompts("notes", notes="\n".join(f"{n}. {one.principle}" for n, one in enumerate(experience, start=1)))
-        messages = [("system", prompts("helpful")), ("user", f"{show(put.question)}\n\n{notes}")]
-        try:
-            said: Any = (await calls.ask(messages, answer=_Helpful, purpose="helpful")).value
-        except ModelError:
-            return []  # What nobody has called helpful is left out.
-        return [one for n, one in enumerate(experience, start=1) if n in said.numbers]
 
     async def _answered(self, put: Put, calls: Calls, told: Sequence[str], *, purpose: str = "answer") -> TaskAnswer:
         question = put.question

@@ -31,6 +31,7 @@ from polyclinic.files import check_file, decode
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
+from polyclinic.memory.remembering import Remembering
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -40,7 +41,7 @@ from polyclinic.players.language_model.saps import Saps, Tracker
 from polyclinic.players.own_mind import Answer, OwnMind, maker_of
 from polyclinic.players.player import Mind
 from polyclinic.players.roles.director import Director
-from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.doctor import Doctor, Judge
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
@@ -115,6 +116,7 @@ class Minds:
         models: the language models that the minds need (`model_of`), by name, opened.
         journal: keeps every answer of a model; each visit is an episode.
         looking_up: what doctors may look things up in, those that read: models, and minds of one's own.
+        remembering: what those same doctors remember of patients of their own.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -137,11 +139,12 @@ class Minds:
         ledger: Ledger | None = None,
         temperature: float | None = None,
         looking_up: LookingUp | None = None,
+        remembering: Remembering | None = None,
     ) -> None:
         self.seed = seed
         self._models = dict(models or {})
         self._journal, self._temperature = journal, temperature
-        self._looking_up = looking_up
+        self._looking_up, self._remembering = looking_up, remembering
         self._ledgers = () if ledger is None else (ledger,)
         players = {
             Role.DOCTOR: doctor,
@@ -164,6 +167,14 @@ class Minds:
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
         return None if isinstance(doctor, RulesDoctor | ScriptedMind) else self._looking_up
+
+    def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
+        """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
+        return None if isinstance(doctor, RulesDoctor | ScriptedMind) else own or self._remembering
+
+    def judged_by(self, doctor: Mind[Doctor]) -> Judge | None:
+        """Returns what says which experience helps: a model itself; None for other minds, who see all that came."""
+        return doctor.helpful if isinstance(doctor, ModelMind) else None
 
     def patient(self, case: str, *, seat: Seat = ALONE) -> Mind[Patient]:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""

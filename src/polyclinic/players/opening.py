@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.memory.opening import open_recollection
+from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
 from polyclinic.players.minds import Minds, Playing, model_of, name_of
@@ -62,21 +64,26 @@ async def open_minds(
     run: str | None = None,
     share: Share = WHOLE,
     library: LibraryOptions | None = None,
+    memory: MemoryOptions = FORGETFUL,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
-    name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up.
+    name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up;
+    with a memory, they remember.
 
     Raises:
-        UserError: a model, the journal or the library cannot be used, or no doctor reads what is looked up.
+        UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
     """
     library = library or LibraryOptions()
     if library.corpus is not None and all(_reads_nothing(doctor) for doctor in doctors):
         raise UserError("--corpus is for a doctor who reads: a language model, or a mind of your own")
+    if memory.memory is not None and all(_reads_nothing(doctor) for doctor in doctors):
+        raise UserError("--memory is for a doctor who reads: a language model, or a mind of your own")
     named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
     async with (
+        open_recollection(memory) as remembering,
         open_session(filter(None, named), options, journal=journal, run=run, seed=seed, share=share) as session,
         open_library(library, session, options, share=share) as looking_up,
     ):
@@ -91,6 +98,7 @@ async def open_minds(
                 ledger=session.ledger,
                 temperature=options.temperature,
                 looking_up=looking_up,
+                remembering=remembering,
             )
             for doctor in doctors
         }

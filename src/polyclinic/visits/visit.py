@@ -37,6 +37,7 @@ from polyclinic.events import (
     Trace,
 )
 from polyclinic.frames import Tabular
+from polyclinic.memory.remembering import Remembering
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.examiner import Examiner, Missing
@@ -165,6 +166,7 @@ async def attend(
     key: str = "",
     post: Post | None = None,
     past: PatientRecord | None = None,
+    remembering: Remembering | None = None,
     max_examinations: int | None = None,
     free: frozenset[str] = frozenset(),
     watch: Callable[[Event], None] | None = None,
@@ -172,8 +174,9 @@ async def attend(
     """Does what `see` does, for who goes on with doctor and patient; what is not told here is told there.
 
     `seat` is which doctor of a team it is, `key` names the visit where a case has several (the case's id by default).
-    `post` says which doctor of a hospital sees the patient (any by default), and `past` what was noted of it before,
-    which the patient remembers as well. At most `max_examinations` examinations may be done, by default any number;
+    `post` says which doctor of a hospital sees the patient (any by default), `past` what was noted of it before, which
+    the patient remembers as well, and `remembering` what a doctor who reads remembers of patients of its own (by
+    default what the minds were given). At most `max_examinations` examinations may be done, by default any number;
     those named as `free` do not count.
     """
     trace, key = Trace(watch=watch), key or case.id
@@ -194,6 +197,8 @@ async def attend(
         post=post,
         past=past,
         looking_up=minds.looked_up_by(mind),
+        remembering=minds.remembered_by(mind, remembering),
+        judges=minds.judged_by(mind),
         told=told,
     )
     patient = patient_of(case, minds, seat, key=key, past=past)

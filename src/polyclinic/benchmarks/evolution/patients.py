@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,27 +10,21 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.flags import flag_of, limits_of
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Finding, read_out
 from polyclinic.cases.truth import Severity
 from polyclinic.errors import BadInput
 from polyclinic.knowledge.data import SEVERITIES
-from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import MARKS, Language
 from polyclinic.language.word_lists import WordLists
 from polyclinic.memory.entries import AskedTask, ClinicalTask
 from polyclinic.memory.learner import Put
+from polyclinic.memory.picture import picture_of
 
 PHYSICAL = "physical-examination"
 """Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
-
-_DECADE = 10
-
-_MARKED = 1.5
-"""A result so many times beyond its limit is markedly high, or low."""
 
 
 class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,19 +32,10 @@ class _TaskWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diagnosis: str
     treatment: str
     age: str
-    ages: str
     infant: str
     female: str
     male: str
-    lasting: str
-    complaints: str
-    high: str
-    very_high: str
-    low: str
-    very_low: str
-    usual: str
     plan: str
-    diagnosed: str
     grades: dict[Severity, str]
 
 
@@ -84,20 +67,17 @@ class PracticePatient(NamedTuple):
 
     def examination(self) -> Put:
         """Asks for an examination, given the symptoms."""
-        return self._put(ClinicalTask.EXAMINATION, self._symptoms, self._picture, self.choices.examinations)
+        return self._put(ClinicalTask.EXAMINATION, self._symptoms, self._picture(), self.choices.examinations)
 
     def diagnosis(self, examination: str) -> Put:
         """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
-        seen, result = self._seen(examination)
-        known, picture = f"{self._symptoms}\n{seen}", f"{self._picture}\n{result}"
-        return self._put(ClinicalTask.DIAGNOSIS, known, picture, self.choices.diseases)
+        known = f"{self._symptoms}\n{self._seen(examination)}"
+        return self._put(ClinicalTask.DIAGNOSIS, known, self._picture(examination), self.choices.diseases)
 
     def treatment(self, examination: str, diagnosis: str) -> Put:
         """Asks for one of the three plans of a disease (a label), given all that is known."""
         words, language = _words(self.choices.language), self.choices.language
         disease = self.choices.knowledge.diseases[self.choices.diseases[diagnosis]]
-        seen, result = self._seen(examination)
-        diagnosed = words.diagnosed.format(disease=diagnosis)
         join = MARKS[language].semicolon.join
         plans = {
             grade: words.plan.format(grade=grade, plan=join(disease.plan(severity).get(language)))
@@ -105,8 +85,8 @@ class PracticePatient(NamedTuple):
         }
         return self._put(
             ClinicalTask.TREATMENT,
-            f"{self._symptoms}\n{seen}",
-            f"{self._picture}\n{result}\n{diagnosed}",
+            f"{self._symptoms}\n{self._seen(examination)}",
+            self._picture(examination, diagnosis),
             plans,
             texts=plans,
             stem=words.treatment.format(diagnosis=diagnosis),
@@ -139,29 +119,18 @@ class PracticePatient(NamedTuple):
         lines += [text for _, text in self.case.record.history.sections()]
         return "\n".join(lines)
 
-    @property
-    def _picture(self) -> str:
-        """The same as others have it too: one statement a line, time and age in steps."""
-        presentation, words = self.case.presentation, _words(self.choices.language)
-        language = self.choices.language
-        lines = [words.female if presentation.sex == "female" else words.male]
-        if presentation.age is not None:
-            first = int(presentation.age) // _DECADE * _DECADE
-            lines.append(words.ages.format(first=first, last=first + _DECADE - 1))
-        days = read_days(presentation.complaint, language)
-        if days is not None:
-            lines.append(words.lasting.format(days=say_days(2.0 ** round(math.log2(max(days, 1))), language)))
-        lines.append(words.complaints.format(n=len(self.case.record.history.symptoms)))
-        for section, text in self.case.record.history.sections():
-            lines += [text] if section == "symptoms" else _statements(text, language)
-        return "\n".join(lines)
+    def _picture(self, examination: str | None = None, diagnosis: str = "") -> str:
+        """The same as others have it too; with what an examination showed, and the diagnosis."""
+        record = self.case.record
+        findings = None if examination is None else self._found(examination)
+        return picture_of(record.presentation, record.history, findings, diagnosis=diagnosis)
 
-    def _seen(self, examination: str) -> tuple[str, str]:
-        """Returns what an examination showed: as it is read out, and an item a line, high, low or within its range."""
-        found = [f for f in self.case.record.findings if f.examination.casefold() == examination.casefold()]
-        words, language = _words(self.choices.language), self.choices.language
-        lines = (f"{f.item or f.examination}{MARKS[language].colon}{_state(f, words)}" for f in found)
-        return "\n".join(read_out(found, language)), "\n".join(lines)
+    def _found(self, examination: str) -> list[Finding]:
+        return [f for f in self.case.record.findings if f.examination.casefold() == examination.casefold()]
+
+    def _seen(self, examination: str) -> str:
+        """Returns what an examination showed, as it is read out."""
+        return "\n".join(read_out(self._found(examination), self.choices.language))
 
     def _put(
         self,
@@ -185,24 +154,6 @@ class PracticePatient(NamedTuple):
         )
         asked = AskedTask(case=self.case.id, number=self.number, query=picture.strip(), options=labels)
         return Put(task, question, labels, asked)
-
-
-def _state(finding: Finding, words: _TaskWords) -> str:
-    if isinstance(finding.value, str):
-        return finding.value
-    flag = flag_of(finding)
-    if not flag:
-        return words.usual
-    low, high = limits_of(finding)
-    if flag == "H":
-        return words.very_high if high and finding.value > _MARKED * high else words.high
-    return words.very_low if low and finding.value < low / _MARKED else words.low
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _statements(text: str, language: Language) -> tuple[str, ...]:
-    stop = "." if language == "en" else "。"
-    return tuple(filter(None, (part.strip() for part in text.split(stop))))
 
 
 def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:

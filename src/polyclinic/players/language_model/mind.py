@@ -7,7 +7,7 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Event, Examined, Role, Said, State
 from polyclinic.language.language import Language
+from polyclinic.memory.entries import Experience
+from polyclinic.memory.remembering import Situation, helpful, recalled_text, situation_text
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
 from polyclinic.players.language_model.hospital import (
@@ -82,6 +84,11 @@ class ModelMind:
             return sent(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
+    async def helpful(self, experience: Sequence[Experience], situation: Situation) -> Sequence[Experience]:
+        """Returns the experience that the model calls helpful; fails as `Model.ask` where no answer comes."""
+        told, language = situation_text(situation), situation.language
+        return await helpful(experience, told, language, self._model, temperature=self._temperature)
+
 
 class PickedLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The lines of the examiner's list that a request asks for; none where it is vague."""
@@ -124,6 +131,8 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     if doctor.references:
         # As late as can be: what stands before it stays the same from turn to turn.
         messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
+    for recalled in doctor.came_to_mind:
+        messages += [("user", text)] if (text := recalled_text(recalled, doctor.presentation.language)) else []
     return [*messages, ("user", _last(ask, doctor, prompts))]
 
 

@@ -1,18 +1,25 @@
 """The doctor: knows the presentation and what was said and found in its hearing; in one step, the whole record.
 
+It may look things up, and may remember patients of its own: what fits comes before it decides.
+
 In a team a doctor has a number. It then hears the discussion too: the facts, every report, the points of dispute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation, ShownPassage
-from polyclinic.cases.record import Record, read_out
+from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
+from polyclinic.memory.entries import ClinicalTask, Experience
+from polyclinic.memory.picture import picture_of
+from polyclinic.memory.remembering import Remembered, Remembering, Situation
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
 from polyclinic.players.roles.post import Post
 from polyclinic.retrieval.looking_up import LookingUp
@@ -21,6 +28,17 @@ T = TypeVar("T")
 
 _LOOKS_UP = (Purpose.SPEAK, Purpose.REPORT, Purpose.CHOOSE)
 """What a doctor looks things up for. In a discussion it keeps what it found last."""
+
+_DECIDES: dict[Purpose, tuple[ClinicalTask, ...]] = {
+    Purpose.SPEAK: (ClinicalTask.EXAMINATION,),
+    Purpose.REPORT: (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT),
+    Purpose.CHOOSE: (ClinicalTask.DIAGNOSIS,),
+    Purpose.PLAN: (ClinicalTask.TREATMENT,),
+}
+"""What a doctor remembers other patients for: while it may order examinations, and before it concludes."""
+
+Judge = Callable[[Sequence[Experience], Situation], Awaitable[Sequence[Experience]]]
+"""Says which experience helps with a patient."""
 
 
 @dataclass(eq=False)
@@ -36,8 +54,11 @@ class Doctor(PlayedRole):
         post: who it is in a hospital, and what it may do there; None of a doctor without one.
         past: what the hospital noted of the patient before; None where it notes nothing.
         looking_up: what it may look things up in before it speaks, reports or chooses; nothing where None.
-        told: called with what it found, where that is not what it found before.
+        told: called with what it found or remembered, where that is not what it was before.
         references: what it found last.
+        remembering: what it remembers of patients of its own; nothing where None.
+        judges: says which experience helps here, and leaves the rest out; None lets all of it in.
+        came_to_mind: what of its memory it thinks of for what it is asked.
     """
 
     mind: Mind[Doctor]
@@ -53,6 +74,10 @@ class Doctor(PlayedRole):
     looking_up: LookingUp | None = None
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
     references: tuple[ShownPassage, ...] = ()
+    remembering: Remembering | None = None
+    judges: Judge | None = None
+    came_to_mind: tuple[Remembered, ...] = ()
+    _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""
@@ -61,7 +86,38 @@ class Doctor(PlayedRole):
             if found != self.references:
                 self.references = found
                 self.told(found)
+        if self.remembering is not None and ask.purpose in _DECIDES:
+            came = tuple([await self._remember(task, ask) for task in _DECIDES[ask.purpose]])
+            if came != self.came_to_mind:
+                self.came_to_mind = came
+                self.told(tuple(passage for recalled in came for passage in recalled.passages()))
         return await super().act(ask)
+
+    async def _remember(self, task: ClinicalTask, ask: Ask[Any]) -> Remembered:
+        """Returns what comes to mind for a task, with the experience that helps."""
+        assert self.remembering is not None  # noqa: S101
+        situation = Situation(task, self._picture(ask), self._known(ask), self.presentation.language)
+        recalled = await self.remembering.bring(situation)
+        experience = recalled.principles
+        if not experience or self.judges is None:
+            return recalled
+        if experience not in self._judged:
+            self._judged[experience] = tuple(await self.judges(experience, situation))
+        kept = self._judged[experience]
+        return msgspec.structs.replace(
+            recalled, experience=tuple(pair for pair in recalled.experience if pair[0] in kept)
+        )
+
+    def _picture(self, ask: Ask[Any]) -> str:
+        """Returns by what a patient like this one is found again."""
+        diagnosis = "" if ask.purpose is not Purpose.PLAN or ask.question is None else ask.question.stem
+        if self.record is not None:
+            record = self.record
+            return picture_of(self.presentation, record.history, record.findings, diagnosis=diagnosis)
+        said = [event.text for event in self.seen if isinstance(event, Said) and _tells(event)]
+        found = [finding for event in self.seen if isinstance(event, Examined) for finding in event.findings]
+        complaint = () if said else (self.presentation.complaint,)
+        return picture_of(self.presentation, History(), found, diagnosis=diagnosis, said=(*complaint, *said))
 
     def _known(self, ask: Ask[Any]) -> str:
         """Returns what is known, the latest last."""
@@ -86,3 +142,7 @@ class Doctor(PlayedRole):
             return True
         done = {f.examination for e in self.seen if isinstance(e, Examined) for f in e.findings}
         return len(done - self.free) < self.max_examinations
+
+
+def _tells(event: Said) -> bool:
+    return event.who is Role.PATIENT and event.to is Role.DOCTOR

@@ -1,0 +1,220 @@
+"""What comes to a doctor's mind with a patient: handed to whoever plays one, judged, and put into words (§4.4).
+
+    remembering = Recollection(memory, CaseWordsEmbedder(), records=3, experience=3)
+    came = await remembering.bring(Situation(ClinicalTask.DIAGNOSIS, picture, known, "en"))
+
+A `Remembering` is what a doctor remembers as a visit begins: `Recollection` reads a memory as it is, or was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Unpack
+
+import msgspec
+
+from polyclinic.cases.presentation import ShownPassage
+from polyclinic.errors import BadInput, ModelError
+from polyclinic.language.language import Language, is_chinese
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.memory import DoctorMemory
+from polyclinic.memory.options import NEAREST
+from polyclinic.models.model import Answer, AskOptions, Messages, Reply
+from polyclinic.prompts import read_prompts
+from polyclinic.retrieval.embedders import Embedder
+
+PROMPTS = Path(__file__).with_suffix(".md")
+
+_MARKS = re.compile(r"={3,}")
+
+
+class Situation(NamedTuple):
+    """What a doctor knows when it decides.
+
+    Attributes:
+        task: what it decides.
+        picture: by what it is found again; see `polyclinic.memory.picture`.
+        known: the same as it was told and read out.
+        language: of both.
+    """
+
+    task: ClinicalTask
+    picture: str
+    known: str
+    language: Language
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came to mind for a task: the nearest first, each with its likeness (a cosine).
+
+    Attributes:
+        source: names the memory.
+    """
+
+    task: ClinicalTask
+    source: str
+    records: tuple[tuple[MedicalRecord, float], ...] = ()
+    experience: tuple[tuple[Experience, float], ...] = ()
+
+    @property
+    def principles(self) -> tuple[Experience, ...]:
+        """The experience alone."""
+        return tuple(one for one, _ in self.experience)
+
+    def passages(self) -> tuple[ShownPassage, ...]:
+        """Returns it as what a trace holds of it: where it came from, and what it says."""
+        records = [
+            (one.asked, f"{one.answer}: {one.reasoning}" if one.reasoning else one.answer, "record", likeness)
+            for one, likeness in self.records
+        ]
+        experience = [(one.asked, one.principle, "experience", likeness) for one, likeness in self.experience]
+        return tuple(
+            ShownPassage(source=f"{self.source}#{asked.case}", title=f"{self.task} {kind}", text=text, score=likeness)
+            for asked, text, kind, likeness in (*records, *experience)
+        )
+
+
+class Remembering(Protocol):
+    """What a doctor remembers in a visit; it stays the same while the visit lasts."""
+
+    async def bring(self, situation: Situation) -> Remembered:
+        """Returns what is like it, unjudged; errors are those of the embedder."""
+
+
+class Recollection:
+    """A memory as it is when the visit begins; see `Remembering`.
+
+    Args:
+        memory: what is remembered; must not grow while visits last.
+        embedder: the one that made its vectors.
+        records, experience: how many of each come to mind.
+        source: what traces call it.
+
+    Raises:
+        BadInput: the vectors are another embedder's.
+    """
+
+    def __init__(
+        self,
+        memory: DoctorMemory,
+        embedder: Embedder,
+        *,
+        records: int = NEAREST,
+        experience: int = NEAREST,
+        source: str = "memory",
+    ) -> None:
+        if embedder.name != memory.about.embedder:
+            made = memory.about.embedder
+            raise BadInput(f"the vectors of the memory are of {made}, not of {embedder.name}; practise anew with it")
+        self._memory, self._embedder, self._source = memory, embedder, source
+        self._wanted, self._language = (records, experience), _language_of(memory)
+
+    async def bring(self, situation: Situation) -> Remembered:
+        """See `Remembering.bring`; a memory in another language is BadInput."""
+        task, (records, experience) = situation.task, self._wanted
+        if self._language not in (None, situation.language):
+            there, here = self._language, situation.language
+            raise BadInput(
+                f"the memory is in {there!r} and the visit in {here!r}; a doctor practises in {here!r} for it"
+            )
+        vector = await self._embedder.query(situation.picture)
+        (near,) = self._memory.recall(task, vector[None, :], records=records, experience=experience)
+        of_records, of_experience = self._memory.records[task].entries, self._memory.experience[task].entries
+        return Remembered(
+            task=task,
+            source=self._source,
+            records=tuple((of_records[n], float(c)) for n, c in zip(*near.records, strict=True)),
+            experience=tuple((of_experience[n], float(c)) for n, c in zip(*near.experience, strict=True)),
+        )
+
+
+def _language_of(memory: DoctorMemory) -> Language | None:
+    for task in ClinicalTask:
+        some: list[Entry] = [*memory.records[task].entries[:1], *memory.experience[task].entries[:1]]
+        for entry in some:
+            return "zh" if is_chinese(entry.asked.query) else "en"
+    return None
+
+
+# --- judged
+
+
+class _Helpful(msgspec.Struct, frozen=True):
+    numbers: tuple[int, ...]
+
+
+class Askable(Protocol):
+    """Whoever can be asked: a model, or the calls of a question."""
+
+    async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
+        """Asks; see `polyclinic.models.model.Model.ask`."""
+
+
+async def helpful(
+    experience: Sequence[Experience], shown: str, language: Language, model: Askable, **options: Unpack[AskOptions]
+) -> list[Experience]:
+    """Returns the experience that a model says helps with what is shown, a patient and a question (§4.3.2).
+
+    All of it is judged in one call. What nobody has called helpful is left out, also where the model says nothing that
+    can be used.
+
+    Raises:
+        EndpointError: no answer came.
+    """
+    if not experience:
+        return []
+    prompts = read_prompts(PROMPTS)[language]
+    numbered = "\n".join(f"{n}. {quoted(one.principle)}" for n, one in enumerate(experience, start=1))
+    messages = [("system", prompts("helpful")), ("user", f"{shown}\n\n{prompts('notes', notes=numbered)}")]
+    together: AskOptions = {**options, "purpose": "helpful"}
+    try:
+        said: Any = (await model.ask(messages, answer=_Helpful, **together)).value
+    except ModelError:
+        return []
+    return [one for n, one in enumerate(experience, start=1) if n in said.numbers]
+
+
+def situation_text(situation: Situation) -> str:
+    """Returns a situation as whoever judges experience is shown it."""
+    prompts = read_prompts(PROMPTS)[situation.language]
+    return prompts(
+        "situation", known=_unmarked(situation.picture), question=prompts(f"question {situation.task.value}")
+    )
+
+
+# --- in words
+
+
+def recalled_text(recalled: Remembered, language: Language) -> str:
+    """Returns what came to mind as it stands in a prompt, between marks that nothing in it can write."""
+    prompts = read_prompts(PROMPTS)[language]
+    parts = []
+    if recalled.experience:
+        lines = "\n".join(f"- {quoted(one.principle)}" for one in recalled.principles)
+        parts.append(prompts("experience", experience=lines))
+    if recalled.records:
+        shown = [
+            prompts(
+                "record",
+                known=_unmarked(one.asked.query),
+                reasoning=quoted(one.reasoning),
+                answer=quoted(one.answer),
+            )
+            for one, _ in reversed(recalled.records)
+        ]
+        parts.append(prompts("records", records="\n\n".join(shown)))
+    if not parts:
+        return ""
+    question = prompts(f"question {recalled.task.value}")
+    return prompts("came", task=question, came="\n\n".join(parts))
+
+
+def quoted(text: str) -> str:
+    """Returns a text on one line, without what could pass for a mark."""
+    return _unmarked(" ".join(text.split()))
+
+
+def _unmarked(text: str) -> str:
+    return _MARKS.sub("=", text)
