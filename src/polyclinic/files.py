@@ -216,4 +216,5 @@ def json_lines(records: Iterable[object]) -> str:
 def split_place(message: str) -> tuple[str, str]:
     """Splits msgspec's "problem - at `$.field`" into the problem and the field ("" where it names none)."""
     problem, _, place = message.partition(" - at ")
-    return problem, place.strip("`")
+    # Of a key it says "`key` in `$.field`".
+    return problem, place.removeprefix("`key` in ").strip("`")

@@ -14,6 +14,9 @@ from polyclinic.files import check_file, decode, split_place
 MOST_NODES = 100_000  # No file of ours or of a user's is larger; aliases of aliases would grow without end.
 DEEPEST = 32  # levels of lists and mappings in one another; also what ends a text that holds itself
 
+_UNKNOWN = re.compile(r"Object contains unknown field `(.+)`")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+
 _NUMBERS_AND_SUCH = ("int", "float", "bool", "null")
 
 T = TypeVar("T")
@@ -35,28 +38,35 @@ def read_yaml(path: Path, kind: type[T]) -> T:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     except msgspec.ValidationError as error:
         problem, field = split_place(str(error))
+        if unknown := _UNKNOWN.fullmatch(problem):
+            field = f"{field or '$'}.{unknown[1]}"
         raise BadInput(problem, path=path, line=line_of(path, field), field=field) from None
     except BadInput as error:
         raise BadInput(error.problem, path=path, line=error.line, field=error.field) from None
 
 
 def line_of(path: Path, field: str) -> int | None:
-    """Returns the line, from 1, on which a field stands (`$.criteria.mild`), or what of it is there; None of `$`."""
+    """Returns the line, from 1, on which a field stands (`$.criteria.mild`), or what of it is there; None of `$`.
+
+    `[...]` is some value of a mapping: the first in which the rest of the field stands.
+    """
     import yaml  # noqa: PLC0415
 
-    node = yaml.compose(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    nodes = [yaml.compose(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
     line: int | None = None
-    for key, place in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", field):
-        if isinstance(node, yaml.MappingNode):
-            found = next(((k, v) for k, v in node.value if k.value == key), None)
-            if found is None:
-                break
-            line, node = found[0].start_mark.line + 1, found[1]
-        elif isinstance(node, yaml.SequenceNode) and place and int(place) < len(node.value):
-            node = node.value[int(place)]
-            line = node.start_mark.line + 1
+    for key, place in _STEP.findall(field):
+        if place == "...":
+            nodes = [value for node in nodes if isinstance(node, yaml.MappingNode) for _, value in node.value]
+            continue
+        if key:
+            pairs = [pair for node in nodes if isinstance(node, yaml.MappingNode) for pair in node.value]
+            found = [(name, value) for name, value in pairs if name.value == key]
         else:
+            lists = [node.value for node in nodes if isinstance(node, yaml.SequenceNode)]
+            found = [(one[int(place)], one[int(place)]) for one in lists if int(place) < len(one)]
+        if not found:
             break
+        line, nodes = found[0][0].start_mark.line + 1, [value for _, value in found]
     return line
 
 

@@ -110,6 +110,10 @@ def test_bad_input_is_one_clear_line(complaint, tmp_path):
     assert "each doctor once" in complaint(*AIE, "--doctor", "rules", "--doctor", "rules")
     assert "allowed: ours, paper" in complaint(*AIE, "--doctor", "rules", "--protocol", "mine")
     assert "saps:MODEL" in complaint(*AIE, "--doctor", "rules", "--protocol", "paper")
+    longer = complaint(
+        *AIE, "--doctor", "rules", "--protocol", "paper", "--patient", "saps:direct/a", "--max-turns", "9"
+    )
+    assert "zh 10, en 15" in longer and "take --protocol ours" in longer
     assert "direct/NAME" in complaint(*AIE, "--doctor", "oracle")
     assert "no folder" in complaint(*AIE, "--doctor", "rules", "--out", tmp_path / "no" / "out")
     file = tmp_path / "labelled.json"

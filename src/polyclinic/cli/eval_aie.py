@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -11,10 +11,12 @@ from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.benchmarks.aie.evaluation import aie as aie_benchmark
 from polyclinic.benchmarks.aie.tables import aie_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
+from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.own_metrics import choose_metrics
+from polyclinic.protocols.papers import AieSettings
 
 
 async def aie(
@@ -40,19 +42,18 @@ async def aie(
     max_turns: Annotated[
         int | None, POSITIVE, Parameter(help="How often the doctor may speak: 10 in Chinese, 15 in English by default.")
     ] = None,
-    protocol: Annotated[
-        Literal["ours", "paper"],
-        Parameter(help="'paper' insists on the paper's choices: its turns, and the patient saps:MODEL."),
-    ] = "ours",
+    protocol: Protocol = "ours",
     run: RunOptions = RUN,
 ) -> None:
     """Holds AIE for every doctor, and prints how they did."""
-    _check_protocol(protocol, cases.patient, max_turns)
+    rules = followed(AieSettings, protocol, patient=cases.patient, judge=judge)
+    rules.check_value("--max-turns", max_turns, rules.settings.turns)
     each_once("doctor", doctor)
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
     if judges and len(doctor) == 1:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
     asked = with_questions(cases_of(cases), read_knowledge(), seed=run.seed)[: cases.limit]
+    say(rules)
     async with open_players(doctor, cases, run, judges=judges) as opened:
         benchmark = aie_benchmark(
             asked,
@@ -69,15 +70,6 @@ async def aie(
         opened.session.ledger,
         trust=opened.patient_trust,
     )
-
-
-def _check_protocol(protocol: str, patient: str, max_turns: int | None) -> None:
-    if protocol == "paper" and not patient.startswith("saps:"):
-        raise UserError(
-            f"--protocol paper has the patient saps:MODEL, with the staged tracker; --patient is {patient!r}"
-        )
-    if protocol == "paper" and max_turns is not None:
-        raise UserError("--protocol paper has 10 turns in Chinese and 15 in English; leave out --max-turns")
 
 
 def read_groups(given: Sequence[str] | None, doctors: Sequence[str]) -> dict[str, str] | None:

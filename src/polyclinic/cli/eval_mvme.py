@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -12,14 +12,15 @@ from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.benchmarks.mvme.tables import mvme_output
 from polyclinic.cli import options
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
+from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.errors import UserError
-from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.judges.failure_reasons import read_words
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linking import linkers_for
 from polyclinic.players.minds import model_of
+from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.visits.consultation import MAX_TURNS
 
 
@@ -41,25 +42,26 @@ async def mvme(
         Parameter(help="What people say of why diagnoses missed: JSON lines; goes before the judge's word."),
     ] = None,
     max_turns: Annotated[options.MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
-    protocol: Annotated[
-        Literal["ours", "paper"],
-        Parameter(
-            help="'paper': the paper's choices: what is not recorded is normal, doctors discuss one after another, a "
-            "missing grade counts 1."
-        ),
-    ] = "ours",
+    protocol: Protocol = "ours",
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Holds MVME for every doctor and the team, and prints the paper's tables."""
-    alone, together, paper = doctor or [], team.named, protocol == "paper"
+    alone, together = doctor or [], team.named
     _check(alone, together, judge)
+    director = team.director if together else None
+    rules = followed(
+        MvmeSettings, protocol, patient=cases.patient, examiner=cases.examiner, director=director, judge=judge
+    )
+    rules.check_value("--max-turns", max_turns, rules.settings.turns)
+    rules.check_value("--max-rounds", team.max_rounds, rules.settings.rounds)
     asked = cases_of(cases)[: cases.limit]
     words = read_words(reasons) if reasons is not None else None
     languages = {case.presentation.language for case in asked}
     linkers, knowledge = linkers_for(languages, table), read_knowledge()
-    order = Order.SEQUENTIAL if paper else team.order
-    missing: Literal["normal", "not recorded"] = "normal" if paper else "not recorded"
+    order = team.order if rules.side == "ours" else rules.of(rules.settings.order)
+    missing = rules.of(rules.settings.missing)
     names, judges = list(dict.fromkeys((*alone, *together))), [] if judge == "rules" else [judge]
+    say(rules)
     async with open_players(names, cases, run, director=team.director, judges=judges, one_step=one_step) as opened:
         entrants = [Entrant(name, (opened.minds[name],), one_step) for name in alone]
         if together:
@@ -77,7 +79,7 @@ async def mvme(
             max_rounds=team.max_rounds,
             disputes=not team.no_dispute_resolution,
             missing=missing,
-            protocol="paper" if paper else "readable",
+            protocol=rules.of(rules.settings.missing_grade),
             seed=run.seed,
         )
         result = await hold(benchmark, {one.name: one for one in entrants}, run)

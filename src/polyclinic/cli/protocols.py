@@ -1,0 +1,70 @@
+"""`polyclinic protocols`: what the papers' experiments were, and in what ours are other."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from polyclinic.cli import options
+from polyclinic.errors import UserError
+from polyclinic.protocols.following import named_protocol, protocol_text
+from polyclinic.protocols.papers import PAPERS
+from polyclinic.protocols.printed import SettingRow, setting_rows
+from polyclinic.protocols.protocol import PaperProtocol
+from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.terminal.tables import table
+
+
+def list_protocols(*, json: options.Json = False) -> None:
+    """Lists the protocols."""
+    every = [named_protocol(name) for name in PAPERS]
+    if json:
+        print_json([{"name": one.name, "paper": one.paper, "commands": one.commands} for one in every])
+        return
+    rows = ((one.name, one.paper, ", ".join(one.commands)) for one in every)
+    console().print(table(None, ("protocol", "paper", "commands"), rows, left=3))
+
+
+def show(
+    name: Annotated[str, Parameter(help="One of the list, or a file of your own: FILE.yaml.")],
+    /,
+    *,
+    yaml: Annotated[bool, Parameter(help="Print the file itself, to begin one of your own with.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Shows a protocol."""
+    if yaml and json:
+        raise UserError("--yaml and --json both say what is printed; give one of them")
+    protocol = named_protocol(name)
+    if yaml:
+        sys.stdout.write(protocol_text(name))
+    elif json:
+        print_json(protocol)
+    else:
+        _show(console(), protocol)
+
+
+def _show(screen: Console, protocol: PaperProtocol[Any]) -> None:
+    screen.print(protocol.paper, style="bold")
+    screen.print(f"held by: {', '.join(protocol.commands)}\n")
+    roles = ((role, one.models, one.section) for role, one in protocol.roles.items())
+    screen.print(table("who played in the paper", ("role", "models", "section"), roles, left=3), "")
+    rows = setting_rows(protocol)
+    cells = ((one.name, one.paper, one.ours or "as the paper", one.section) for one in rows)
+    screen.print(table("what is set", ("setting", "--protocol paper", "ours", "section"), cells, left=4))
+    _points(screen, "Ours is other, and why", [(_changed(one), one.why) for one in rows if one.ours and one.why])
+    _points(screen, "With --protocol paper this still differs", [(one.what, one.why) for one in protocol.differs])
+
+
+def _changed(row: SettingRow) -> str:
+    return f"{row.name} ({row.ours})"
+
+
+def _points(screen: Console, title: str, points: list[tuple[str, str]]) -> None:
+    if points:
+        screen.print(f"\n{title}", style="bold")
+    for what, why in dict.fromkeys(points):
+        screen.print(plain(f"- {what}: {why}"))

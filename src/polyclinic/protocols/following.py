@@ -1,0 +1,167 @@
+"""Which protocol a run follows: what its settings are, and what of a user's choices contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from polyclinic.errors import UserError
+from polyclinic.protocols.papers import PAPERS, Settings
+from polyclinic.protocols.printed import told
+from polyclinic.protocols.protocol import PaperProtocol, PlayedRole, Setting, Side
+from polyclinic.yaml_files import read_yaml
+
+S = TypeVar("S", bound=Settings)
+T = TypeVar("T")
+
+_FOLDER = Path(__file__).parent
+_ENDINGS = (".yaml", ".yml")
+
+
+def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
+    """Reads the protocol of a kind of settings, the one that is shipped unless another file is named.
+
+    Raises:
+        BadInput: the file cannot be read, lacks a setting or holds one that is none; says on which line.
+    """
+    return read_yaml(path or _FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
+
+
+def _typed(kind: type[Settings]) -> Any:
+    return PaperProtocol[kind]  # type: ignore[valid-type]
+
+
+def named_protocol(name: str) -> PaperProtocol[Any]:
+    """Returns a protocol by its name, or from a file, which says by its name whose settings it has.
+
+    Raises:
+        UserError: there is none of that name.
+        BadInput: as `read_protocol`.
+    """
+    if name in PAPERS:
+        return read_protocol(PAPERS[name])
+    if not name.endswith(_ENDINGS):
+        raise UserError(f"no protocol {name!r}; there are: {', '.join(PAPERS)}, or a file: FILE.yaml")
+    of = read_yaml(Path(name), _Named).name
+    if of not in PAPERS:
+        raise UserError(f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {_known()}")
+    return read_protocol(PAPERS[of], Path(name))
+
+
+def protocol_text(name: str) -> str:
+    """Returns the text of a protocol's file, by its name or its path; see `named_protocol`."""
+    path = _FOLDER / f"{name}.yaml" if name in PAPERS else Path(name)
+    return path.read_text("utf-8")
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+def _known() -> str:
+    return ", ".join(PAPERS)
+
+
+@dataclass(frozen=True)
+class Followed(Generic[S]):
+    """A protocol, and which side of it a run takes; `given` is what the user named it by."""
+
+    protocol: PaperProtocol[S]
+    side: Side
+    given: str
+
+    @property
+    def settings(self) -> S:
+        """The settings, each with both sides; `of` says which holds."""
+        return self.protocol.settings
+
+    def of(self, setting: Setting[T]) -> T:
+        """Returns what holds of a setting."""
+        return setting.of(self.side)
+
+    def prompts(self, role: str) -> Side:
+        """Returns the variant of a role's prompts; ours where the protocol has no such role, or names none."""
+        played = self.protocol.roles.get(role)
+        return "ours" if played is None or played.prompts is None else played.prompts.of(self.side)
+
+    def temperature(self, role: str, given: float | None = None) -> float | None:
+        """Returns at which temperature a role is asked: what is given, else what the protocol sets, or None."""
+        played = self.protocol.roles.get(role)
+        if given is not None or played is None or played.temperature is None:
+            return given
+        return played.temperature.of(self.side)
+
+    def check_value(self, option: str, given: T | None, setting: Setting[T] | Setting[dict[Any, T]]) -> None:
+        """Refuses a value of an option that is not the paper's; None says that the user gave none.
+
+        Where the paper has several, as by language, it has to be all of them.
+
+        Raises:
+            UserError: the paper has another; says so.
+        """
+        wanted = setting.paper.values() if isinstance(setting.paper, dict) else [setting.paper]
+        if self.side == "paper" and given is not None and any(given != one for one in wanted):
+            name = option.removeprefix("--").replace("-", " ")
+            raise UserError(
+                f"{self._paper} has {told(setting.paper)} for {name} ({setting.section}); {option} is {told(given)}. "
+                "Leave it out, or take --protocol ours"
+            )
+
+    def check_switch(self, option: str, given: bool, why: str, section: str) -> None:
+        """Refuses a switch that the paper has no such thing as.
+
+        Raises:
+            UserError: it is set.
+        """
+        if self.side == "paper" and given:
+            raise UserError(f"{self._paper} {why} ({section}); leave out {option}, or take --protocol ours")
+
+    def check_mind(self, role: str, option: str, name: str, kind: str) -> None:
+        """Refuses a mind that may not play a role in the paper's experiment; `kind` is what sort of a mind it is.
+
+        Raises:
+            UserError: it may not; says what may.
+        """
+        played = self.protocol.roles.get(role)
+        if self.side == "ours" or played is None:
+            return
+        allowed = played.minds.of(self.side)
+        if "any" in allowed or kind in allowed:
+            return
+        has = f"{_minds(played)} for the {role} ({played.minds.section})"
+        raise UserError(f"{self._paper} has {has}; {option} is {name!r}. Name one, or take --protocol ours")
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of a run that follows a paper: what still differs, and why; nothing of ours."""
+        return [f"{one.what}: {one.why}" for one in self.protocol.differs] if self.side == "paper" else []
+
+    @property
+    def _paper(self) -> str:
+        return f"--protocol {self.given}"
+
+
+def follow(kind: type[S], given: str = "ours") -> Followed[S]:
+    """Returns what a run follows: "ours", "paper", or a file whose `paper` side is followed.
+
+    Raises:
+        UserError: it is none of these, or the file is another paper's.
+        BadInput: the file cannot be used; says on which line.
+    """
+    if given in ("ours", "paper"):
+        return Followed(read_protocol(kind), "paper" if given == "paper" else "ours", given)
+    if not given.endswith(_ENDINGS):
+        raise UserError(f"--protocol {given!r}; allowed: ours, paper, or a protocol's file: FILE.yaml")
+    named = read_yaml(Path(given), _Named).name
+    if named != kind.paper:
+        raise UserError(f"--protocol {given}: it is a protocol of {named!r}; this needs one whose name is {kind.paper}")
+    return Followed(read_protocol(kind, Path(given)), "paper", given)
+
+
+def _minds(played: PlayedRole) -> str:
+    told: Mapping[str, str] = {"model": "a model", "saps": "saps:MODEL", "saps-parallel": "saps-parallel:MODEL"}
+    return " or ".join(told.get(kind, kind) for kind in played.minds.paper)

@@ -1,0 +1,52 @@
+"""A protocol as rows of a table: each setting, the paper's and ours, and where the paper says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from polyclinic.protocols.protocol import PaperProtocol, Setting
+
+
+class SettingRow(NamedTuple):
+    """One setting; `ours` is empty where it is as the paper's."""
+
+    name: str
+    paper: str
+    ours: str
+    section: str
+    why: str
+
+
+def setting_rows(protocol: PaperProtocol[Any]) -> list[SettingRow]:
+    """Returns all settings of a protocol, those of its roles first."""
+    return [
+        *(row for name, role in protocol.roles.items() for row in _rows(name, role)),
+        *_rows("", protocol.settings),
+    ]
+
+
+def _rows(name: str, value: object) -> Iterator[SettingRow]:
+    """Yields the settings that stand in something, named by their way there."""
+    if isinstance(value, Setting):
+        ours = told(value.of("ours")) if value.differs else ""
+        yield SettingRow(name, told(value.paper), ours, value.section, value.why)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _rows(f"{name}.{key}", one)
+    elif isinstance(value, msgspec.Struct):
+        for key in value.__struct_fields__:
+            yield from _rows(f"{name}.{key}".lstrip("."), getattr(value, key))
+
+
+def told(value: object) -> str:
+    """Returns a value as a line says it: `zh 10, en 15`."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {told(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(told, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else "not set" if value is None else str(value)

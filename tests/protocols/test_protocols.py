@@ -1,0 +1,82 @@
+"""Protocols are read, and named by file and line where they are wrong; what contradicts one is refused."""
+
+import pytest
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.protocols.following import follow, named_protocol, protocol_text
+from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings
+from polyclinic.protocols.printed import setting_rows
+
+
+def test_every_protocol_is_whole():
+    """A setting has its section, and a reason wherever ours is other than the paper's prompts, minds or numbers."""
+    for name in PAPERS:
+        protocol = named_protocol(name)
+        rows = setting_rows(protocol)
+        assert protocol.name == name
+        assert not [row for row in rows if not row.section], name
+        assert not [row for row in rows if row.ours and not row.why and "prompts" not in row.name], name
+        assert not [role for role, one in protocol.roles.items() if not one.section or not one.models], name
+        assert protocol.differs, name
+
+
+def own(tmp_path, was, now):
+    text = protocol_text("aie")
+    assert was in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(was, now, 1), encoding="utf-8")
+    return path
+
+
+def test_what_a_file_says_wrongly_is_named_with_its_line(tmp_path):
+    lines = protocol_text("aie").splitlines()
+    turns = lines.index("  turns:") + 1
+    minds = lines.index('    minds: {paper: [any], section: "§4.1"}') + 1
+    for was, now, line, field in (
+        ("  turns:", "  temprature: {paper: 1, section: x}\n  turns:", turns, "$.settings.temprature"),
+        ("  turns:\n", "  turns:\n    whose: x\n", turns + 1, "$.settings.turns.whose"),
+        ("    minds: {", "    mind: {", minds, "$.roles[...].mind"),
+        ("paper: {zh: 10", "paper: {de: 10", turns, "$.settings.turns.paper"),
+    ):
+        path = own(tmp_path, was, now)
+        with pytest.raises(BadInput) as raised:
+            follow(AieSettings, str(path))
+        assert (raised.value.path, raised.value.line) == (path, line + (was.startswith("paper"))), now
+        assert raised.value.field.startswith(field), now
+
+
+def test_a_file_of_ones_own_is_followed_as_a_paper(tmp_path):
+    rules = follow(AieSettings, str(own(tmp_path, "zh: 10", "zh: 12")))
+    assert (rules.side, rules.of(rules.settings.turns)["zh"]) == ("paper", 12)
+    with pytest.raises(UserError, match="whose name is mvme"):
+        follow(MvmeSettings, str(tmp_path / "mine.yaml"))
+    path = own(tmp_path, "name: aie", "name: ours")
+    with pytest.raises(UserError, match="the name of the paper"):
+        named_protocol(str(path))
+
+
+def test_what_contradicts_the_paper_is_refused_and_ours_takes_it():
+    paper, ours = follow(MvmeSettings, "paper"), follow(MvmeSettings)
+    for rules in (paper, ours):
+        rules.check_mind("patient", "--patient", "direct/a", "model")
+        rules.check_value("--max-turns", 10, rules.settings.turns)
+        rules.check_value("--max-turns", None, rules.settings.turns)
+        rules.check_switch("--quick", False, "is slow", "§1")
+    ours.check_mind("patient", "--patient", "rules", "rules")
+    ours.check_value("--max-turns", 11, ours.settings.turns)
+    for refused in (
+        lambda: paper.check_mind("patient", "--patient", "rules", "rules"),
+        lambda: paper.check_value("--max-turns", 11, paper.settings.turns),
+        lambda: paper.check_switch("--quick", True, "is slow", "§1"),
+    ):
+        with pytest.raises(UserError, match=r"--protocol paper .*--protocol ours$"):
+            refused()
+    assert (paper.of(paper.settings.order), ours.of(ours.settings.order)) == ("sequential", "parallel")
+    assert (paper.prompts("judge"), ours.prompts("judge"), paper.prompts("nobody")) == ("paper", "ours", "ours")
+    assert paper.remarks and not ours.remarks
+
+
+@pytest.mark.parametrize("name", ["mine", "none.yaml"])
+def test_no_such_protocol(name):
+    with pytest.raises(UserError, match=name):
+        named_protocol(name)
