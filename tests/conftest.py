@@ -33,6 +33,11 @@ settings.register_profile("quick", settings.get_profile("polyclinic"), max_examp
 settings.load_profile("polyclinic")
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: a fifth of the tests' time is waiting, for an endpoint or another process."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish():
     _set_aside()
 

@@ -12,7 +12,7 @@ from tests.tables import each_row
 
 from polyclinic.testing.process import EndpointProcess
 
-RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.15", "--seed", "4")
+RUN = ("run", "--residents", "150", "--days", "3", "--load", "0.05", "--seed", "4")
 KEYS = {
     "residents",
     "days",
@@ -232,10 +232,13 @@ def test_models_stand_for_nature(run, tmp_path, serving):
 
 
 @pytest.mark.slow
-def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, whole, serving):
+def test_what_a_model_could_not_say_is_counted_and_the_world_goes_on(run, serving):
+    town = ("run", "--residents", "150", "--visits", "25", "--seed", "4", "--json")
+    whole = json.loads(run(*town).stdout)
     with serving(latency=0.001, faults=1.0, kinds=["refusal"]) as refusing:
-        command = (*RUN, "--profiles", "direct/p", "--course", "direct/c", "--base-url", refusing.url)
-        document = json.loads(run(*command, "--json").stdout)
+        document = json.loads(
+            run(*town, "--profiles", "direct/p", "--course", "direct/c", "--base-url", refusing.url).stdout
+        )
     outcomes = document["summary"]["follow_ups"]
     assert outcomes.pop("failed: Refused") > 0
     assert sum(document["profile_failures"].values()) > 0
