@@ -65,6 +65,12 @@ COMMANDS = {
     "ties of two doctors, or of two judges.",
     "score icd": "score_icd:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
     "categories.",
+    "verdicts export": "verdicts:export Write a sheet for people to fill in: dialogues to compare, rounds, records or "
+    "reports to judge.",
+    "verdicts import": "verdicts:import_verdicts Read the sheets that people filled in, check them, and put them into "
+    "one file.",
+    "verdicts agreement": "verdicts:agreement How far people agree (percent, kappa, alpha), and what their verdicts "
+    "come to.",
     "study ablation": "study:ablation What each stage of MedAgents brings, after its Table 3: analyses, their summary, "
     "the consultation.",
     "study experts": "study:experts How many experts MedAgents needs, after its Figure 3: on the question, and on the "
@@ -95,6 +101,7 @@ _GROUPS = {
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",
+    "verdicts": "What people say: sheets, verdicts, agreement.",
     "study": "Studies of methods.",
     "knowledge": "Look at the medical knowledge, and check it.",
     "memory": "Look at what a doctor remembers.",

@@ -1,0 +1,99 @@
+"""What people say, in the terminal: how far they agree, and what their verdicts come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
+from polyclinic.verdicts.forms import forms
+from polyclinic.verdicts.people import QuestionAgreement
+from polyclinic.verdicts.results import (
+    CountsByPeople,
+    MeansByPeople,
+    PairsByPeople,
+    PeopleFigures,
+    Percent,
+    RecordsByPeople,
+    RoundsByPeople,
+)
+
+
+def show_agreement(screen: Console, form: str, agreed: Sequence[QuestionAgreement]) -> None:
+    """Prints how far people agree, question by question."""
+    people = ", ".join(dict.fromkeys(who for one in agreed for who in one.people))
+    columns = ("question", "items", "of several", "alike", "κ of two", "n", "Fleiss' κ", "α [95 %]", "undecided")
+    shown = table(f"{form} ({forms()[form].source}), said by {people}", columns)
+    for one in agreed:
+        alpha = one.alpha
+        interval = "" if alpha.alpha is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        shown.add_row(
+            one.question,
+            str(one.items),
+            str(one.shared),
+            number(one.alike, ".1f", " %"),
+            number(one.kappa, ".3f"),
+            NOTHING if one.two is None else str(one.two.n),
+            number(one.fleiss, ".3f"),
+            f"{number(alpha.alpha, '.3f')}{interval}",
+            str(one.undecided),
+        )
+    screen.print(shown)
+    two = next((one.people[:2] for one in agreed if len(one.people) > 1), ())
+    told = (
+        [f"κ of two: {' and '.join(two)}, on the n items of both."] if two else ["One person alone agrees with nobody."]
+    )
+    if forms()[form].third and two:
+        told.append("All of it is of these two, as a third is asked only where two differ.")
+    if any(one.undecided for one in agreed):
+        told.append("Undecided: as many say the one as the other; one more person decides.")
+    screen.print(plain(" ".join(told)), style="dim", soft_wrap=True)
+    screen.print()
+
+
+def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
+    """Prints what people's verdicts of one form come to, by doctor or method."""
+    shown = None
+    for name, one in found.items():
+        columns, rows = _rows(one)
+        if shown is None:
+            shown = table(None, ("people say", *columns))
+        for row in rows:
+            shown.add_row(plain(name), *row)
+    if shown is None:
+        return
+    screen.print(shown)
+    if any(isinstance(one, RoundsByPeople) for one in found.values()):
+        screen.print('"not asked": accuracy as the paper prints it, where question 3 is "No".', style="dim")
+    screen.print()
+
+
+def _rows(found: PeopleFigures) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Returns the columns of one doctor's figures, or one method's, and its rows."""
+    match found:
+        case RoundsByPeople():
+            columns = ("#QA", "relevant", "consistent", "#Test", "asked, examined", "not asked, not examined")
+            shares = (_percent(found.relevance), _percent(found.consistency), str(found.tests))
+            return columns, [(str(found.qa), *shares, _percent(found.arrived), _percent(found.as_printed))]
+        case RecordsByPeople():
+            parts = [_percent(part) for part in found.parts.values()]
+            return ("all right", *found.parts, "n"), [(_percent(found.right), *parts, str(found.right.n))]
+        case PairsByPeople():
+            rows = [
+                (criterion, plain(doctor), number(rate.percent, ".0f", " %"), strength, str(rate.ties), str(one.n))
+                for criterion, one in found.criteria.items()
+                for doctor, rate in one.win_rates.items()
+                for strength in [number(one.strengths[doctor].strength, "+.2f")]
+            ]
+            return ("criterion", "doctor", "wins of decided", "strength", "ties", "n"), [*rows]
+        case CountsByPeople():
+            return (*found.counts, "n"), [(*map(str, found.counts.values()), str(found.n))]
+        case MeansByPeople():
+            n = max((one.n for one in found.means.values()), default=0)
+            return (*found.means, "n"), [(*(mean_and_error(one, ".3f") for one in found.means.values()), str(n))]
+
+
+def _percent(one: Percent) -> str:
+    return NOTHING if one.percent is None else f"{one.percent:.1f} % ({one.low:.0f}-{one.high:.0f})"

@@ -1,0 +1,213 @@
+"""Sheets for people to fill in: an item a row, what it is about beside it, and empty fields for the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Report
+from polyclinic.errors import UserError
+from polyclinic.events import Convened, End, Ended, Examined, Opened, Reported, Role, Said, Trace
+from polyclinic.files import read_records
+from polyclinic.judges.director import sections_of
+from polyclinic.judges.judging import spoken
+from polyclinic.judges.pairs import said_in
+from polyclinic.language.language import Language
+from polyclinic.players.language_model.mind import describe, known_lines
+from polyclinic.seeds import derive
+from polyclinic.verdicts.forms import form_named
+from polyclinic.verdicts.verdict import Item
+
+DEPARTMENTS = 10
+RECORDS = 5
+"""The paper's sample of records: five of each of ten departments (AI Hospital §3.3)."""
+
+
+class Sheet:
+    """The rows of a form, without answers."""
+
+    def __init__(self, form: str, rows: Iterable[tuple[Item, Mapping[str, str]]]) -> None:
+        self.form, self._form = form, form_named(form)
+        self.items: dict[Item, Mapping[str, str]] = {}
+        for item, shown in rows:
+            self.items.setdefault(item, shown)
+
+    def only(self, items: Iterable[Item]) -> Sheet:
+        """Returns the sheet of some of its items, in their order here."""
+        wanted = set(items)
+        return Sheet(self.form, ((item, shown) for item, shown in self.items.items() if item in wanted))
+
+    def rows(self, who: str = "") -> list[dict[str, Any]]:
+        """Returns what is written: keys, what is shown, and empty answers, for a person where one is named."""
+        form = self._form
+        return [
+            {
+                "form": self.form,
+                **dict(zip(form.keys, item, strict=True)),
+                **shown,
+                "who": who,
+                **dict.fromkeys(form.questions, ""),
+                "comment": "",
+            }
+            for item, shown in self.items.items()
+        ]
+
+
+def trace_of(path: Path) -> Iterator[tuple[str, Trace]]:
+    """Yields a file's visits that came to their end, each with its doctor's name, or its team's.
+
+    The visits of a team's doctors are left out: what they said is the discussion's to judge.
+    """
+    for trace in Trace.read(path):
+        begin, ended = trace[0], trace.last(Ended)
+        if ended is None or ended.reason is End.FAILED:
+            continue
+        if isinstance(begin, Opened) and not begin.doctor:
+            yield begin.minds[Role.DOCTOR], trace
+        elif isinstance(begin, Convened):
+            yield " + ".join(begin.doctors), trace
+
+
+def rounds_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
+    """Returns every round of every visit: a doctor's turn and what patient and examiner answered."""
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for path in paths:
+            for doctor, trace in trace_of(path):
+                case = _case(cases, trace)
+                language, record = case.presentation.language, _record(case)
+                turns: dict[int, list[str]] = {}
+                for event in trace:
+                    if isinstance(event, Said | Examined) and event.turn:
+                        who = event.who if isinstance(event, Said) else Role.EXAMINER
+                        turns.setdefault(event.turn, []).append(spoken(who, event.text, language))
+                for turn, said in turns.items():
+                    if len(said) > 1:
+                        yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
+
+    return Sheet("rounds", rows())
+
+
+def pairs_sheet(form: str, paths: Sequence[Path], cases: Mapping[str, Case], *, seed: int) -> Sheet:
+    """Returns every two doctors' dialogues of every case; which stands first is drawn."""
+    said: dict[str, dict[str, str]] = {}
+    for path in paths:
+        for doctor, trace in trace_of(path):
+            dialogue = "\n".join(said_in(trace))
+            if dialogue:
+                said.setdefault(_case(cases, trace).id, {}).setdefault(doctor, dialogue)
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for case, dialogues in said.items():
+            for pair in combinations(sorted(dialogues), 2):
+                first, second = derive(seed, "pairs", case, *pair).sample(pair, 2)
+                shown = {"first_dialogue": dialogues[first], "second_dialogue": dialogues[second]}
+                if form == "pairs doctor":
+                    shown = {"right": "; ".join(d.name for d in cases[case].truth.diagnoses), **shown}
+                yield (case, first, second), shown
+
+    return Sheet(form, rows())
+
+
+def records_sheet(
+    cases: Iterable[Case], *, departments: int = DEPARTMENTS, each: int = RECORDS, seed: int = 0
+) -> Sheet:
+    """Returns records to be checked: of so many departments, those with most cases, so many each, drawn by the seed."""
+    by_department: dict[str, list[Case]] = {}
+    for case in cases:
+        by_department.setdefault(case.department, []).append(case)
+    most = sorted(by_department.items(), key=lambda one: -len(one[1]))[:departments]
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for department, theirs in most:
+            drawn = derive(seed, "records", department).sample(theirs, min(each, len(theirs)))
+            for case in sorted(drawn, key=theirs.index):
+                yield (case.id,), {"department": department, "record": f"{_record(case)}\n{_reference(case)}"}
+
+    return Sheet("records", rows())
+
+
+def reports_sheet(form: str, paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
+    """Returns every report beside the reference, to be graded, or sorted by why its diagnosis missed."""
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for path in paths:
+            for doctor, trace in trace_of(path):
+                case, reported = _case(cases, trace), trace.last(Reported)
+                if reported is None:
+                    continue
+                shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
+                if form == "failures":
+                    done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
+                    shown["done"] = "; ".join(dict.fromkeys(done))
+                yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
+
+    return Sheet(form, rows())
+
+
+def outcomes_sheet(form: str, paths: Iterable[Path]) -> Sheet:
+    """Returns what methods made of records or questions, out of the files that `eval tor --out`, or an exam's, wrote.
+
+    A method is called as its file is. Of an exam's answers the wrong ones alone are to be sorted.
+    """
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for path in paths:
+            for _, line in read_records(path, dict[str, Any], "an outcome"):
+                outcome, key = line.get("outcome") or {}, line.get("key")
+                answer = outcome.get("answers") or outcome.get("answer")
+                said = str(outcome.get("rationale") or "")
+                shown = (
+                    {"diagnoses": _joined(key), "explanation": said}
+                    if form == "explanations"
+                    else {"key": _joined(key), "said": said, "answer": _joined(answer)}
+                )
+                if form == "explanations" or (answer and _joined(answer) != _joined(key)):
+                    yield (str(line.get("id", "")), path.stem), shown
+
+    return Sheet(form, rows())
+
+
+def _joined(keys: object) -> str:
+    return ", ".join(sorted(map(str, keys))) if isinstance(keys, list | tuple) else str(keys or "")
+
+
+def _case(cases: Mapping[str, Case], trace: Trace) -> Case:
+    begin = trace[0]
+    assert isinstance(begin, Opened | Convened)  # noqa: S101
+    if begin.case not in cases:
+        raise UserError(f"case {begin.case!r} of the traces is not in the case file; name the one they were made with")
+    return cases[begin.case]
+
+
+def _record(case: Case) -> str:
+    record = case.record
+    lines = known_lines(record.history, record.findings, record.presentation.language)
+    return "\n".join([describe(record.presentation), *lines])
+
+
+def _reference(case: Case) -> str:
+    diagnoses = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+    rationale, treatment = ("\n".join(part) for part in (case.truth.rationale, case.truth.treatment))
+    headings = _HEADINGS[case.presentation.language]
+    return "\n".join(
+        f"{heading} {text}" for heading, text in zip(headings, (diagnoses, rationale, treatment), strict=True)
+    )
+
+
+def _report(report: Report, language: Language) -> str:
+    parts = sections_of(report).values()
+    return "\n".join(f"{heading} {'; '.join(part)}" for heading, part in zip(_PARTS[language], parts, strict=True))
+
+
+_HEADINGS: dict[Language, tuple[str, str, str]] = {
+    "en": ("Diagnoses:", "Reasons:", "Treatment:"),
+    "zh": ("诊断：", "诊断理由：", "治疗："),
+}
+_PARTS: dict[Language, tuple[str, ...]] = {
+    "en": ("Symptoms:", "Examinations:", *_HEADINGS["en"]),
+    "zh": ("症状：", "检查：", *_HEADINGS["zh"]),
+}

@@ -1,0 +1,203 @@
+"""A verdict: what one person says of one item; files of them, as CSV or as JSON lines.
+
+A row, or a line, has the form's name (`form`), the item's keys, `who`, and a field for each question. What a sheet
+shows beside (`shown`) and a `comment` may stand there too. A question without an answer was not answered; a row without
+any is one that nobody has come to, and is left out. In CSV commas, semicolons or tabs part the fields. Of two doctors
+who are compared, the one whose name comes first in the alphabet is the first, whatever the order in the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import json_lines, read_lines, read_records
+from polyclinic.verdicts.forms import Answer, SheetForm, form_named, forms
+
+_BESIDE = ("form", "who", "comment")
+_NAMED = 6
+_LONGEST = 16 * 2**20
+
+TABLES = {".csv": ",", ".tsv": "\t"}
+"""What parts the fields of a table, by the ending of its file."""
+
+PAIR = ("first", "second")
+_TURNED: dict[Answer, Answer] = {"first": "second", "second": "first"}
+
+Item = tuple[str, ...]
+"""What names an item: the values of its form's keys, in their order."""
+
+
+class PersonsVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What one person says of one item; without the questions that were not answered."""
+
+    form: str
+    item: Item
+    who: str
+    answers: dict[str, Answer]
+    comment: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Returns it as a line of a file."""
+        form = form_named(self.form)
+        beside = {"comment": self.comment} if self.comment else {}
+        return {
+            "form": self.form,
+            **dict(zip(form.keys, self.item, strict=True)),
+            "who": self.who,
+            **{question: self.answers.get(question) for question in form.questions},
+            **beside,
+        }
+
+
+def in_order(item: Item) -> Item:
+    """Returns an item of two doctors with their names in the order of the alphabet."""
+    return (item[0], *sorted(item[1:]))
+
+
+Known = Mapping[str, Collection[Item]]
+"""The items that can be spoken of, by form."""
+
+
+def read_verdicts(
+    paths: Iterable[str | Path], *, form: str | None = None, known: Known | None = None
+) -> list[PersonsVerdict]:
+    """Reads the verdicts of one or several files, in their order; `.csv` and `.tsv` are tables, all else JSON lines.
+
+    Args:
+        paths: one file a person, or all in one.
+        form: of rows that do not name theirs.
+        known: the items that can be spoken of; forms that are not in it are not checked.
+
+    Raises:
+        BadInput: a file cannot be read; a row has no form, no item or nobody who says it, a field or an answer that
+            the form does not know; it is on an item that is not known; or one person has two on one item.
+    """
+    verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
+    for path in map(Path, paths):
+        for line, row in rows_of(path):
+            try:
+                verdict = _verdict(row, form)
+                if verdict is None:
+                    continue
+                _check_known(verdict, known)
+            except BadInput as error:
+                raise BadInput(error.problem, path=path, line=line) from None
+            key = (verdict.form, verdict.item, verdict.who)
+            if key in verdicts:
+                _, other, at = verdicts[key]
+                where = f"line {at}" if other == path else f"{other}, line {at},"
+                told = f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
+                raise BadInput(told, path=path, line=line)
+            verdicts[key] = (verdict, path, line)
+    return [verdict for verdict, _, _ in verdicts.values()]
+
+
+def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
+    """Returns verdicts as the text of a file with that ending, `.csv`, `.tsv` or another for JSON lines."""
+    rows = [verdict.row() for verdict in verdicts]
+    return table_text(rows, ending) if ending in TABLES else json_lines(rows)
+
+
+def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
+    """Returns rows as a table with a heading, a field without a value empty.
+
+    A `.csv` with more than ASCII in it begins with a mark, without which spreadsheets take it for another encoding.
+    """
+    text = io.StringIO()
+    fields = list(dict.fromkeys(field for row in rows for field in row))
+    writer = csv.DictWriter(text, fields, restval="", delimiter=TABLES[ending], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({field: "" if value is None else value for field, value in row.items()} for row in rows)
+    written = text.getvalue()
+    return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
+
+
+def rows_of(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yields the rows of a file as they stand there, each with the number of its line.
+
+    Raises:
+        BadInput: the file cannot be read.
+    """
+    if path.suffix not in TABLES:
+        yield from read_records(path, dict[str, str | int | float | bool | None], "a verdict", keys_once=True)
+        return
+    # Blank lines go, also out of what a sheet shows, which is not read back.
+    numbers, lines = zip(*read_lines(path), strict=True)
+    # What a spreadsheet writes depends on where its user lives.
+    delimiter = max(",;\t", key=lines[0].count)
+    csv.field_size_limit(_LONGEST)
+    reader = csv.DictReader(lines, delimiter=delimiter)
+    twice = [name for name in reader.fieldnames or () if name and (reader.fieldnames or []).count(name) > 1]
+    if twice:
+        raise BadInput(f"two columns are named {twice[0]!r}; each stands once", path=path, line=1)
+    try:
+        for row in reader:
+            if None in row:
+                raise BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
+            yield numbers[reader.line_num - 1], row
+    except csv.Error as error:
+        raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
+
+
+def _verdict(row: Mapping[str, Any], default: str | None) -> PersonsVerdict | None:
+    said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
+    name = said.get("form") or default
+    if not name:
+        raise BadInput(f"no 'form'; name one in the row, or with --form: {', '.join(forms())}")
+    if name not in forms():
+        raise BadInput(f"no form {name!r}; there are: {', '.join(forms())}")
+    form = forms()[name]
+    if missing := [key for key in form.keys if not said.get(key)]:
+        raise BadInput(f"no {missing[0]!r}; an item of {name!r} has {', '.join(form.keys)}")
+    if unknown := [field for field in said if field and field not in _fields(form)]:
+        raise BadInput(f"{unknown[0]!r} is no field of {name!r}; its questions are {', '.join(form.questions)}")
+    answers: dict[str, Answer] = {}
+    for question, asked in form.questions.items():
+        if not (written := said.get(question, "")):
+            continue
+        answer = asked.answers.read(written)
+        if answer is None:
+            raise BadInput(f"{written[:40]!r} is no answer to {question!r}; allowed: {asked.answers.allowed}")
+        answers[question] = answer
+    if not answers:
+        return None
+    if not said.get("who"):
+        raise BadInput("nobody says it: 'who' is empty; write a name in each row")
+    item = tuple(said[key] for key in form.keys)
+    if form.keys[1:] == PAIR and item != (ordered := in_order(item)):
+        item, answers = ordered, {question: _TURNED.get(answer, answer) for question, answer in answers.items()}
+    return PersonsVerdict(form=name, item=item, who=said["who"], answers=answers, comment=said.get("comment", ""))
+
+
+def _fields(form: SheetForm) -> tuple[str, ...]:
+    return (*_BESIDE, *form.keys, *form.shown, *form.questions)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+
+
+def _check_known(verdict: PersonsVerdict, known: Known | None) -> None:
+    """Raises a BadInput where a verdict is on something that is not there, and says which of its keys is wrong."""
+    items = (known or {}).get(verdict.form)
+    if items is None or verdict.item in items:
+        return
+    for place, key in enumerate(form_named(verdict.form).keys):
+        begins = {item[: place + 1] for item in items}
+        if verdict.item[: place + 1] not in begins:
+            there = list(dict.fromkeys(item[place] for item in items if item[:place] == verdict.item[:place]))
+            shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+            raise BadInput(f"no {key} {verdict.item[place]!r} to speak of; there are: {shown or 'none'}")
+
+
+def _told(verdict: PersonsVerdict) -> str:
+    return ", ".join(f"{key} {value}" for key, value in zip(form_named(verdict.form).keys, verdict.item, strict=True))
