@@ -146,13 +146,20 @@ class Disputed(_Event, frozen=True, kw_only=True):
 
 
 class Said(_Event, frozen=True, kw_only=True):
-    """Somebody says something to somebody, the patient with the state that it took the doctor's turn to be."""
+    """Somebody says something to somebody, the patient with the state that it took the doctor's turn to be.
+
+    Attributes:
+        recalled: how many passages of what the patient knows its tracker took for the answer.
+        near: how many of them the tracker gave in other words, and were matched to the nearest.
+    """
 
     turn: int
     who: Role
     to: Role
     text: str
     state: State | None = None
+    recalled: int = 0
+    near: int = 0
 
 
 class Retrieved(_Event, frozen=True, kw_only=True):

@@ -132,9 +132,29 @@ def read_out(findings: Iterable[Finding], language: Language) -> list[str]:
     return [f"{examination}{marks.colon}{marks.semicolon.join(items)}" for examination, items in by_examination.items()]
 
 
+class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a dialogue begins where its source says it word for word (AIE).
+
+    Attributes:
+        said: what the patient says first.
+        greeting: what the doctor greets with before; "" where the source has the patient begin.
+    """
+
+    said: str
+    greeting: str = ""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Presentation, history and findings; everything but diagnosis and treatment."""
+    """Presentation, history and findings; everything but diagnosis and treatment.
+
+    Attributes:
+        opening: the first words of the dialogue, where the source has them; None leaves them to who plays.
+        vignette: all of it as one text, where the source has it so and parting it took something away (AIE, whose
+            measures of how much was collected are against this text).
+    """
 
     presentation: Presentation
     history: History = msgspec.field(default_factory=History)
     findings: tuple[Finding, ...] = ()
+    opening: Opening | None = None
+    vignette: str = ""

@@ -86,10 +86,11 @@ def unusable_answer(trace: Trace) -> str | None:
 def from_trace(trace: Trace, case: Case | None = None, *, chosen: str | None = None) -> Dialogue:
     """Reads the dialogue of a visit.
 
-    The opening is a turn of its own, in which the doctor says nothing. What the examiner reads out belongs to the
-    turn that asked for it. The doctor's last words have no reply and are the conclusion. Without the case, all that is
-    known of the patient is not at hand. The key that was `chosen` stands by default in the trace: the doctor's choice,
-    or where it reported instead, the option whose text is the name of the report's likeliest diagnosis.
+    The opening is a turn of its own, in which the doctor says nothing, or greets. What the examiner reads out belongs
+    to the turn that asked for it. What the patient says to a conclusion is a courtesy, and no part of the dialogue; a
+    doctor's last words without a reply are a conclusion, whatever they are. Without the case, all that is known of the
+    patient is not at hand. The key that was `chosen` stands by default in the trace: the doctor's choice, or where it
+    reported instead, the option whose text is the name of the report's likeliest diagnosis.
 
     Raises:
         Unscorable: the visit failed or broke off, holds no dialogue, or the patient gave no state; says which.
@@ -137,12 +138,18 @@ def _turns(trace: Trace) -> Iterable[Turn]:
         state = State.OPENING if number == 0 else replies[-1].state if replies else State.CONCLUSION
         if state is None:
             raise Unscorable(f"the patient's reply in turn {number} has no state; there are {STATES}")
-        yield Turn(doctor, state, " ".join(e.text for e in events if isinstance(e, Examined) or e.who is Role.PATIENT))
+        heard = (e.text for e in events if isinstance(e, Examined) or e.who is Role.PATIENT)
+        yield Turn(doctor, state, "" if state is State.CONCLUSION else " ".join(heard))
 
 
 def information_of(case: Case) -> str:
-    """Returns all that is known of a case's patient, in the order of a record: complaint, history, findings."""
+    """Returns all that is known of a case's patient, in the order of a record: complaint, history, findings.
+
+    Where the source has it as one text it is that text, as AIE measures by it.
+    """
     record = case.record
+    if record.vignette:
+        return record.vignette
     language = record.presentation.language
     present = record.history.present
     # A vignette begins with its complaint in words of its own; said twice, it would count twice.

@@ -42,12 +42,15 @@ class PatientTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         to: the examiner where the doctor asked for an examination, which `say` then requests.
         state: what the patient took the doctor's turn to be, where its mind tracks that.
         leave: the patient ends the visit with it.
+        recalled: the passages of what it knows that a mind with a tracker took for the answer, counted.
     """
 
     say: str
     to: Literal["doctor", "examiner"] = "doctor"
     state: State | None = None
     leave: bool = False
+    recalled: int = 0
+    near: int = 0  # of them, those that were given in other words than they stand in
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

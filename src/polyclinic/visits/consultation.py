@@ -14,10 +14,23 @@ import msgspec
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
-from polyclinic.events import Chosen, End, Ended, Event, Examined, Reported, Role, Said, State, Trace
-from polyclinic.players.player import EXAMINE, OPEN, REPLY, REPORT, SPEAK, Player, choose_from, failure_event
+from polyclinic.events import Chosen, End, Ended, Event, Examined, Reported, Role, Said, Trace
+from polyclinic.players.player import (
+    EXAMINE,
+    OPEN,
+    REPLY,
+    REPORT,
+    SPEAK,
+    PatientTurn,
+    Player,
+    choose_from,
+    failure_event,
+)
 
 MAX_TURNS = 10
+
+NOTHING = PatientTurn(say="")
+"""What a doctor's turn was to nobody."""
 
 
 async def consultation(
@@ -27,21 +40,23 @@ async def consultation(
     *,
     max_turns: int = MAX_TURNS,
     question: Question | None = None,
+    greeting: str = "",
+    concludes: bool = True,
     trace: Trace | None = None,
 ) -> Trace:
     """Lets a doctor see a patient, and returns the trace, at whose end everything stands that happened.
 
     Without a patient the doctor was given the whole record, and talks with nobody (the upper bound; AIE's MCQE).
     Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
-    doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3).
+    doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3). With a
+    greeting the doctor begins, which is no turn of its own. A doctor that `concludes` ends the dialogue by its answer's
+    field; else it ends where the patient leaves.
 
     A player's failure is in the trace, as an event and as the reason of the end; it is not raised.
     """
     trace = Trace() if trace is None else trace
-    players = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}
-    acting = Role.PATIENT
-    reason = End.CONCLUDED if patient is None else End.TURN_LIMIT
-    turn = 0
+    players, acting = {Role.DOCTOR: doctor, Role.PATIENT: patient, Role.EXAMINER: examiner}, Role.PATIENT
+    reason, turn = End.CONCLUDED if patient is None else End.TURN_LIMIT, 0
 
     def happen(event: Event, *hearers: Role) -> None:
         trace.add(event)
@@ -50,29 +65,41 @@ async def consultation(
             if player is not None:
                 player.observe(event)
 
-    def say(who: Role, to: Role, text: str, state: State | None = None) -> None:
+    def say(who: Role, to: Role, text: str, told: PatientTurn = NOTHING) -> None:
         hearers = (Role.DOCTOR, Role.PATIENT, *((to,) if to is Role.EXAMINER else ()))
-        happen(Said(seq=trace.next, turn=turn, who=who, to=to, text=text, state=state), *hearers)
+        heard = Said(
+            seq=trace.next,
+            turn=turn,
+            who=who,
+            to=to,
+            text=text,
+            state=told.state,
+            recalled=told.recalled,
+            near=told.near,
+        )
+        happen(heard, *hearers)
 
     try:
-        # 1. The patient opens with the complaint.
+        # 1. The doctor greets, and the patient opens with the complaint.
         if patient is not None:
+            if greeting:
+                say(Role.DOCTOR, Role.PATIENT, greeting)
             opening = await patient.act(OPEN)
-            say(Role.PATIENT, Role.DOCTOR, opening.say, opening.state)
+            say(Role.PATIENT, Role.DOCTOR, opening.say, opening)
         while patient is not None and turn < max_turns:
             # 2. The doctor says one thing to the patient, or concludes.
             acting = Role.DOCTOR
             spoken = await doctor.act(SPEAK)
             turn += 1
             say(Role.DOCTOR, Role.PATIENT, spoken.say)
-            if spoken.conclude:
+            if spoken.conclude and concludes:
                 reason = End.CONCLUDED
                 break
             # 3. The patient answers the doctor, or turns to the examiner.
             acting = Role.PATIENT
             reply = await patient.act(REPLY)
             to = Role.EXAMINER if reply.to == "examiner" and examiner is not None else Role.DOCTOR
-            say(Role.PATIENT, to, reply.say, reply.state)
+            say(Role.PATIENT, to, reply.say, reply)
             if reply.leave:
                 reason = End.PATIENT_LEFT
                 break

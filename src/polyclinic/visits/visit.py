@@ -45,6 +45,7 @@ from polyclinic.players.roles.parting import reported_results
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.roles.post import Post
 from polyclinic.visits.consultation import MAX_TURNS, consultation
+from polyclinic.visits.staging import OURS, Staging
 
 
 class Visit(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +120,7 @@ async def see(
     in_one_step: bool = False,
     put_question: bool = False,
     missing: Missing = "not recorded",
+    staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Visit:
     """Lets a doctor see the patient of a case.
@@ -132,6 +134,7 @@ async def see(
         in_one_step: the doctor reads the whole record and reports, without a dialogue.
         put_question: the doctor answers the case's question in place of the report.
         missing: what the examiner says of an examination of which the record says nothing; the papers say `normal`.
+        staging: what a paper's protocol changes of it.
         watch: called with each event as it happens.
 
     Raises:
@@ -141,7 +144,14 @@ async def see(
         raise BadInput(f"case {case.id} has no multiple-choice question")
     question = case.question if put_question else None
     attended = await attend(
-        case, minds, max_turns=max_turns, in_one_step=in_one_step, question=question, missing=missing, watch=watch
+        case,
+        minds,
+        max_turns=max_turns,
+        in_one_step=in_one_step,
+        question=question,
+        missing=missing,
+        staging=staging,
+        watch=watch,
     )
     return attended.visit
 
@@ -169,6 +179,7 @@ async def attend(
     remembering: Remembering | None = None,
     max_examinations: int | None = None,
     free: frozenset[str] = frozenset(),
+    staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Attended:
     """Does what `see` does, for who goes on with doctor and patient; what is not told here is told there.
@@ -179,7 +190,7 @@ async def attend(
     default what the minds were given). At most `max_examinations` examinations may be done, by default any number;
     those named as `free` do not count.
     """
-    trace, key = Trace(watch=watch), key or case.id
+    trace, key, case = Trace(watch=watch), key or case.id, staging.case(case)
     mind = minds.doctor(key, seat=seat, department="" if post is None else post.department)
 
     def told(references: tuple[ShownPassage, ...]) -> None:
@@ -188,7 +199,7 @@ async def attend(
 
     doctor = Doctor(
         mind,
-        case.presentation,
+        staging.known_to_doctor(case.presentation, record=in_one_step),
         max_turns=max_turns,
         record=case.record if in_one_step else None,
         number=seat.number,
@@ -200,8 +211,11 @@ async def attend(
         remembering=minds.remembered_by(mind, remembering),
         judges=minds.judged_by(mind),
         told=told,
+        setting=case.setting,
+        dialogue_alone=staging.dialogue_alone,
+        concludes=staging.concludes,
     )
-    patient = patient_of(case, minds, seat, key=key, past=past)
+    patient = patient_of(case, minds, seat, key=key, past=past, whole=staging.whole)
     examiner = None
     if case.setting == "ward":
         examiner = examiner_of(case, minds, seat, missing, key=key, max_examinations=max_examinations, free=free)
@@ -224,15 +238,33 @@ async def attend(
         )
     )
     whom = None if in_one_step else patient
-    await consultation(doctor, whom, examiner, max_turns=max_turns, question=question, trace=trace)
+    await consultation(
+        doctor,
+        whom,
+        examiner,
+        max_turns=max_turns,
+        question=question,
+        greeting=staging.greeting(case.record),
+        concludes=staging.concludes,
+        trace=trace,
+    )
     reveal(case, trace)
     return Attended(Visit.of(trace, case.truth), doctor, patient)
 
 
-def patient_of(case: Case, minds: Minds, seat: Seat, *, key: str, past: PatientRecord | None = None) -> Patient:
-    """Returns who plays the patient of a case, and knows what a patient may say."""
-    mind = minds.patient(key, seat=seat)
-    return Patient(mind, case.record, setting=case.setting, withheld=_withheld(case), persona=case.persona, past=past)
+def patient_of(
+    case: Case, minds: Minds, seat: Seat, *, key: str, past: PatientRecord | None = None, whole: bool = False
+) -> Patient:
+    """Returns who plays the patient of a case, and knows what a patient may say, or the whole record."""
+    return Patient(
+        minds.patient(key, seat=seat),
+        case.record,
+        setting=case.setting,
+        withheld=_withheld(case),
+        persona=case.persona,
+        past=past,
+        whole=whole,
+    )
 
 
 def examiner_of(

@@ -18,8 +18,8 @@ from polyclinic.events import End, Ended, Failed, Reported, Role, Said, State
 from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
-from polyclinic.players.language_model.passages import standing
-from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps
+from polyclinic.players.language_model.passages import nearest, standing
+from polyclinic.players.language_model.saps import KINDS, PROMPTS, QUESTIONS, Saps, information
 from polyclinic.players.minds import Minds, model_of
 from polyclinic.players.player import OPEN, REPLY
 from polyclinic.players.roles.doctor import Doctor
@@ -82,6 +82,7 @@ class Player:
 
     def __init__(self, kind="inquiry", specific="specific", texts=(), examinations=(), say="I say this."):
         self.kind, self.specific, self.texts, self.examinations, self.say = kind, specific, texts, examinations, say
+        self.relevant = bool(texts)
         self.told: list[tuple[str, str]] = []
         self.model = Scripted(self.answer)
 
@@ -93,7 +94,7 @@ class Player:
         if section.startswith("specific"):
             return self.specific
         if section.startswith("relevant"):
-            held = {"relevant": bool(self.texts), "texts": list(self.texts)}
+            held = {"relevant": self.relevant, "texts": list(self.texts)}
             ward = "`examinations`" in messages[0][1]
             return held | ({"examinations": list(self.examinations)} if ward else {})
         return self.say if isinstance(self.say, str) and self.say.startswith("{") else {"say": self.say}
@@ -168,29 +169,49 @@ async def test_the_dialogue_so_far_is_the_short_term_memory():
     assert "teacher" not in told
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ("worse in the morning",),  # made up
-        ("5 mg of a sleeping pill",),  # a piece of a number
-        ("each",),  # a piece of a word
-        ("No",),  # stands there, and says nothing
-        ("...", ""),
-    ],
-)
-async def test_what_is_not_in_the_information_is_not_told(texts):
-    player = Player(texts=texts)
+NEAREST = [
+    # What the tracker gives, what is told, and how many passages were matched to the nearest.
+    (("worse in the night-time",), "worse at night.", 1),
+    (("The information says: dry cough since three days.",), "present illness: Dry cough for three days,", 1),
+    (("5 mg of a sleeping pill",), "Takes 1.5 mg of a sleeping pill.", 1),  # a piece of a number
+    (("No",), "worse at night.", 1),  # stands there, and says nothing
+    (("...", ""), None, 1),
+    ((), None, 1),  # relevant, and no passage
+    (("DRY  cough, for three days", "Works as a teacher"), "Dry cough for three days\nWorks as a teacher", 0),
+    (("DRY  cough, for three days", "worse in the night-time"), "Dry cough for three days\nworse at night.", 1),
+]
+
+
+async def test_a_turn_is_effective_as_the_tracker_says_and_what_is_told_stands_in_the_information():
+    wrong = []
+    for texts, told, near in NEAREST:
+        player = Player(texts=texts)
+        player.relevant = True
+        turn = await reply(player, "When is it worst?")
+        said = re.search(r"What you know about it: ((?:.|\n)*?)\n\n?Rule", player.told[-1][1])[1]
+        known = information(patient(player.model))
+        if (turn.state, turn.near) != (State.EFFECTIVE_INQUIRY, near) or turn.recalled != len(said.split("\n")):
+            wrong.append((texts, turn))
+        if (told is not None and said != told) or any(line not in known for line in said.split("\n")):
+            wrong.append((texts, said))
+    assert not wrong
+
+
+async def test_nothing_is_recalled_where_the_tracker_says_that_nothing_is_there():
+    player = Player(texts=("Dry cough for three days",))
+    player.relevant = False
     turn = await reply(player)
-    assert turn.state is State.INEFFECTIVE_INQUIRY
+    assert (turn.state, turn.recalled, turn.near) == (State.INEFFECTIVE_INQUIRY, 0, 0)
     assert "What you know about it" not in player.told[-1][1]
 
 
-async def test_of_several_passages_those_that_stand_there_are_told_as_they_stand():
-    player = Player(texts=("DRY  cough, for three days", "invented wheezing"))
-    turn = await reply(player)
-    assert turn.state is State.EFFECTIVE_INQUIRY
-    assert "What you know about it: Dry cough for three days\n" in player.told[-1][1]
-    assert "wheezing" not in player.told[-1][1]
+def test_nearest():
+    text = "左颊肿块4月余，逐渐增大，伴疼痛。2022年12月CT：右颈淋巴结肿大3.5cm。 No fever. Takes 1.5 mg."
+    assert nearest("肿块逐渐变大", text) in ("逐渐增大，", "左颊肿块4月余，逐渐增大，")
+    assert nearest("患者信息中提到CT显示右颈淋巴结肿大", text) == "2022年12月CT：右颈淋巴结肿大3.5cm。"
+    assert nearest("takes 1.6mg", text) == "Takes 1.5 mg."
+    assert nearest("something quite else", "") == ""
+    assert nearest("", "One. Two.") == "One."
 
 
 def test_standing():

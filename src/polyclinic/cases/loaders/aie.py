@@ -1,6 +1,7 @@
 """AIE's layouts, HospitalCases and MedicalExam (Liao et al., arXiv:2403.08495): one vignette, one question.
 
-There is no examiner in this world: the whole vignette is the patient's, as history of the present illness.
+There is no examiner in this world: the whole vignette is the patient's, as history of the present illness. The dialogue
+opens with the words that stand in the file, `history[0]`: every published dialogue of a case begins with them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from polyclinic.cases.loaders.choices import read_keys, read_options
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
 from polyclinic.cases.loaders.wording import as_object, as_text
 from polyclinic.cases.presentation import Presentation, Question
-from polyclinic.cases.record import History, Record
+from polyclinic.cases.record import History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
@@ -56,13 +57,16 @@ def record_of(record: dict[str, Any], order: int) -> tuple[str, Record]:
     text = as_text(raw.get("question"))
     if not text:
         raise BadInput("a case needs its vignette", field="$.raw_data.question")
-    complaint = as_text(record.get("chief_complain")) or _opening(record.get("history"))
+    opening = _opening(record.get("history"))
+    complaint = as_text(record.get("chief_complain")) or (opening.said if opening is not None else "")
     if not complaint:
         raise BadInput("a case needs a complaint; history[0].patient has none either", field="$.chief_complain")
     identifier = next((i for i in (as_text(record.get("id")), as_text(raw.get("id"))) if i), str(order))
     language, about = language_of([complaint, text]), text[:_BEGINNING]
     presentation = Presentation(complaint=complaint, language=language, age=age_in_years(about), sex=sex_of(about))
-    return identifier, Record(presentation=presentation, history=History(present=_without(text, _stem(record, text))))
+    history = History(present=_without(text, _stem(record, text)))
+    begins = Opening(said=complaint) if opening is None else opening
+    return identifier, Record(presentation=presentation, history=history, opening=begins, vignette=text)
 
 
 def _stem(record: dict[str, Any], text: str) -> str:
@@ -71,9 +75,13 @@ def _stem(record: dict[str, Any], text: str) -> str:
     return as_text(record.get("question")) or (last[0].strip() if last else "")
 
 
-def _opening(history: Any) -> str:
+def _opening(history: Any) -> Opening | None:
+    """Returns the first words of the dialogue as they stand there, blanks at the ends included."""
     first = history[0] if isinstance(history, list) and history else None
-    return as_text(first.get("patient")) if isinstance(first, dict) else ""
+    said = first.get("patient") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or not isinstance(said, str) or not said.strip():
+        return None
+    return Opening(said=said, greeting=as_text(first.get("doctor")))
 
 
 def _answer(raw: dict[str, Any], options: dict[str, str]) -> tuple[tuple[str, ...], list[str]]:

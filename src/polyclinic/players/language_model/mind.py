@@ -53,9 +53,9 @@ class ModelMind:
     async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner | Director | Nurse | Pharmacist) -> object:
         """Asks the model for an answer of the type that is wanted; fails as `Model.ask`."""
         language = role.language if isinstance(role, Examiner) else role.presentation.language
-        if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and role.persona and role.persona.statement:
-            # The statement opens the visit for every model alike, and so is the example of how this patient speaks.
-            return PatientTurn(say=role.persona.statement, state=State.OPENING)
+        if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and (said := role.first_words()):
+            # It opens the visit for every model alike, and so is the example of how this patient speaks.
+            return PatientTurn(say=said, state=State.OPENING)
         prompts = read_prompts(PROMPTS)[language]
         match role:
             case Doctor():

@@ -1,12 +1,37 @@
-"""Passages that a model copied out of a text: whether they stand in it, and as what."""
+"""Passages that a model copied out of a text: whether they stand in it, as what, and which is nearest to one."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
+from rapidfuzz import fuzz
+
 _SIGNS = "<>≤≥±%‰°"
 """What belongs to the number beside it, also where it was not copied with it."""
+
+_CLAUSE = re.compile(r"(?:[^，,。；;！!？?\n.]|\.(?=\S))+[，,。；;！!？?\n.]*\s*")
+_ALIKE = 60.0  # percent of the letters that a clause at the edge must share with what was said
+
+
+def nearest(said: str, text: str) -> str:
+    """Returns the passage of a text that is most like what was said: whole clauses of it; "" of a text without any.
+
+    It is for what a model gave in other words than the text's, so it is never empty where the text says something.
+    """
+    clauses = [match for match in _CLAUSE.finditer(text) if any(letter.isalnum() for letter in match[0])]
+    if not clauses or not said.strip():
+        return clauses[0][0].strip().removeprefix("- ") if clauses else ""
+    wanted, low = said.casefold(), text.casefold()
+    found = fuzz.partial_ratio_alignment(wanted, low) if len(said) <= len(text) else None
+    begin, end = (0, len(text)) if found is None else (found.dest_start, found.dest_end)
+    near = [one for one in clauses if one.start() < end and one.end() > begin] or clauses
+    alike = [fuzz.partial_ratio(one[0].strip().casefold(), wanted) for one in near]
+    kept = [place for place, score in enumerate(alike) if score >= _ALIKE] or [
+        max(range(len(near)), key=alike.__getitem__)
+    ]
+    return text[near[kept[0]].start() : near[kept[-1]].end()].strip().removeprefix("- ")
 
 
 def standing(passages: Iterable[str], text: str) -> tuple[str, ...]:

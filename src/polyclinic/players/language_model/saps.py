@@ -4,10 +4,13 @@ Paper: Liao et al., Automatic Interactive Evaluation with State Aware Patient Si
 Defaults: `tracker="staged"`, one to three calls in a row before the reply, as the paper. `tracker="parallel"` asks the
 same five questions at once and decides in the same way: one round trip a turn, five calls.
 
+A turn is effective where the tracker says that the information holds what answers it, as in the paper. What it gives of
+that information is told as it stands there: a passage in other words is matched to the nearest one, and counted. The
+opening is the source's, without a call. The paper's tracker answers kind and specificity with a bare category.
+
 Where we differ: answers are typed, and one that cannot be read fails the turn under its name; in the authors' code
-whatever was not one exact phrase passed for a successful inquiry. A passage counts only where it stands in the
-patient's information, and is told as it stands there. The opening is the case's complaint, without a call. In a ward,
-which the paper does not have, ordered examinations go to the examiner.
+whatever was not one exact phrase passed for a successful inquiry. In a ward, which the paper does not have, ordered
+examinations go to the examiner.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from polyclinic.events import Role, State
 from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
 from polyclinic.players.language_model.mind import describe, dialogue, joined, known_lines
-from polyclinic.players.language_model.passages import standing
+from polyclinic.players.language_model.passages import nearest, standing
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import voice_of
@@ -38,14 +41,18 @@ Tracker = Literal["staged", "parallel"]
 Passage = Annotated[str, msgspec.Meta(max_length=4000)]
 
 
-class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the patient's information holds of what the doctor asks for or advises, word for word."""
+class Held(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the patient's information holds of what the doctor asks for or advises.
 
+    The analysis comes first: a model writes from left to right, and must not decide before it has looked.
+    """
+
+    analysis: Annotated[str, msgspec.Meta(max_length=8000)] = ""
     relevant: bool
     texts: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
 
 
-class HeldInWard(Held, frozen=True, forbid_unknown_fields=True):
+class HeldInWard(Held, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The same, and which examinations the doctor wants done or read out."""
 
     examinations: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
@@ -58,11 +65,15 @@ class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tracked(msgspec.Struct, frozen=True):
-    """What the tracker made of a doctor's turn: its state, and the text that answers it or the examinations ordered."""
+    """What the tracker made of a doctor's turn: its state, and the text that answers it or the examinations ordered.
+
+    `near` counts the passages that it gave in other words than the information's.
+    """
 
     state: State
     texts: tuple[str, ...] = ()
     examinations: tuple[str, ...] = ()
+    near: int = 0
 
 
 KINDS = {
@@ -97,8 +108,7 @@ class Saps:
         prompts = read_prompts(PROMPTS)[language]
         # 1. Initialization: the complaint in the first person, the same for every doctor and model.
         if ask.purpose is Purpose.OPEN:
-            statement = role.persona.statement if role.persona is not None else ""
-            said = statement or opening(role.presentation.complaint, language, voice_of(role))
+            said = role.first_words() or opening(role.presentation.complaint, language, voice_of(role))
             return PatientTurn(say=said, state=State.OPENING)
         if ask.purpose is not Purpose.REPLY:
             raise ScriptError(f"the state-aware patient opens and replies; it was asked to {ask.purpose}")
@@ -111,7 +121,8 @@ class Saps:
             request = prompts("request", examinations=comma.join(tracked.examinations))
             return PatientTurn(say=request, to="examiner", state=tracked.state)
         # 3. The memory bank, and 4. the response generator.
-        return PatientTurn(say=await self._reply(remember(tracked, role, prompts)), state=tracked.state)
+        said = await self._reply(remember(tracked, role, prompts))
+        return PatientTurn(say=said, state=tracked.state, recalled=len(tracked.texts), near=tracked.near)
 
     async def _track(self, role: Patient, prompts: Prompts) -> Tracked:
         """Asks what is needed, one after the other or all at once, and decides."""
@@ -156,9 +167,26 @@ async def decide(answer_to: Callable[[str], Awaitable[Any]], role: Patient) -> T
     held: Held = await answer_to(f"relevant {kind}")
     if isinstance(held, HeldInWard) and (ordered := standing(held.examinations, role.heard())):
         return Tracked(effective, examinations=ordered)
-    texts = standing(held.texts, information(role)) if held.relevant else ()
-    texts = tuple(text for text in texts if terms(text, role.presentation.language))
-    return Tracked(effective, texts) if texts else Tracked(ineffective)
+    return recalled(held, role, effective) if held.relevant else Tracked(ineffective)
+
+
+def recalled(held: Held, role: Patient, state: State) -> Tracked:
+    """Returns an effective turn with the passages that answer it, as they stand in the patient's information.
+
+    What does not stand there is matched to the nearest passage; what was said to be there and not given, to the one
+    nearest to the doctor's words.
+    """
+    known = information(role)
+    texts: dict[str, None] = {}
+    near = 0
+    for given in held.texts:
+        found = standing([given], known)
+        near += not found and bool(given.strip())
+        texts |= dict.fromkeys(found or filter(None, [nearest(given, known) if given.strip() else ""]))
+    telling = [text for text in texts if terms(text, role.presentation.language)]
+    if not telling:
+        telling, near = [nearest(role.heard(), known)], max(near, 1)
+    return Tracked(state, tuple(telling), near=near)
 
 
 def tracker_question(question: str, role: Patient, prompts: Prompts) -> tuple[list[Message], Any]:
@@ -189,6 +217,8 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
 
 
 def information(role: Patient) -> str:
-    """Returns everything that the patient knows and may say, line by line."""
+    """Returns everything that the patient knows and may say: the whole as it stands, or line by line."""
+    if role.vignette:
+        return role.vignette
     told = known_lines(role.history, role.findings, role.presentation.language)
     return "\n".join([f"- {describe(role.presentation)}", *told])

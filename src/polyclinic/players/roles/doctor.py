@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from polyclinic.cases.patient_record import PatientRecord
-from polyclinic.cases.presentation import Presentation, ShownPassage
+from polyclinic.cases.presentation import Presentation, Setting, ShownPassage
 from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.memory.entries import ClinicalTask, Experience
@@ -59,6 +59,9 @@ class Doctor(PlayedRole):
         remembering: what it remembers of patients of its own; nothing where None.
         judges: says which experience helps here, and leaves the rest out; None lets all of it in.
         came_to_mind: what of its memory it thinks of for what it is asked.
+        setting: `online` where it meets the patient in words alone, without an examiner.
+        dialogue_alone: it knows nothing of the patient but what is said.
+        concludes: it may end the dialogue itself; else what it says does, as the patient takes it.
     """
 
     mind: Mind[Doctor]
@@ -78,6 +81,9 @@ class Doctor(PlayedRole):
     judges: Judge | None = None
     came_to_mind: tuple[Remembered, ...] = ()
     _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
+    setting: Setting = "ward"
+    dialogue_alone: bool = False
+    concludes: bool = True
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""
@@ -133,7 +139,8 @@ class Doctor(PlayedRole):
 
     def turns_left(self) -> int:
         """Returns how often the doctor may still speak."""
-        spoken = sum(isinstance(e, Said) and e.who == "doctor" for e in self.seen)
+        # A greeting stands in turn 0, and is no turn of the doctor's own.
+        spoken = sum(isinstance(e, Said) and e.who == "doctor" and e.turn > 0 for e in self.seen)
         return self.max_turns - spoken
 
     def may_order(self) -> bool:

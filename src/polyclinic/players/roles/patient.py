@@ -32,12 +32,14 @@ class Patient(PlayedRole):
         withheld: the names of the diagnoses. What the patient has names one only where it shows that the patient knows
             of it from before this visit (see `cases.known`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
+        whole: it has the whole record and may say all of it, whatever is withheld otherwise (aie-saps §4.2.3).
 
     Attributes:
         history: what the patient can tell; in a ward, without the results of this visit.
         findings: what the patient knows of results; none in a ward.
         persona: whose voice the patient has; None where it has none.
         remembered: what it remembers of its visits to this hospital, a text each.
+        vignette: all that it knows as one text, where it has the whole record and the source has it so; else "".
     """
 
     def __init__(
@@ -49,12 +51,16 @@ class Patient(PlayedRole):
         withheld: tuple[str, ...] = (),
         persona: Persona | None = None,
         past: PatientRecord | None = None,
+        whole: bool = False,
     ) -> None:
         super().__init__(mind)
+        withheld = () if whole else withheld
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation
         parted = part(record, setting=setting, withheld=withheld)
         self.history: History = parted.history
+        self._opening = record.opening
+        self.vignette: str = record.vignette if whole else ""
         self.remembered: tuple[str, ...] = remembered(past, record.presentation.language)
         self.findings: tuple[Finding, ...] = ()
         if setting == "online":
@@ -76,6 +82,12 @@ class Patient(PlayedRole):
             texts = {name: tellable(getattr(persona, name)) for name in _TEXTS}
             questions = tuple(q for question in persona.questions if (q := tellable(question)).strip())
             self.persona = msgspec.structs.replace(persona, questions=questions, **texts)
+
+    def first_words(self) -> str:
+        """Returns what it says first where that stands fixed: its persona's statement, else the source's; else ""."""
+        if self.persona is not None and self.persona.statement:
+            return self.persona.statement
+        return "" if self._opening is None else self._opening.said
 
     def heard(self) -> str:
         """Returns what the doctor, or the nurse at the door, last said; "" before that."""

@@ -108,8 +108,7 @@ class _PlayedPatient:
         return self._names.of(self.role.findings)
 
     def open(self) -> PatientTurn:
-        statement = self.role.persona.statement if self.role.persona is not None else ""
-        said = statement or opening(self.role.presentation.complaint, self._language, self._voice)
+        said = self.role.first_words() or opening(self.role.presentation.complaint, self._language, self._voice)
         return PatientTurn(say=said, state=State.OPENING)
 
     def reply(self) -> PatientTurn:

@@ -23,6 +23,7 @@ class _Beginning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _English(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spoken: Pattern
     greeting: Pattern
+    own_child: Pattern
     subject: Pattern
     reported: Pattern
     report_or_noun: Pattern
@@ -116,7 +117,8 @@ def opening(complaint: str, language: Language, voice: Voice = "self") -> str:
     text = complaint.strip()
     if language == "zh":
         return _chinese_opening(text, voice)
-    if _english("en").greeting.match(text):
+    words = _english("en")
+    if words.greeting.match(text) or (voice == "parent" and words.spoken.match(text) and words.own_child.search(text)):
         return text
     sentences = [first_person(s, "en", voice) for s in _SENTENCE.split(text)[:2] if s.strip(" .")]
     said = ". ".join(s for s in sentences if s) or "I do not feel well"

@@ -1,0 +1,57 @@
+"""How a visit is held where a paper holds it otherwise than we do."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import Record
+from polyclinic.language.language import Language
+from polyclinic.yaml_files import read_yaml
+
+
+class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is the protocol's to say of a visit; as it stands here, ours.
+
+    Attributes:
+        online: no case has an examiner, whatever its setting: the patient holds the findings (aie-saps §4.2.1).
+        dialogue_alone: the doctor knows nothing beforehand, not even age and sex, and has what is said (formula 6).
+        greets: the doctor's greeting opens the dialogue also where the source has none (initialization, Table 1).
+        concludes: the doctor may end the dialogue by saying that it does; else it ends where the patient takes what is
+            said for a conclusion (Table 1), or at the limit.
+        whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
+    """
+
+    online: bool = False
+    dialogue_alone: bool = False
+    greets: bool = False
+    concludes: bool = True
+    whole: bool = False
+
+    def case(self, case: Case) -> Case:
+        """Returns the case as it is held."""
+        return msgspec.structs.replace(case, setting="online") if self.online else case
+
+    def known_to_doctor(self, presentation: Presentation, *, record: bool) -> Presentation:
+        """Returns what the doctor knows beforehand; with a `record` it knows that anyway."""
+        if record or not self.dialogue_alone:
+            return presentation
+        return Presentation(complaint="", language=presentation.language)
+
+    def greeting(self, record: Record) -> str:
+        """Returns what the doctor greets with before the patient opens; "" where the patient begins."""
+        theirs = record.opening.greeting if record.opening is not None else ""
+        return theirs or (_greetings()[record.presentation.language] if self.greets else "")
+
+
+OURS = Staging()
+"""A visit as we hold it."""
+
+
+@functools.cache
+def _greetings() -> dict[Language, str]:
+    return read_yaml(Path(__file__).with_name("greeting.yaml"), dict[Language, str])
