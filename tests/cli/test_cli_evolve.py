@@ -48,11 +48,15 @@ def test_the_document(evolved):
     assert document["final"] == {task: document["curve"][-1][task] for task in TASKS}
     assert document["records"] == sum(document["curve"][-1]["records"].values())
     assert json.loads((folder / "results.json").read_text()) == document
+    assert [one["patients"] for one in document["snapshots"]] == [0]
+    assert document["ablations"]["right"]["both"] == document["final"]
+    assert len(document["ablations"]["by_k"]) == 11
+    assert all(f"Figure {n}" in (folder / "report.html").read_text() for n in range(6, 15))
 
 
 def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
     folder, document = evolved
-    shown = run("evolve", "--resume", folder).stdout
+    shown = run("evolve", "--resume", folder, "--ablations", "no").stdout
     for words in ("treated rightly", "at the end", "by disease", f"{document['cap']['diagnosis']:.1f}"):
         assert words in shown
 
@@ -68,6 +72,18 @@ def test_a_memory_is_shown_exported_and_merged(run, evolved, tmp_path):
     assert all(line["asked"]["case"].startswith("p1-") for line in lines)
     run("memory", "merge", folder, folder, "--out", tmp_path / "both")
     assert len(run("memory", "show", tmp_path / "both").stdout) == len(run("memory", "show", folder).stdout)
+    some = json.loads(run("memory", "show", f"{folder}@60", "--json").stdout)["tasks"]
+    assert {name: one["records"] for name, one in some.items()} == document["curve"][1]["records"]
+
+
+def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_path):
+    pytest.importorskip("wordllama")
+    folder, document = evolved
+    run("memory", "rebuild", folder, "--embedder", "wordllama", "--out", tmp_path / "other")
+    shown = json.loads(run("memory", "show", tmp_path / "other", "--json").stdout)
+    assert (shown["about"]["embedder"], shown["about"]["dimensions"]) == ("wordllama", 256)
+    assert sum(one["records"] for one in shown["tasks"].values()) == document["records"]
+    assert "another embedder" in complaint("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "no")
 
 
 def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
@@ -82,6 +98,10 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
         ((*files, "--out", evolved[0]), "the folder holds"),
         (("--resume", tmp_path), "holds no evolve.json"),
         ((*files, *new, "--batch", 0), "1 or more"),
+        ((*files, *new, "--embedder", "no"), "no embedder 'no'; there are: case-words, wordllama"),
+        ((*files, *new, "--feedback", "outcome", "--experience-only"), "no experience"),
+        (("--resume", evolved[0], "--embedder", "wordllama"), "polyclinic memory rebuild"),
+        (("--resume", evolved[0], "--batch", 3), "was begun with --batch 20"),
     ):
         assert problem in complaint("evolve", *words), words
     assert not (tmp_path / "new").exists()

@@ -86,6 +86,7 @@ COMMANDS = {
     "memory show": "memory:show Show what a doctor remembers, task by task.",
     "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
     "memory merge": "memory:merge Make one memory of several.",
+    "memory rebuild": "memory:rebuild Make a memory's vectors anew with another embedder.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",
     "protocols list": "protocols:list_protocols List the papers whose experiments are stated as data.",
     "protocols show": "protocols:show Show a paper's experiment: who plays, prompts, limits, temperatures, sample, "

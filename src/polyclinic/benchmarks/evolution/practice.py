@@ -18,6 +18,7 @@ from polyclinic.benchmarks.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Learner, Lesson, Put, TaskAnswer
 from polyclinic.memory.memory import DoctorMemory, NearMemories, New, Note
+from polyclinic.memory.recall import PRACTICE
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -92,6 +93,10 @@ class Practice:
         embedder: makes the vectors of the memory.
         remembers: which parts of the memory are used and grow.
         teach: shows the learner what was right; None shows the truth.
+        recovered: says whether a patient is well again after a right, or wrong, treatment. Then the learner sees that
+            alone, and keeps what it did for those who are; what would have been right it never hears. None shows what
+            was right.
+        k: so many records, and so many principles, come to mind; as many as the learner wants, where left out.
     """
 
     def __init__(
@@ -102,10 +107,19 @@ class Practice:
         *,
         remembers: Remembers = BOTH,
         teach: Callable[[PracticePatient, ClinicalTask, str], Sequence[str]] | None = None,
+        recovered: Callable[[PracticePatient, bool], bool] | None = None,
+        k: int | None = None,
     ) -> None:
         self._learner, self._memory, self._embedder = learner, memory, embedder
-        self._remembers, self._teach = remembers, teach
+        self._remembers, self._teach, self._recovered = remembers, teach, recovered
+        self._wanted = learner.wanted if k is None else (k, k)
         self._vectors: dict[str, Vectors] = {}
+
+    def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
+        """Returns the same learner with the same memory, of which only that part, and so much, comes to mind."""
+        other = Practice(self._learner, self._memory, self._embedder, remembers=remembers, k=k)
+        other._vectors = self._vectors
+        return other
 
     async def run(
         self,
@@ -114,6 +128,7 @@ class Practice:
         *,
         batch: int = 1,
         test_every: int = 100,
+        snapshots: int | None = None,
         advance: Callable[[int], None] = lambda _: None,
         on_point: Callable[[Point], None] = lambda _: None,
     ) -> list[Point]:
@@ -124,6 +139,7 @@ class Practice:
             test: those kept apart.
             batch: so many are treated against the same memory.
             test_every: a test after so many patients, one before the first and one after the last.
+            snapshots: a test after so many patients too, where no batch goes beyond.
             advance: called with the number of patients treated so far.
             on_point: called with each point, those of before a restart too.
         """
@@ -134,19 +150,27 @@ class Practice:
         done = max((note.patients for note in notes if note.what == BATCH), default=0)
         for point in points:
             on_point(point)
+        steps = (test_every, snapshots or test_every)
         while True:
-            due = done % test_every == 0 or done == len(train)
+            due = done == len(train) or any(done % step == 0 for step in steps)
             if due and not any(point.patients == done for point in points):
-                points.append(await self._test(test, done, right))
+                points.append(await self._point(test, done, right))
                 self._memory.commit((), [Note(done, POINT, msgspec.msgpack.encode(points[-1]))])
                 on_point(points[-1])
             if done == len(train):
                 return points
-            end = min(done + batch, len(train), (done // test_every + 1) * test_every)
+            end = min(done + batch, len(train), *((done // step + 1) * step for step in steps))
             came = await self._learn_from(train[done:end])
             right.update(came.right)
             done = end
             advance(done)
+
+    async def test(self, patients: Sequence[PracticePatient], *, when: str) -> list[dict[ClinicalTask, TaskDone]]:
+        """Treats patients with the memory as it is; nothing of it is remembered."""
+        treated: list[dict[ClinicalTask, TaskDone]] = []
+        for first in range(0, len(patients), _TESTED_TOGETHER):
+            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {when}", keep=True)
+        return treated
 
     async def treat(
         self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
@@ -168,20 +192,45 @@ class Practice:
     # --- practice
 
     async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
-        treated = await self.treat(patients, when="practice")
-        told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
-        every = [(came, one) for came in told for one in came.values()]
-        lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
-        new: list[New] = []
-        for (came, one), lesson in zip(every, lessons, strict=True):
-            entry = self._entry(one, came, lesson)
-            if entry is not None:
-                new.append(New(one.put.task, entry, one.vector))
+        treated = await self.treat(patients, when=PRACTICE)
+        if self._recovered is None:
+            new = await self._by_truth(patients, treated)
+        else:
+            new = self._by_outcome(patients, treated, self._recovered)
         right = Counter(task for came in treated for task, one in came.items() if one.is_right)
         unusable = sum(not one.answered.label for came in treated for one in came.values())
         batch = BatchLearnt(len(patients), dict(right), unusable)
         self._memory.commit(new, [Note(patients[-1].number, BATCH, msgspec.msgpack.encode(batch))])
         return batch
+
+    async def _by_truth(
+        self, patients: Sequence[PracticePatient], treated: Sequence[dict[ClinicalTask, TaskDone]]
+    ) -> list[New]:
+        """Returns what is remembered where the learner hears what would have been right."""
+        told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
+        every = [(came, one) for came in told for one in came.values()]
+        lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
+        new = []
+        for (came, one), lesson in zip(every, lessons, strict=True):
+            entry = self._entry(one, came, lesson)
+            if entry is not None:
+                new.append(New(one.put.task, entry, one.vector))
+        return new
+
+    def _by_outcome(
+        self,
+        patients: Sequence[PracticePatient],
+        treated: Sequence[dict[ClinicalTask, TaskDone]],
+        recovered: Callable[[PracticePatient, bool], bool],
+    ) -> list[New]:
+        """Returns what is remembered where it sees only who is well again: all that it did for them."""
+        new = []
+        for patient, came in zip(patients, treated, strict=True):
+            plan = came.get(ClinicalTask.TREATMENT)
+            if recovered(patient, plan is not None and plan.is_right):
+                kept = (one for one in came.values() if one.answered.label and self._remembers.records)
+                new += [New(one.put.task, _record(one, judged_by="outcome"), one.vector) for one in kept]
+        return new
 
     def _told(self, patient: PracticePatient, came: dict[ClinicalTask, TaskDone]) -> dict[ClinicalTask, TaskDone]:
         """Returns what the learner is told was right."""
@@ -201,12 +250,7 @@ class Practice:
                 return None
             order = list(ClinicalTask)
             later = order[order.index(one.put.task) + 1 :]
-            return MedicalRecord(
-                asked=one.put.asked,
-                answer=one.answered.label,
-                reasoning=one.answered.reasoning,
-                led_to=tuple(task for task in later if task in came and came[task].is_right),
-            )
+            return _record(one, led_to=tuple(task for task in later if task in came and came[task].is_right))
         if lesson is None:
             return None
         return Experience(
@@ -219,10 +263,8 @@ class Practice:
 
     # --- the test
 
-    async def _test(self, patients: Sequence[PracticePatient], done: int, right: Mapping[ClinicalTask, int]) -> Point:
-        treated: list[dict[ClinicalTask, TaskDone]] = []
-        for first in range(0, len(patients), _TESTED_TOGETHER):
-            treated += await self.treat(patients[first : first + _TESTED_TOGETHER], when=f"test {done}", keep=True)
+    async def _point(self, patients: Sequence[PracticePatient], done: int, right: Mapping[ClinicalTask, int]) -> Point:
+        treated = await self.test(patients, when=str(done))
         diseases: dict[str, tuple[int, Counter[ClinicalTask]]] = {}
         for patient, came in zip(patients, treated, strict=True):
             n, counts = diseases.get(patient.disease.id, (0, Counter[ClinicalTask]()))
@@ -249,7 +291,7 @@ class Practice:
             return []
         puts = [put._replace(when=when) for put in puts]
         task, vectors = puts[0].task, await self._embed([put.asked.query for put in puts], keep=keep)
-        records, experience = self._learner.wanted
+        records, experience = self._wanted
         recalled = self._memory.recall(
             task,
             vectors,
@@ -271,3 +313,13 @@ class Practice:
         if keep:
             self._vectors.update(made)
         return vectors
+
+
+def _record(one: TaskDone, *, led_to: tuple[ClinicalTask, ...] = (), judged_by: str = "truth") -> MedicalRecord:
+    return MedicalRecord(
+        asked=one.put.asked,
+        answer=one.answered.label,
+        reasoning=one.answered.reasoning,
+        led_to=led_to,
+        judged_by=judged_by,
+    )

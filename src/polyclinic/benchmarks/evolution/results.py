@@ -8,11 +8,16 @@ from typing import Any
 import msgspec
 from rich.table import Table
 
+from polyclinic.benchmarks.evolution.ablations import Ablations, Gain
 from polyclinic.benchmarks.evolution.practice import Point
 from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.options import NEAREST
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.tables import NOTHING, table
+from polyclinic.terminal.tables import NOTHING, p_value, table
+
+SNAPSHOTS = 2000
+"""Patients from one snapshot to the next (§6.2)."""
 
 _ROWS = 12
 """Points of the curve that a terminal shows."""
@@ -27,6 +32,9 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         cap: of each task, how many of the patients of the test the exact reader of the knowledge treats rightly.
         names: of the diseases, by id.
         wall_seconds: that this process took.
+        made_by: how it came about, in a sentence.
+        ablations: tests of the memory at the end with parts of it; None where there were none.
+        every: a snapshot after so many patients.
     """
 
     learner: str
@@ -34,6 +42,13 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     cap: dict[ClinicalTask, int]
     names: dict[str, str]
     wall_seconds: float
+    made_by: str = ""
+    ablations: Ablations | None = None
+    every: int = SNAPSHOTS
+
+    def snapshots(self) -> list[Point]:
+        """Returns the points at the snapshots, the one before the first patient among them."""
+        return [point for point in self.curve if point.patients % self.every == 0]
 
     def document(self) -> dict[str, Any]:
         """Returns it as plain values; shares in per cent."""
@@ -48,6 +63,8 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             "wrong": sum(last.wrong.values()),
             "unusable": last.unusable,
             "by_disease": {id: {"n": n, **_percent(right, n)} for id, (n, right) in sorted(last.by_disease.items())},
+            "snapshots": [{"patients": p.patients, **_percent(p.right, p.n)} for p in self.snapshots()],
+            "ablations": None if self.ablations is None else _ablations(self.ablations),
             "wall_seconds": round(self.wall_seconds, 1),
         }
 
@@ -71,7 +88,34 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
         for id, (n, of_disease) in sorted(last.by_disease.items()):
             diseases.add_row(self.names[id], str(n), *(f"{share:.1f}" for share in _percent(of_disease, n).values()))
-        return [curve, end, diseases]
+        return [curve, end, diseases, *(_ablation_tables(self.ablations) if self.ablations is not None else ())]
+
+
+def gain_cells(gain: Gain) -> tuple[str, str, str]:
+    """Returns a gain as three cells: points, `low to high`, p."""
+    return f"{gain.difference:+.1f}", f"{gain.low:+.1f} to {gain.high:+.1f}", p_value(gain.p)
+
+
+def _ablation_tables(ablations: Ablations) -> list[Table]:
+    tasks = [task.value for task in ClinicalTask]
+    parts = table("\nthe memory at the end, with parts of it, in per cent", ("with", *tasks))
+    some = {f"k = {k}": right for k, right in ablations.by_k.items() if k == NEAREST}
+    for name, right in (ablations.right | some).items():
+        parts.add_row(name, *(f"{share:.1f}" for share in _percent(right, ablations.n).values()))
+    gains = table("\nboth over", ("part", "task", "points", "95 % interval", "p"), left=2)
+    for gain in ablations.gains:
+        gains.add_row(gain.over, gain.task.value, *gain_cells(gain))
+    return [parts, gains]
+
+
+def _ablations(ablations: Ablations) -> dict[str, Any]:
+    study = None if ablations.study is None else msgspec.to_builtins(ablations.study)
+    return {
+        "right": {name: _percent(right, ablations.n) for name, right in ablations.right.items()},
+        "both_over": [msgspec.to_builtins(gain) for gain in ablations.gains],
+        "by_k": [{"k": k, **_percent(right, ablations.n)} for k, right in ablations.by_k.items()],
+        "one_patient": study,
+    }
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:

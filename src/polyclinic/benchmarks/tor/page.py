@@ -7,9 +7,7 @@ case says is escaped, and a control character in it stands as a sign that one ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from string import Template
@@ -19,15 +17,11 @@ from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.evidence_tree.sources import RecordText
 from polyclinic.evidence_tree.support import Supporter
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.terminal.html import shown
 
 _PAGE = Path(__file__).with_name("page.html")
 _SIGNS: dict[Change, str] = {"new": "+ ", "kept": "", "dropped": "− "}
 TOLD = {"supported": "", "contradicted": "contradicted by the record", "not there": "not in the record"}
-
-# Also what turns the direction of the text round, and what no XML may hold.
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-)
 
 
 def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: str) -> str:
@@ -39,16 +33,6 @@ def page(meetings: Iterable[RecordedMeeting], knowledge: Knowledge, *, title: st
         contents=" ".join(f'<a href="#m{one.number}">{shown(one.meeting.id)}</a>' for one in drawn),
         meetings="\n".join(one.html() for one in drawn),
     )
-
-
-def shown(text: str) -> str:
-    """Returns a text as it may stand in the page: escaped, control characters as signs, each as long as it was."""
-    return escape(_CONTROL.sub(_sign, text))
-
-
-def _sign(control: re.Match[str]) -> str:
-    code = ord(control[0])
-    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
 class _Drawn:

@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from polyclinic.benchmarks.tor.growth import Grown, stages
-from polyclinic.benchmarks.tor.page import TOLD, shown
+from polyclinic.benchmarks.tor.page import TOLD
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.evidence_tree.merging import same_words
 from polyclinic.evidence_tree.support import Support, Supporter
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.terminal.html import shown
 
 _COLUMNS = (10, 190, 480, 930)  # where diagnoses, reasonings, evidence and the record begin
 _WIDTHS = (150, 260, 360, 460)

@@ -5,7 +5,7 @@ What is in it comes from the log in one pass. Whatever a model, a case or a hosp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -21,6 +21,7 @@ from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, W
 from polyclinic.hospital.record.groups import Groups, Subtotal
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.terminal.html import page_table as _table
 
 _PAGE = Path(__file__).with_name("report.html")
 T = TypeVar("T")
@@ -246,15 +247,6 @@ def _waits_table(what: str, waits: Mapping[str, Waits]) -> str:
         for name, w in sorted(waits.items())
     ]
     return _table((what, "calls", "mean (min)", "median", "90 %", "99 %", "longest"), rows)
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    def row(tag: str, cells: Sequence[str]) -> str:
-        side = ["", *[' class="n"'] * (len(cells) - 1)]
-        inner = "".join(f"<{tag}{c}>{escape(cell)}</{tag}>" for c, cell in zip(side, cells, strict=True))
-        return f"<tr>{inner}</tr>"
-
-    return f"<table><thead>{row('th', heads)}</thead><tbody>{''.join(row('td', r) for r in rows)}</tbody></table>"
 
 
 def _renamed(values: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
