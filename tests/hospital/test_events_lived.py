@@ -10,9 +10,20 @@ from tests.hospital.test_simulation import check_residents, live
 
 from polyclinic.hospital.plan.events import Incident, IncidentKind
 from polyclinic.hospital.plan.file import read_hospital
-from polyclinic.hospital.plan.plan import Epidemic, Job
+from polyclinic.hospital.plan.opening_hours import OpeningHours
+from polyclinic.hospital.plan.plan import Epidemic, Job, Shift
+from polyclinic.hospital.planned import opportunity
 from polyclinic.hospital.record.befallen import StaffCalledIn
-from polyclinic.hospital.record.happenings import DAY, CalledIn, Queued, ShiftBegan
+from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
+from polyclinic.hospital.record.happenings import (
+    DAY,
+    Acuity,
+    CalledIn,
+    LeftUnseen,
+    Queued,
+    ShiftBegan,
+    ShiftEnded,
+)
 from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
@@ -83,6 +94,59 @@ async def test_somebody_on_call_comes_when_too_many_wait(small):
     began = next(h.t for h in log if h.who == "n9" and isinstance(h.what, ShiftBegan))
     assert began == called.t + 15 * 60
     assert any(isinstance(h.what, CalledIn) and h.what.staff == "n9" for h in log)
+
+
+async def test_a_doctor_on_call_comes_at_night_when_an_emergency_finds_nobody(small):
+    """And goes when it is no longer needed: who is on duty sees to the results."""
+    night = dict.fromkeys(range(7), (0, 24 * HOUR))
+    hospital = small.hospital(doctors=("respiratory", "emergency"), emergencies=night)
+    around_the_clock = (Shift(days=tuple(range(7)), begin=0, end=24 * HOUR),)
+    staff = {id: msgspec.structs.replace(m, shifts=around_the_clock) for id, m in hospital.staff.items()}
+    staff["d2"] = msgspec.structs.replace(staff["d2"], shifts=(), on_call=9)
+    hospital = msgspec.structs.replace(hospital, staff=staff)
+
+    async def compute(request):
+        held = ConsultationHeld(department="respiratory", turns=9, examinations=("blood",), diagnosis="illness")
+        return Episode(
+            key=request.key,
+            department="respiratory",
+            acuity=Acuity.EMERGENCY,
+            at_door=AtDoor(level=2),
+            seen=(held,),
+            plan="mild",
+        )
+
+    town = small.Town(at=[(2 * HOUR, "severe"), (2 * HOUR + 60, "severe")], delay=0, worse=0.0)
+    durations = msgspec.structs.replace(
+        hospital.durations,
+        called_in=small.lasting(60),
+        turn=small.lasting(60),
+        examination={**hospital.durations.examination, "laboratory": small.lasting(3 * HOUR)},
+    )
+    hospital = msgspec.structs.replace(hospital, durations=durations)
+    _, log = await live(small, compute, days=2, town=town, hospital=hospital)
+    (called,) = [h for h in log if isinstance(h.what, StaffCalledIn)]
+    assert (called.who, called.what.queue, called.t // HOUR) == ("d2", "respiratory", 2)
+    seen = [(h.who, h.what.staff) for h in log if isinstance(h.what, CalledIn) and h.what.queue == "respiratory"]
+    assert seen == [("r0", "d1"), ("r1", "d2"), ("r0", "d1"), ("r1", "d1")]
+    (left,) = [h.t for h in log if h.who == "d2" and isinstance(h.what, ShiftEnded)]
+    assert left == called.t + 60 + 30 * 60
+
+
+async def test_whoever_is_turned_away_comes_the_next_day_when_it_suits(small):
+    hospital = small.hospital(doctors=("respiratory", "dermatology"))
+    town = small.Town(at=[(15 * HOUR, "mild")] * 9, delay=1500, worse=0.0, worse_waiting=0.0)
+    _, log = await live(small, small.Compute(), days=3, town=town, hospital=hospital)
+    away = {h.who for h in log if isinstance(h.what, LeftUnseen) and h.what.reason != "waited too long"}
+    at_the_door = [h for h in log if isinstance(h.what, Queued) and h.what.queue == "triage"]
+    again = {h.t for h in at_the_door if h.who in away and h.t > DAY}
+    assert away and again == {DAY + 8 * HOUR + 1500}
+
+
+def test_who_is_ready_before_the_doors_open_comes_within_half_an_hour_of_it(small):
+    hours = OpeningHours(small.hospital())
+    came = [opportunity(hours, 600, 7 * HOUR, delay) + 600 for delay in (0, 600, 1799, 1800, 3 * HOUR + 60)]
+    assert came == [8 * HOUR, 8 * HOUR + 600, 8 * HOUR + 1799, 8 * HOUR, 8 * HOUR + 60]
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ _MOST_DAYS = 100 * 365
 class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 24,000 in ours")] = None
+    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 36,000 in ours")] = None
     """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
     load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
     """Illnesses a day as a multiple of the town's own."""

@@ -52,6 +52,7 @@ Forecasting = Callable[[Case, int, Treatment], Awaitable[IllnessCourse | NoCours
 """Says how an illness goes on: of a case, after its visit of a number, with what was done."""
 
 
+_AT_THE_DOORS = 30 * 60  # within so many seconds of their opening those come who could have come before
 _LAST_CALL = 30 * 60  # nobody sets out who would arrive later than this before closing
 
 SOON = 2 * 60 * 60
@@ -141,7 +142,9 @@ def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
             return ready
         arrival = closing
     opening = hours.next_opening(arrival)
-    if opening // DAY > (ready + walk) // DAY:
+    if opening // DAY == (ready + walk) // DAY:
+        opening += delay % _AT_THE_DOORS
+    else:
         # Who could not come on the same day does not stand at the doors at dawn.
         opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
     return opening - walk

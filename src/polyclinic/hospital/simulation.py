@@ -259,8 +259,8 @@ class _Life:
 
         ended, episode = yield from self.house.visit(plan.visit, plan.decided, admit)
         if ended is VisitEnd.TURNED_AWAY:
-            tomorrow = (self.clock.now // DAY + 1) * DAY
-            yield self.clock.at(self._opportunity(tomorrow, self.town.times(onset)[1], at_once=False))
+            tonight = (self.clock.now // DAY + 1) * DAY - self.house.coming.seconds - 1
+            yield self.clock.at(self._opportunity(tonight, self.town.times(onset)[1], at_once=False))
             if not self.closed:
                 visit = self._visit(onset, plan.case(self.town), number=plan.visit.number, time=2)
                 visit.episode, visit.anew = plan.visit.episode, plan.visit.anew

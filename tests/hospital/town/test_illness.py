@@ -36,7 +36,7 @@ from polyclinic.models.scripted import Scripted
 KNOWLEDGE = read_knowledge().select("respiratory")
 HOSPITAL = read_hospital(None, read_knowledge())
 HOSPITAL = msgspec.structs.replace(
-    HOSPITAL, illness=msgspec.structs.replace(HOSPITAL.illness, diseases="respiratory", per_day=0.02)
+    HOSPITAL, illness=msgspec.structs.replace(HOSPITAL.illness, diseases="respiratory", per_day=0.02, weights={})
 )
 LIVING = Town(HOSPITAL, KNOWLEDGE, Residents(400, 1), seed=1)
 

@@ -358,7 +358,7 @@ class House:
         )
         visit.ticket = ticket
         if ticket.waits:
-            self._rota.call_in(queue)
+            self._rota.call_in(queue, alarms=visit.acuity is Acuity.EMERGENCY)
         came: Server | Gone = yield ticket.called
         waited = self._clock.now - ticket.since
         visit.ticket = None

@@ -53,6 +53,7 @@ class Server:
     present: bool = field(init=False)  # whether it is at work
     serves: int = 0
     leaving: bool = False
+    helps: bool = False  # was called in, and leaves its patients to who is on duty
     stays: int | None = None  # the number of the last one under care for whom it stays
     free_since: int = -1
     own: list[Ticket] = field(default_factory=list)  # those who come back to this very doctor
@@ -100,7 +101,7 @@ class Care:
         `covered`: somebody else is there who sees emergencies of every department.
         """
         sees = server.stays_for is not None and self.department in server.stays_for
-        if self.doctor is server:
+        if self.doctor is server and not (server.helps and covered):
             return sees or server.covers is not None
         if self.doctor is not None and self.doctor.present:
             return False

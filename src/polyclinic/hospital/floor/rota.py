@@ -148,19 +148,27 @@ class Rota:
             return None, None
         return server, _URGENT_WAITS if acuity is Acuity.URGENT else _ROUTINE_WAITS
 
-    def call_in(self, queue: str) -> None:
-        """Calls in the first who is on call for a queue that has grown too long, while the house is open."""
-        if queue not in self._on_call:
-            return
+    def call_in(self, queue: str, *, alarms: bool = False) -> None:
+        """Calls in the first who is on call for a queue that has grown too long, while the house is open.
+
+        `alarms`: an emergency has found nobody. In place of a doctor somebody is called at any hour then, of its
+        department or else of emergency medicine; in place of a nurse at night, when there are few.
+        """
         now = self._clock.now
+        by_night = not self._hours.is_open(now)
+        alarms = alarms and (by_night or queue in self._hospital.departments)
+        if by_night and not alarms:
+            return
         waiting = sum(ticket.waits for ticket in self._floor.queues[queue].waiting)
-        for server, limit in self._on_call[queue]:
+        on_call = [server for server, limit in self._on_call.get(queue, ()) if alarms or waiting >= limit]
+        if alarms and queue in self._hospital.departments:
+            on_call += [server for server, _ in self._on_call.get(EMERGENCY, ())]
+        for server in on_call:
             free = not server.present and server.id not in self._coming
-            if waiting >= limit and free and now // DAY not in self._absent.get(server.id, ()):
-                if self._hours.is_open(now):
-                    self._coming.add(server.id)
-                    self._log.add(now, server.id, StaffCalledIn(queue=queue, waiting=waiting))
-                    self._clock.start(self._helps(server))
+            if free and now // DAY not in self._absent.get(server.id, ()):
+                self._coming.add(server.id)
+                self._log.add(now, server.id, StaffCalledIn(queue=queue, waiting=waiting))
+                self._clock.start(self._helps(server))
                 return
 
     def _helps(self, server: Server) -> Steps:
@@ -168,12 +176,14 @@ class Rota:
         rng = derive(0, "called in", server.id, self._clock.now)
         yield self._clock.wait(self._hospital.durations.called_in.draw(rng))
         if not self._on_shift(server):
+            server.helps = True
             self._floor.begin(server)
             yield self._clock.wait(_HELPS)
             while any(ticket.waits for queue in server.queues for ticket in queue.waiting):
                 yield self._clock.wait(_HELPS)
             if not self._on_shift(server):
                 self._floor.end(server)
+            server.helps = server.helps and server.present
         self._coming.discard(server.id)
 
     def _on_shift(self, server: Server) -> bool:
