@@ -36,7 +36,7 @@ from polyclinic.terminal.screen import console, note, plain, print_json
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
-_DAYS = 7
+_DAYS = 5  # from Monday to Friday
 
 _READ = 2_000
 """Expected visits up to which dialogues are kept where nobody says otherwise: by rules some 2 KiB each on disk."""

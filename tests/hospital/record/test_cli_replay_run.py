@@ -87,7 +87,7 @@ def test_there_are_words_for_whatever_happens_to_a_patient():
 
 @pytest.mark.parametrize(
     ("visits", "days", "load", "kept"),
-    [(2_000, 9_000, 1.0, True), (2_001, 1, 1.0, False), (None, 7, 1.0, True), (None, 7, 2.0, False)],
+    [(2_000, 9_000, 1.0, True), (2_001, 1, 1.0, False), (None, 5, 1.0, True), (None, 5, 2.0, False)],
 )
 def test_dialogues_are_kept_of_runs_that_somebody_may_read(visits, days, load, kept):
     hospital = read_hospital(None, read_knowledge())
