@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from polyclinic.players.minds import HUMAN, model_of
-from polyclinic.protocols.following import Followed, follow
+from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import Settings
 from polyclinic.terminal.screen import note
 
@@ -23,7 +23,7 @@ Protocol = Annotated[
 ]
 
 
-def followed(kind: type[S], given: str, **minds: str | None) -> Followed[S]:
+def followed(kind: type[S], given: str, **minds: str | None) -> FollowedProtocol[S]:
     """Returns what a command follows, after a look at who plays: by role, the mind that the option of its name says.
 
     Raises:
@@ -44,7 +44,7 @@ def mind_kind(name: str) -> str:
     return kind if kind in ("rules", "scripted", HUMAN) else "own"
 
 
-def say(rules: Followed[Any]) -> None:
+def say(rules: FollowedProtocol[Any]) -> None:
     """Notes on stderr what still differs from the paper that is followed, and why."""
     for line in rules.remarks:
         note(f"protocol {rules.protocol.name}, still other than in the paper: {line}")

@@ -12,7 +12,7 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.protocols.papers import PAPERS, Settings
 from polyclinic.protocols.printed import told
-from polyclinic.protocols.protocol import PaperProtocol, PlayedRole, Setting, Side
+from polyclinic.protocols.protocol import PaperProtocol, PaperRole, PaperSetting, Side
 from polyclinic.yaml_files import read_yaml
 
 S = TypeVar("S", bound=Settings)
@@ -46,7 +46,7 @@ def named_protocol(name: str) -> PaperProtocol[Any]:
         return read_protocol(PAPERS[name])
     if not name.endswith(_ENDINGS):
         raise UserError(f"no protocol {name!r}; there are: {', '.join(PAPERS)}, or a file: FILE.yaml")
-    of = read_yaml(Path(name), _Named).name
+    of = read_yaml(Path(name), _ProtocolName).name
     if of not in PAPERS:
         raise UserError(f"{name}: name {of!r}; a protocol has the name of the paper whose settings it says: {_known()}")
     return read_protocol(PAPERS[of], Path(name))
@@ -58,7 +58,7 @@ def protocol_text(name: str) -> str:
     return path.read_text("utf-8")
 
 
-class _Named(msgspec.Struct):
+class _ProtocolName(msgspec.Struct):
     name: str
 
 
@@ -67,7 +67,7 @@ def _known() -> str:
 
 
 @dataclass(frozen=True)
-class Followed(Generic[S]):
+class FollowedProtocol(Generic[S]):
     """A protocol, and which side of it a run takes; `given` is what the user named it by."""
 
     protocol: PaperProtocol[S]
@@ -79,7 +79,7 @@ class Followed(Generic[S]):
         """The settings, each with both sides; `of` says which holds."""
         return self.protocol.settings
 
-    def of(self, setting: Setting[T]) -> T:
+    def of(self, setting: PaperSetting[T]) -> T:
         """Returns what holds of a setting."""
         return setting.of(self.side)
 
@@ -95,7 +95,7 @@ class Followed(Generic[S]):
             return given
         return played.temperature.of(self.side)
 
-    def check_value(self, option: str, given: T | None, setting: Setting[T] | Setting[dict[Any, T]]) -> None:
+    def check_value(self, option: str, given: T | None, setting: PaperSetting[T] | PaperSetting[dict[Any, T]]) -> None:
         """Refuses a value of an option that is not the paper's; None says that the user gave none.
 
         Where the paper has several, as by language, it has to be all of them.
@@ -145,7 +145,7 @@ class Followed(Generic[S]):
         return f"--protocol {self.given}"
 
 
-def follow(kind: type[S], given: str = "ours") -> Followed[S]:
+def follow(kind: type[S], given: str = "ours") -> FollowedProtocol[S]:
     """Returns what a run follows: "ours", "paper", or a file whose `paper` side is followed.
 
     Raises:
@@ -153,15 +153,15 @@ def follow(kind: type[S], given: str = "ours") -> Followed[S]:
         BadInput: the file cannot be used; says on which line.
     """
     if given in ("ours", "paper"):
-        return Followed(read_protocol(kind), "paper" if given == "paper" else "ours", given)
+        return FollowedProtocol(read_protocol(kind), "paper" if given == "paper" else "ours", given)
     if not given.endswith(_ENDINGS):
         raise UserError(f"--protocol {given!r}; allowed: ours, paper, or a protocol's file: FILE.yaml")
-    named = read_yaml(Path(given), _Named).name
+    named = read_yaml(Path(given), _ProtocolName).name
     if named != kind.paper:
         raise UserError(f"--protocol {given}: it is a protocol of {named!r}; this needs one whose name is {kind.paper}")
-    return Followed(read_protocol(kind, Path(given)), "paper", given)
+    return FollowedProtocol(read_protocol(kind, Path(given)), "paper", given)
 
 
-def _minds(played: PlayedRole) -> str:
+def _minds(played: PaperRole) -> str:
     told: Mapping[str, str] = {"model": "a model", "saps": "saps:MODEL", "saps-parallel": "saps-parallel:MODEL"}
     return " or ".join(told.get(kind, kind) for kind in played.minds.paper)

@@ -11,7 +11,7 @@ import msgspec
 
 from polyclinic.events import Order
 from polyclinic.language.language import Language
-from polyclinic.protocols.protocol import Setting
+from polyclinic.protocols.protocol import PaperSetting
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,9 +27,9 @@ class AieSettings(Settings, frozen=True, kw_only=True):
     """AIE: the doctor's turns at most, by the dialogue's language; how many cases; how scores are given."""
 
     paper: ClassVar[str] = "aie"
-    turns: Setting[dict[Language, int]]
-    cases: Setting[str]
-    errors: Setting[str]
+    turns: PaperSetting[dict[Language, int]]
+    cases: PaperSetting[str]
+    errors: PaperSetting[str]
 
 
 class MvmeSettings(Settings, frozen=True, kw_only=True):
@@ -44,21 +44,21 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "mvme"
-    turns: Setting[int]
-    order: Setting[Order]
-    rounds: Setting[int]
-    missing: Setting[Literal["normal", "not recorded"]]
-    missing_grade: Setting[Literal["readable", "paper"]]
-    cases: Setting[str]
-    errors: Setting[str]
+    turns: PaperSetting[int]
+    order: PaperSetting[Order]
+    rounds: PaperSetting[int]
+    missing: PaperSetting[Literal["normal", "not recorded"]]
+    missing_grade: PaperSetting[Literal["readable", "paper"]]
+    cases: PaperSetting[str]
+    errors: PaperSetting[str]
 
 
-class Drawing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MethodDrawing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a method's answers are drawn; None leaves it to the server, or to the method."""
 
-    temperature: Setting[float | None]
-    top_p: Setting[float | None] | None = None
-    samples: Setting[int] | None = None
+    temperature: PaperSetting[float | None]
+    top_p: PaperSetting[float | None] | None = None
+    samples: PaperSetting[int] | None = None
 
 
 class MedAgentsSettings(Settings, frozen=True, kw_only=True):
@@ -72,25 +72,25 @@ class MedAgentsSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "medagents"
-    methods: dict[str, Drawing]
-    question_experts: Setting[dict[str, int]]
-    option_experts: Setting[dict[str, int]]
-    sample: Setting[dict[str, int | Literal["all"]]]
-    wrong_answers: Setting[int]
+    methods: dict[str, MethodDrawing]
+    question_experts: PaperSetting[dict[str, int]]
+    option_experts: PaperSetting[dict[str, int]]
+    sample: PaperSetting[dict[str, int | Literal["all"]]]
+    wrong_answers: PaperSetting[int]
 
 
 class TorSettings(Settings, frozen=True, kw_only=True):
     """Tree-of-Reasoning: rounds, turns of a round, passages that are looked up, and in what; raters and their scale."""
 
     paper: ClassVar[str] = "tor"
-    rounds: Setting[int]
-    turns: Setting[int]
-    passages: Setting[int]
-    corpora: Setting[tuple[str, ...]]
-    retriever: Setting[str]
-    records: Setting[str]
-    raters: Setting[int]
-    marks: Setting[str]
+    rounds: PaperSetting[int]
+    turns: PaperSetting[int]
+    passages: PaperSetting[int]
+    corpora: PaperSetting[tuple[str, ...]]
+    retriever: PaperSetting[str]
+    records: PaperSetting[str]
+    raters: PaperSetting[int]
+    marks: PaperSetting[str]
 
 
 class AgentHospitalSettings(Settings, frozen=True, kw_only=True):
@@ -104,13 +104,13 @@ class AgentHospitalSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "agent-hospital"
-    train: Setting[int]
-    test: Setting[int]
-    test_every: Setting[int]
-    recalled: Setting[int]
-    recalled_exam: Setting[int]
-    embeddings: Setting[str]
-    judgement: Setting[str]
+    train: PaperSetting[int]
+    test: PaperSetting[int]
+    test_every: PaperSetting[int]
+    recalled: PaperSetting[int]
+    recalled_exam: PaperSetting[int]
+    embeddings: PaperSetting[str]
+    judgement: PaperSetting[str]
 
 
 PAPERS: dict[str, type[Settings]] = {

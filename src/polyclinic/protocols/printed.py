@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from polyclinic.protocols.protocol import PaperProtocol, Setting
+from polyclinic.protocols.protocol import PaperProtocol, PaperSetting
 
 
 class SettingRow(NamedTuple):
@@ -30,7 +30,7 @@ def setting_rows(protocol: PaperProtocol[Any]) -> list[SettingRow]:
 
 def _rows(name: str, value: object) -> Iterator[SettingRow]:
     """Yields the settings that stand in something, named by their way there."""
-    if isinstance(value, Setting):
+    if isinstance(value, PaperSetting):
         ours = told(value.of("ours")) if value.differs else ""
         yield SettingRow(name, told(value.paper), ours, value.section, value.why)
     elif isinstance(value, dict):

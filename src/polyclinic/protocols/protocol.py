@@ -19,7 +19,7 @@ MindKind = Literal["any", "model", "saps", "saps-parallel", "rules"]
 """What may play a role: anything, a language model, the state-aware patient on one, or the built-in rules."""
 
 
-class Setting(msgspec.Struct, Generic[T], frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PaperSetting(msgspec.Struct, Generic[T], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One choice: the paper's, and ours where it is another.
 
     Attributes:
@@ -42,7 +42,7 @@ class Setting(msgspec.Struct, Generic[T], frozen=True, kw_only=True, forbid_unkn
         return not isinstance(self.ours, msgspec.UnsetType) and self.ours != self.paper
 
 
-class PlayedRole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PaperRole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who plays a role, and how it is asked.
 
     Attributes:
@@ -54,9 +54,9 @@ class PlayedRole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     models: str
-    minds: Setting[tuple[MindKind, ...]]
-    prompts: Setting[Side] | None = None
-    temperature: Setting[float | None] | None = None
+    minds: PaperSetting[tuple[MindKind, ...]]
+    prompts: PaperSetting[Side] | None = None
+    temperature: PaperSetting[float | None] | None = None
     section: str
 
 
@@ -82,6 +82,6 @@ class PaperProtocol(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbi
     name: str
     paper: str
     commands: tuple[str, ...]
-    roles: dict[str, PlayedRole]
+    roles: dict[str, PaperRole]
     settings: S
     differs: tuple[StillDiffers, ...] = ()
