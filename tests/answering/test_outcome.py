@@ -11,6 +11,7 @@ from polyclinic.answering.together import needed, together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import BudgetSpent, CutOff, Refused, ScriptError, Unreachable, UnreadableReply, UserError
 from polyclinic.models.answers import Completion
+from polyclinic.models.direct import Direct
 from polyclinic.models.door import Door
 from polyclinic.models.model import Reply, Usage
 from polyclinic.models.schema import form_of
@@ -193,3 +194,12 @@ async def test_a_reply_is_asked_for_once_more_and_not_again():
     with pytest.raises(UnreadableReply):
         await calls.answer("Which?", question, round_trip=1, purpose="answer", repair=True)
     assert [call.error for call in calls.trace] == ["UnreadableReply", "UnreadableReply"]
+
+
+async def test_a_thought_stays_in_the_trace_and_out_of_what_is_said(serving):
+    with serving(lambda _: "<think>Surely A.</think>Answer: B") as endpoint:
+        async with Direct("m", base_url=endpoint.url) as model:
+            calls = Calls(model)
+            said = await calls.ask("Which?", purpose="vote, expert 1")
+            (call,) = calls.trace()
+    assert (said.text, call.text, call.thought) == ("Answer: B", "Answer: B", "Surely A.")

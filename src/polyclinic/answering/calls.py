@@ -87,7 +87,7 @@ class Calls:
         except PolyclinicError as error:
             self.ended_by = error
             raise
-        self._made[seq] = msgspec.structs.replace(call, text=reply.text, usage=reply.usage)
+        self._made[seq] = msgspec.structs.replace(call, text=reply.text, usage=reply.usage, thought=reply.thought)
         return reply
 
     async def answer(

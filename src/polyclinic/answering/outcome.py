@@ -34,6 +34,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         round_trip: from 1; the call depends only on calls of earlier round trips.
         purpose: what it was for ("vote, expert 3").
         text: what the model said; "" where nothing came.
+        thought: what it thought before, where it was told; nobody else is shown that.
         error: the name of the error, where the answer could not be used.
         problem: what it said.
     """
@@ -45,6 +46,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     problem: str = ""
     usage: Usage = Usage()
+    thought: str = ""
 
     @property
     def unusable(self) -> bool:

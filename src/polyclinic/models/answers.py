@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import CutOff, Refused, UnreadableReply
+from polyclinic.language.thoughts import apart
 from polyclinic.models.model import Answer, Usage
 from polyclinic.models.schema import Form
 
@@ -23,7 +24,6 @@ LONGEST_SEARCH = 200_000
 MOST_CANDIDATES = 64
 """Braces at which a JSON value may begin, for the same reason."""
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
 _SCAN = json.JSONDecoder()
@@ -50,6 +50,7 @@ class Completion(msgspec.Struct, frozen=True):
         finish: why it stopped: "stop", "length", "content_filter", or the server's own word.
         refusal: what it said instead, where the server tells refusals apart.
         attempts: requests made, retries included.
+        thought: what it thought before, where the server tells that apart.
         calls: functions that the model wants called.
     """
 
@@ -59,6 +60,7 @@ class Completion(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     attempts: int = 1
     calls: tuple[ToolCall, ...] = ()
+    thought: str = ""
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
@@ -66,36 +68,41 @@ def read(completion: Completion, answer: Answer, form: Form | None) -> Any:
 
     Raises:
         Refused: the model, or a filter, did not answer.
-        CutOff: it was stopped before its end, and what there is cannot be read.
+        CutOff: it was stopped before its end, inside a thought or where what there is may not be what was meant.
         UnreadableReply: it is not what was asked for.
     """
     if completion.refusal or completion.finish == "content_filter":
         raise Refused(f"the model refused: {completion.refusal[:200] or 'stopped by a content filter'}")
-    text = completion.text
     try:
-        text.encode()
+        completion.text.encode()
     except UnicodeEncodeError:
         raise UnreadableReply("the answer is no Unicode text") from None
+    text, _, is_open = apart(completion.text)
+    if is_open:
+        raise CutOff("the answer ends inside a thought")
     is_cut_off = completion.finish == "length"
     try:
         if form is None:
             if is_cut_off or not text.strip():
                 raise UnreadableReply("the answer is empty")
             return text
-        return _read_choice(text, answer, form) if isinstance(answer, tuple) else read_value(text, form)
+        return (
+            _read_choice(text, answer, form, is_cut_off)
+            if isinstance(answer, tuple)
+            else _value(text, form, is_cut_off)
+        )
     except UnreadableReply:
         if is_cut_off:
             raise CutOff("the answer was cut off at the most tokens it may have") from None
         raise
 
 
-def _read_choice(text: str, options: tuple[str, ...], form: Form) -> str:
+def _read_choice(text: str, options: tuple[str, ...], form: Form, is_cut_off: bool) -> str:
     """Returns the option that the text is: by itself or as JSON, upper and lower case and white space aside."""
-    text = _THOUGHT.sub("", text)
     by_name = {_folded(option): option for option in reversed(options)}
     if (option := by_name.get(_folded(text))) is not None:
         return option
-    said = read_value(text, form)
+    said = _value(text, form, is_cut_off)
     if (option := by_name.get(_folded(said))) is None:
         raise UnreadableReply(f"{said[:80]!r} is none of the options: {' | '.join(options)}"[:2000])
     return option
@@ -111,7 +118,12 @@ def read_value(text: str, form: Form) -> Any:
     Raises:
         UnreadableReply: it holds none, or more than one.
     """
-    text = _THOUGHT.sub("", text).strip()
+    return _value(apart(text).said, form, is_cut_off=False)
+
+
+def _value(text: str, form: Form, is_cut_off: bool) -> Any:
+    """Returns the value that a text without thoughts holds; of one that was cut off, only what it is as a whole."""
+    text = text.strip()
     if not text:
         raise UnreadableReply("the answer is empty")
     try:
@@ -119,7 +131,8 @@ def read_value(text: str, form: Form) -> Any:
     except UnreadableReply as failure:
         problem = failure
     found: list[Any] = []
-    if len(text) <= LONGEST_SEARCH:
+    # What stands in the prose of an answer without its end can be a first idea.
+    if len(text) <= LONGEST_SEARCH and not is_cut_off:
         for pieces in (_FENCE.findall(text), _among_prose(text)):
             for piece in pieces:
                 try:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 import aiohttp
+import msgspec
 import yarl
 
 from polyclinic.errors import BadInput, Broken, EndpointError, TimedOut, TooLarge, Unreachable, UserError
@@ -130,7 +131,7 @@ class Direct(Door):
             self._url, lambda: self._parameters.body(messages, form, options), wire.completion
         )
         usage = completion.usage if self._price is None else self._price.of(completion.usage)
-        return Completion(completion.text, completion.finish, completion.refusal, usage, attempts, completion.calls)
+        return msgspec.structs.replace(completion, usage=usage, attempts=attempts)
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> tuple[T, int]:
         """Sends a request to another path of the endpoint; returns what was read of the answer, and the attempts.

@@ -6,6 +6,7 @@ import time
 from typing import Any, Self, Unpack
 
 from polyclinic.errors import CutOff, EndpointError, ModelError, UnreadableReply
+from polyclinic.language.thoughts import apart
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply, Usage
 from polyclinic.models.schema import Form, form_of
@@ -66,13 +67,15 @@ class Door:
             except ModelError as failure:
                 problem = failure
             else:
-                return Reply(completion.text, value, usage, time.monotonic() - began, attempts)
+                spoken = apart(completion.text)
+                thought = "\n".join(part for part in (completion.thought, spoken.thought) if part)
+                return Reply(spoken.said, value, usage, time.monotonic() - began, attempts, thought)
             # What is no Unicode text could be neither sent back nor stored.
             text = completion.text.encode(errors="replace").decode()
             if repairs <= 0 or not isinstance(problem, UnreadableReply):
                 raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
             repairs -= 1
-            said = [*said, ("assistant", text[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
+            said = [*said, ("assistant", apart(text).said[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
 
 
 def sent(options: AskOptions) -> dict[str, Any]:

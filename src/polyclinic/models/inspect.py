@@ -116,7 +116,10 @@ class Inspect(Door):
             usage = self._price.of(usage)
         if not output.choices:
             return Completion("", usage=usage)
-        return Completion(output.completion, _FINISH.get(output.stop_reason, "stop"), usage=usage)
+        said = output.choices[0].message.content
+        thought = [] if isinstance(said, str) else [part.reasoning for part in said if part.type == "reasoning"]
+        finish = _FINISH.get(output.stop_reason, "stop")
+        return Completion(output.completion, finish, usage=usage, thought="\n".join(thought))
 
 
 def _message(role: str, said: Any) -> Any:

@@ -18,7 +18,9 @@ from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
+    Content,
     ContentImage,
+    ContentReasoning,
     ContentText,
     GenerateConfig,
     ModelAPI,
@@ -30,6 +32,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo
 
 from polyclinic.errors import Rejected
+from polyclinic.language.thoughts import apart
 from polyclinic.models.answers import Completion
 from polyclinic.models.direct import Direct
 from polyclinic.models.schema import Form, form_of_schema
@@ -123,7 +126,7 @@ class DirectAPI(ModelAPI):
     def _output(self, said: Completion) -> ModelOutput:
         calls = [_call(call.id, call.function.name, call.function.arguments) for call in said.calls]
         message = ChatMessageAssistant(
-            content=said.text or said.refusal, tool_calls=calls or None, model=self.model_name, source="generate"
+            content=_content_said(said), tool_calls=calls or None, model=self.model_name, source="generate"
         )
         stop: StopReason = "content_filter" if said.refusal else _STOP.get(said.finish, "unknown")
         usage = ModelUsage(
@@ -164,6 +167,13 @@ def _part(part: Any) -> dict[str, Any]:
     if isinstance(part, ContentImage) and part.image.startswith(("http://", "https://", "data:")):
         return {"type": "image_url", "image_url": {"url": part.image, "detail": part.detail}}
     raise Rejected(f"direct sends text, and pictures as an address or a data: URL, not {type(part).__name__}")
+
+
+def _content_said(said: Completion) -> str | list[Content]:
+    spoken = apart(said.text)
+    thought = "\n".join(part for part in (said.thought, spoken.thought) if part)
+    text = (said.text if spoken.is_open else spoken.said) or said.refusal
+    return [ContentReasoning(reasoning=thought), ContentText(text=text)] if thought else text
 
 
 def _tool(tool: ToolInfo) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     attempts: int = 1
+    thought: str = ""
 
 
 _STORED = msgspec.json.Decoder(StoredReply)
@@ -209,7 +210,9 @@ class Journalled(Wrapper):
             kept = StoredReply(failure.text, kind, failure.problem, usage, attempts=failure.attempts)
             await self._store(key, purpose, kept)
             raise
-        kept = StoredReply(reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts)
+        kept = StoredReply(
+            reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts, thought=reply.thought
+        )
         await self._store(key, purpose, kept)
         return reply
 
@@ -223,4 +226,4 @@ def _replayed(stored: StoredReply, answer: Answer) -> Reply:
         error = FAILURES[stored.failure]
         raise error(stored.problem, text=stored.text, usage=stored.usage, attempts=stored.attempts)
     value = read(Completion(stored.text), answer, None if answer is None else form_of(answer))
-    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts)
+    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought)

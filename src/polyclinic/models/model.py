@@ -100,6 +100,7 @@ class Reply(msgspec.Struct, frozen=True):
         usage: what it cost, repairs included.
         seconds: from the question to the answer, waiting included.
         attempts: requests made: 1, and one for each retry and each repair.
+        thought: what it thought before it answered; no part of the text.
     """
 
     text: str
@@ -107,6 +108,7 @@ class Reply(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     attempts: int = 1
+    thought: str = ""
 
 
 class AskOptions(TypedDict, total=False):

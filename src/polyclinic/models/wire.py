@@ -32,9 +32,21 @@ class _TokenCounts(msgspec.Struct):
     cost: float | None = None
 
 
-class _Message(msgspec.Struct):
-    content: str | None = None
+class _Part(msgspec.Struct):
+    """A part of a message that some servers send as a list; what a thought is called differs."""
+
+    type: str = "text"
+    text: str | None = None
     refusal: str | None = None
+    thinking: str | list[_Part] | None = None
+    reasoning: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: Any = None
     tool_calls: tuple[ToolCall, ...] | None = None
 
 
@@ -129,8 +141,27 @@ def completion(raw: bytes) -> Completion | Fault:
     choice = body.choices[0]
     message = choice.message
     usage = _usage(body.usage)
-    finish, refusal = choice.finish_reason or "stop", message.refusal or ""
-    return Completion(message.content or "", finish, refusal, usage, calls=message.tool_calls or ())
+    said, refusal, thought = _parts(message)
+    return Completion(
+        said, choice.finish_reason or "stop", refusal, usage, calls=message.tool_calls or (), thought=thought
+    )
+
+
+def _parts(message: _Message) -> tuple[str, str, str]:
+    """Returns what a message says, what it refuses, and what was thought before it."""
+    thought = [message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")]
+    if not isinstance(message.content, list):
+        return message.content or "", message.refusal or "", thought[0]
+    said, refusal = [], message.refusal or ""
+    for part in message.content:
+        if part.type == "text":
+            said.append(part.text or "")
+        elif part.type == "refusal":
+            refusal = refusal or part.refusal or "refused"
+        else:
+            inner = part.thinking if part.thinking is not None else part.reasoning or part.text
+            thought.append("".join(p.text or "" for p in inner) if isinstance(inner, list) else inner or "")
+    return "".join(said), refusal, "\n".join(filter(None, thought))
 
 
 def _usage(said: _TokenCounts | None) -> Usage:

@@ -29,6 +29,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import CutOff, UnreadableReply
+from polyclinic.language.thoughts import apart
 from polyclinic.questions.json_answers import json_answers
 from polyclinic.questions.mentions import Mention, Mentions, plain
 
@@ -38,9 +39,6 @@ LONGEST_STATEMENT = 2_000
 MOST_STATEMENTS = 200
 """What says more often which option it takes goes round in a loop."""
 
-# Some chat templates open the block in the prompt, so that the reply holds only its end.
-_THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>|\A.*</(?:think|thinking|thought)>", re.DOTALL)
-_THOUGHT_OPEN = re.compile(r"<(?:think|thinking|thought)>")
 _MARKED_BY_SIGNS = re.compile(
     r"\$*\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}\$*|(?i:<(?P<tag>answer|final_answer)>(.*?)</(?P=tag)>)", re.DOTALL
 )
@@ -132,9 +130,8 @@ def read_answer(text: str, question: Question) -> frozenset[str]:
         UnreadableReply: it takes none, more than were asked for, or now one and then another.
         CutOff: it ends inside a thought.
     """
-    # Without an end there is nothing to take out, and a search from every beginning would take long.
-    reply = _THOUGHT.sub("\n", text) if "</th" in text else text
-    if _THOUGHT_OPEN.search(reply):
+    reply, _, is_open = apart(text)
+    if is_open:
         raise CutOff("it ends inside its thoughts", text=text)
     reply = _without_question(reply, question)
     if not reply.strip():

@@ -1,0 +1,92 @@
+"""What a model thought before it said something: told apart, in every form in which both reach us as one text.
+
+The marks are those of published models and of what serves them: `<think>` and its like, Mistral's `[THINK]`, Kimi's
+`◁think▷`, MedGemma's `<unused94>thought`, tokens such as `<|begin_of_thought|>`, and the channels of OpenAI's harmony
+format, as they are and as they read once a server has dropped its tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+_NAME = r"(?:[a-z]\w*:)?(?:think|thinking|thoughts?|reasoning|scratchpad|reflection)"
+_MARK = re.compile(
+    rf"""(?P<open><{_NAME}(?:\s[^<>]{{0,80}})?>|\[think\]|◁think▷|<\|(?:begin_of_|start_)?(?:thought|thinking|think)\|>
+              |<unused94>(?:thought\n)?)
+        |(?P<close></{_NAME}\s*>|\[/think\]|◁/think▷|<\|end_(?:of_)?(?:thought|thinking|think)\|>|<\|/think\|>
+              |<unused95>)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_AROUND_THE_ANSWER = re.compile(r"<\|(?:begin_of_|end_of_|start_|end_)(?:solution|response)\|>", re.IGNORECASE)
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>[^<]{0,80})?<\|channel\|>\s*(?P<name>\w+)[^<]{0,200}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
+)
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
+_WITHOUT_TOKENS = re.compile(
+    r"\A\s*analysis(?=\W*[A-Z0-9\u4e00-\u9fff])(?P<thought>.*)assistantfinal(?P<said>.*)\Z", re.S
+)
+_WITHOUT_END = re.compile(r"\A\s*analysis(?=[A-Z\u4e00-\u9fff])")
+_FINAL = "final"
+
+
+class Spoken(NamedTuple):
+    """A model's text, apart.
+
+    Attributes:
+        said: the text as it is where it holds no thought.
+        thought: what stood between its marks, or before the mark of an end without a beginning.
+        is_open: a thought was begun and not ended, so that what was said may not be what was meant.
+    """
+
+    said: str
+    thought: str = ""
+    is_open: bool = False
+
+
+def apart(text: str) -> Spoken:
+    """Returns what a text says, and what it only thinks. A JSON document is what it is, whatever its strings hold."""
+    if "<|channel|>" in text:
+        return _by_channels(text)
+    if "analysis" in text[:40] and (whole := _WITHOUT_TOKENS.match(text)):
+        return Spoken(whole["said"].strip(), whole["thought"].strip())
+    if _WITHOUT_END.match(text):
+        return Spoken("", text, is_open=True)
+    if _MARK.search(text) is None or _is_json(text):
+        return Spoken(text)
+    said: list[str] = []
+    thought: list[str] = []
+    at, thinks = 0, False
+    for mark in _MARK.finditer(text):
+        (thought if thinks else said).append(text[at : mark.start()])
+        at = mark.end()
+        if mark["close"] and not thinks:
+            # Some chat templates write the beginning into the prompt, so that the reply holds only the end.
+            thought += said
+            said.clear()
+        thinks = mark["open"] is not None
+    (thought if thinks else said).append(text[at:])
+    told = _AROUND_THE_ANSWER.sub("", "\n".join(part for part in said if part.strip()))
+    return Spoken(told.strip(), "\n".join(part.strip() for part in thought if part.strip()), thinks)
+
+
+def _by_channels(text: str) -> Spoken:
+    """Harmony: what is said stands in the channel `final`; without one, nothing has been said yet."""
+    marks = list(_CHANNEL.finditer(text))
+    said: list[str] = []
+    thought = [text[: marks[0].start()] if marks else text]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=True):
+        part = _CHANNEL_END.split(text[mark.end() : end])[0].strip()
+        (said if mark["name"] == _FINAL else thought).append(part)
+    before = "\n".join(kept for part in thought if (kept := _CHANNEL_END.sub("", part).strip()))
+    return Spoken("\n".join(said), before, is_open=not said)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
