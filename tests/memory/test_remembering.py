@@ -15,7 +15,7 @@ from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, Medic
 from polyclinic.memory.memory import About, DoctorMemory, New, open_memory
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.picture import picture_of
-from polyclinic.memory.remembering import Recollection, Remembered, Situation, helpful, recalled_text
+from polyclinic.memory.remembering import Recollection, Remembered, Situation, helpful, remembered_text
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import attend, see
@@ -66,7 +66,7 @@ async def test_too_little_experience_is_not_used_and_another_language_is_refused
     assert not (await few.bring(situation())).experience
     with pytest.raises(BadInput, match="the memory is in 'en' and the visit in 'zh'"):
         await recollection().bring(situation(language="zh"))
-    with pytest.raises(BadInput, match="of wordllama, not of case-words"):
+    with pytest.raises(BadInput, match="are wordllama's, and not case-words's"):
         Recollection(DoctorMemory(msgspec.structs.replace(ABOUT, embedder="wordllama")), CaseWordsEmbedder())
 
 
@@ -75,10 +75,10 @@ async def test_it_stands_in_the_prompt_behind_marks_that_it_cannot_write(languag
     came = await recollection(language=language).bring(
         situation("high fever" if language == "en" else "高热", language=language)
     )
-    text = recalled_text(came, language)
+    text = remembered_text(came, language)
     assert text.count("\n=== ") == 2
     assert text.index("High fever first.") < text.index("flu B") < text.index("influenza")  # the most like last
-    assert recalled_text(Remembered(task=ClinicalTask.DIAGNOSIS, source="memory"), language) == ""
+    assert remembered_text(Remembered(task=ClinicalTask.DIAGNOSIS, source="memory"), language) == ""
 
 
 async def test_what_is_not_called_helpful_is_left_out():
@@ -182,6 +182,7 @@ def test_options_that_make_no_sense_are_one_line(tmp_path):
             MemoryOptions(**options)
 
 
+@pytest.mark.slow
 def test_consult_with_a_memory(run, complaint, tmp_path):
     with open_memory(tmp_path / "m", ABOUT) as made:
         made.commit(

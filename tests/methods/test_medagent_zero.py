@@ -41,13 +41,17 @@ def brought(records=(), principles=()):
     return CameToMind(libraries[0], near[0], libraries[1], near[1])
 
 
+def said(key, reasoning="So."):
+    return {"reasoning": reasoning, "answer": key}
+
+
 def learner(*answers):
     """Returns a learner on a script, and what the model was asked: (system, user) each."""
-    asked, said = [], iter(answers)
+    asked, script = [], iter(answers)
 
     def answer(messages):
         asked.append([text for _, text in messages])
-        return next(said)
+        return next(script)
 
     model = Scripted(answer)
     return MedAgentZero("scripted", lambda _: model), asked
@@ -55,10 +59,10 @@ def learner(*answers):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_what_came_to_mind_stands_before_the_question_the_most_like_next_to_it(language):
-    doctor, asked = learner({"numbers": [2]}, "It is high.\nAnswer: A" if language == "en" else "热度高。\n答案：A")
+    doctor, asked = learner({"numbers": [2]}, said("A", "It is high."))
     came = await doctor.answer(put(language), brought(["common cold", "influenza"], ["the first", "the second"]))
     assert came.label == "influenza"
-    assert came.reasoning in {"It is high.", "热度高。"}
+    assert came.reasoning == "It is high."
     user = asked[1][1]
     places = [user.index(text) for text in ("the second", "reasoning 1", "reasoning 0", put(language).question.stem)]
     assert places == sorted(places)
@@ -66,7 +70,7 @@ async def test_what_came_to_mind_stands_before_the_question_the_most_like_next_t
 
 
 async def test_a_memory_that_is_empty_costs_one_call_and_says_nothing():
-    doctor, asked = learner("Answer: B")
+    doctor, asked = learner(said("B"))
     assert (await doctor.answer(put(), brought())).label == "common cold"
     assert len(asked) == 1
     assert asked[0][1].startswith("Context:")
@@ -77,7 +81,7 @@ async def test_a_judge_who_says_nothing_usable_leaves_the_experience_out():
 
     def answer(messages):
         asked.append(messages[-1][1])
-        return "no list" if "Notes:" in messages[-1][1] else "Answer: B"
+        return "no list" if "=== notes" in messages[-1][1] else said("B")
 
     doctor = MedAgentZero("scripted", lambda _: Scripted(answer))
     assert (await doctor.answer(put(), brought(principles=["never this"]))).label == "common cold"
@@ -85,7 +89,9 @@ async def test_a_judge_who_says_nothing_usable_leaves_the_experience_out():
 
 
 async def test_a_lesson_is_kept_in_general_terms_where_the_retest_is_right():
-    doctor, asked = learner("High fever means influenza.", "So.\nAnswer: A", "High fever speaks for influenza.")
+    doctor, asked = learner(
+        {"principle": "High fever means influenza."}, said("A"), {"principle": "High fever speaks for influenza."}
+    )
     lesson = await doctor.learn(put(), brought(), TaskAnswer("common cold", "it is winter"), ("influenza",))
     assert (lesson.principle, lesson.after) == ("High fever speaks for influenza.", "influenza")
     reflection, again, abstraction = asked
@@ -97,20 +103,24 @@ async def test_a_lesson_is_kept_in_general_terms_where_the_retest_is_right():
 
 
 async def test_a_lesson_that_does_not_help_is_no_lesson():
-    doctor, asked = learner("Look twice.", "Answer: B")
+    doctor, asked = learner({"principle": "Look twice."}, said("B"))
     assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize("failure", [TimedOut("too slow"), "nothing of the kind"])
-async def test_a_failure_has_a_name_and_is_no_answer(failure):
-    def answer(_):
-        if isinstance(failure, Exception):
-            raise failure
-        return failure
-
-    doctor = MedAgentZero("scripted", lambda _: Scripted(answer))
+async def test_what_cannot_be_used_is_no_answer():
+    doctor = MedAgentZero("scripted", lambda _: Scripted(lambda _: "nothing of the kind"))
     came = await doctor.answer(put(), brought())
     assert came.label == ""
-    assert came.problem.partition(":")[0] in {"TimedOut", "UnreadableReply"}
+    assert came.problem.startswith("UnreadableReply: ")
     assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
+
+
+async def test_an_endpoint_that_gives_no_answer_ends_the_practice_and_is_not_a_wrong_answer():
+    def late(_):
+        raise TimedOut("too slow")
+
+    doctor = MedAgentZero("scripted", lambda _: Scripted(late))
+    for came in (doctor.answer(put(), brought()), doctor.learn(put(), brought(), TaskAnswer("x"), ("influenza",))):
+        with pytest.raises(TimedOut):
+            await came

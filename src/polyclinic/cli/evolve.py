@@ -24,7 +24,7 @@ from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, between
-from polyclinic.errors import BadInput, BudgetSpent, UserError
+from polyclinic.errors import BadInput, BudgetSpent, EndpointError, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.embedding import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
@@ -176,6 +176,9 @@ async def evolve(
             parts = await ablate(practice, test) if wanted else None
         except BudgetSpent as spent:
             raise BudgetSpent(f"{spent}; go on with: polyclinic evolve --resume {folder}") from None
+        except EndpointError as failure:
+            told = f"{failure.problem}; go on with: polyclinic evolve --resume {folder}"
+            raise type(failure)(told, attempts=failure.attempts) from None
     came = Evolution(
         learner=configuration.doctor,
         curve=tuple(points),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,9 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
-from polyclinic.memory.memory import About, DoctorMemory, New, entries_of, open_memory
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, entries_of, open_memory, snapshot_of
+from polyclinic.memory.reading import has_read, open_reading
+from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.session import open_session
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import table
@@ -37,12 +40,15 @@ def show(
     json: Json = False,
 ) -> None:
     """Prints how much is remembered of each task, and the last of it."""
+    read = _read(folder)
+    if read and task is None and not (snapshot_of(folder)[0] / FILE).is_file():
+        _show_read(read, last, json=json)
+        return
     with open_memory(folder) as memory:
         tasks = [task] if task is not None else list(ClinicalTask)
         if json:
-            print_json(
-                {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
-            )
+            document = {"about": msgspec.to_builtins(memory.about), "tasks": {t: _task(memory, t, last) for t in tasks}}
+            print_json(document | ({"read": len(read)} if read else {}))
             return
         counts = [(t.value, f"{len(memory.records[t]):,}", f"{len(memory.experience[t]):,}") for t in tasks]
         screen = console()
@@ -50,6 +56,8 @@ def show(
         for one in tasks:
             for entry in _last(memory, one, last):
                 screen.print(plain(f"\n{_line(one, entry)}"), soft_wrap=True)
+        if read and task is None:
+            _show_read(read, last)
         about = memory.about
         note(f"\nvectors by {about.embedder}, {about.dimensions} dimensions; answers among {about.knowledge}")
 
@@ -63,10 +71,13 @@ def export(
 ) -> None:
     """Writes all that is remembered, with where it came from."""
     check_new(out, force=force)
-    with open_memory(folder) as memory:
-        entries = list(entries_of(memory))
-    write_text(out, json_lines(_plain(task, entry) for task, entry in entries))
-    note(f"{len(entries):,} entries: {out}")
+    read, lines = _read(folder), []
+    if not read or (snapshot_of(folder)[0] / FILE).is_file():
+        with open_memory(folder) as memory:
+            lines += [_plain(task, entry) for task, entry in entries_of(memory)]
+    lines += [{"kind": "reading", **msgspec.to_builtins(record)} for record in read]
+    write_text(out, json_lines(lines))
+    note(f"{len(lines):,} entries: {out}")
 
 
 def merge(
@@ -124,6 +135,25 @@ async def rebuild(
     with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
         rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
     note(f"{len(every):,} entries, vectors by {made.name}: {out}")
+
+
+def _read(folder: Path) -> Sequence[StudyRecord]:
+    """Returns what was learnt from documents."""
+    folder, _ = snapshot_of(folder)
+    if not has_read(folder):
+        return ()
+    with open_reading(folder) as library:
+        return library.records
+
+
+def _show_read(read: Sequence[StudyRecord], last: int, *, json: bool = False) -> None:
+    if json:
+        print_json({"read": len(read), "last": msgspec.to_builtins(read[-last:])})
+        return
+    console().print(plain(f"\n{len(read):,} questions on documents, answered rightly"))
+    for one in read[-last:]:
+        right = one.question.options[one.key]
+        console().print(plain(f"\n{one.passage}: {one.question.stem} {right}. {one.reasoning}"), soft_wrap=True)
 
 
 def _all(memory: DoctorMemory) -> list[New]:

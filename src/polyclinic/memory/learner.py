@@ -61,7 +61,7 @@ class Learner(Protocol):
         """How many records, and how many principles, it wants brought to mind."""
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
-        """Answers; raises no failure to play, but says the problem."""
+        """Answers, or says the problem; an EndpointError where no answer came, which ends the practice for now."""
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Draws a lesson from a wrong answer, with what would have been right; None where the retest fails."""

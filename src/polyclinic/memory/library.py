@@ -8,10 +8,9 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.memory.entries import Experience, MedicalRecord
 from polyclinic.retrieval.store import Vectors
 
-E = TypeVar("E", MedicalRecord, Experience)
+E = TypeVar("E")
 
 _DECIMALS = 6
 """Of a cosine; a machine's last bits are not the next one's."""

@@ -1,39 +1,67 @@
-"""Opening a memory for doctors who go by it."""
+"""Opening what doctors remember, and what they have read, for whoever plays them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
-from polyclinic.memory.case_words import CaseWordsEmbedder
-from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.embedding import asked_for, memory_embedder
+from polyclinic.memory.memory import FILE, DoctorMemory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
+from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
 from polyclinic.memory.remembering import Recollection
-from polyclinic.retrieval.embedders import Embedder, built_in
+from polyclinic.models.session import Session
 
 
-def embedder_of(about: About) -> Embedder:
-    """Returns the embedder that made the vectors of a memory.
+class OpenedMemory:
+    """A folder's memory of patients, and what was read beside it; either may be missing, not both.
 
-    Raises:
-        MissingExtra: it is not installed.
-        UserError: it is an endpoint's, or none of ours.
+    Attributes:
+        source: what traces call it: the folder's name, with its snapshot.
     """
-    return CaseWordsEmbedder() if about.embedder == CaseWordsEmbedder.name else built_in(about.embedder)
+
+    def __init__(self, source: str, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
+        self.source, self.memory, self.reading = source, memory, reading
+
+    @property
+    def asked(self) -> list[str]:
+        """The models that make its vectors; a session must open them."""
+        names = [one.about.embedder for one in (self.memory, self.reading) if one is not None]
+        return [model for name in dict.fromkeys(names) for model in asked_for(name)]
+
+    def recollection(self, session: Session, *, records: int, experience: int) -> Recollection:
+        """Returns it as what doctors remember.
+
+        Raises:
+            MissingExtra: what made the vectors is not installed.
+        """
+        reading = self.reading
+        return Recollection(
+            self.memory,
+            None if self.memory is None else memory_embedder(self.memory.about.embedder, session),
+            records=records,
+            experience=experience,
+            reading=reading,
+            read_with=None if reading is None else memory_embedder(reading.about.embedder, session),
+            source=self.source,
+        )
 
 
 @asynccontextmanager
-async def open_recollection(options: MemoryOptions) -> AsyncIterator[Recollection | None]:
-    """Opens what doctors remember, as long as it is needed; None where no memory is named.
+async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[OpenedMemory | None]:
+    """Opens the folder of a memory, as long as it is needed; None where none is named.
 
     Raises:
         BadInput: there is no such memory, or it cannot be read.
-        MissingExtra: what made its vectors is not installed.
     """
     if options.memory is None:
         yield None
         return
-    records, experience = options.wanted()
-    with open_memory(options.memory) as memory:
-        source = options.memory.name
-        yield Recollection(memory, embedder_of(memory.about), records=records, experience=experience, source=source)
+    with ExitStack() as stack:
+        folder, until = snapshot_of(options.memory)
+        reads = has_read(folder)
+        memory = None
+        if not reads or until is not None or (folder / FILE).is_file():
+            memory = stack.enter_context(open_memory(options.memory))
+        reading = stack.enter_context(open_reading(folder)) if reads else None
+        yield OpenedMemory(options.memory.name, memory, reading)

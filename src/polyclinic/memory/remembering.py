@@ -8,7 +8,6 @@ A `Remembering` is what a doctor remembers as a visit begins: `Recollection` rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Unpack
@@ -21,13 +20,15 @@ from polyclinic.language.language import Language, is_chinese
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
 from polyclinic.memory.memory import DoctorMemory
 from polyclinic.memory.options import NEAREST
+from polyclinic.memory.quoting import quoted, unmarked
+from polyclinic.memory.reading import ReadingLibrary
+from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply
 from polyclinic.prompts import read_prompts
+from polyclinic.questions.shown import show
 from polyclinic.retrieval.embedders import Embedder
 
 PROMPTS = Path(__file__).with_suffix(".md")
-
-_MARKS = re.compile(r"={3,}")
 
 
 class Situation(NamedTuple):
@@ -51,12 +52,14 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         source: names the memory.
+        read: of documents, from the second library.
     """
 
     task: ClinicalTask
-    source: str
+    source: str = "memory"
     records: tuple[tuple[MedicalRecord, float], ...] = ()
     experience: tuple[tuple[Experience, float], ...] = ()
+    read: tuple[tuple[StudyRecord, float], ...] = ()
 
     @property
     def principles(self) -> tuple[Experience, ...]:
@@ -70,10 +73,15 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             for one, likeness in self.records
         ]
         experience = [(one.asked, one.principle, "experience", likeness) for one, likeness in self.experience]
-        return tuple(
+        of_patients = (
             ShownPassage(source=f"{self.source}#{asked.case}", title=f"{self.task} {kind}", text=text, score=likeness)
             for asked, text, kind, likeness in (*records, *experience)
         )
+        of_documents = (
+            ShownPassage(source=one.passage, title=f"{self.task} reading", text=study_text(one), score=likeness)
+            for one, likeness in self.read
+        )
+        return (*of_patients, *of_documents)
 
 
 class Remembering(Protocol):
@@ -87,9 +95,11 @@ class Recollection:
     """A memory as it is when the visit begins; see `Remembering`.
 
     Args:
-        memory: what is remembered; must not grow while visits last.
+        memory: what is remembered; must not grow while visits last. None for nothing.
         embedder: the one that made its vectors.
         records, experience: how many of each come to mind.
+        reading: what was read, of which as many come to mind as `records`; must not grow either.
+        read_with: the embedder that made its vectors.
         source: what traces call it.
 
     Raises:
@@ -98,18 +108,22 @@ class Recollection:
 
     def __init__(
         self,
-        memory: DoctorMemory,
-        embedder: Embedder,
+        memory: DoctorMemory | None,
+        embedder: Embedder | None,
         *,
         records: int = NEAREST,
         experience: int = NEAREST,
+        reading: ReadingLibrary | None = None,
+        read_with: Embedder | None = None,
         source: str = "memory",
     ) -> None:
-        if embedder.name != memory.about.embedder:
-            made = memory.about.embedder
-            raise BadInput(f"the vectors of the memory are of {made}, not of {embedder.name}; practise anew with it")
+        for what, maker in ((memory, embedder), (reading, read_with)):
+            if what is not None and (maker is None or maker.name != what.about.embedder):
+                given = "nobody" if maker is None else maker.name
+                raise BadInput(f"the vectors are {what.about.embedder}'s, and not {given}'s; make them anew")
         self._memory, self._embedder, self._source = memory, embedder, source
-        self._wanted, self._language = (records, experience), _language_of(memory)
+        self._reading, self._read_with = reading, read_with
+        self._wanted, self._language = (records, experience), None if memory is None else _language_of(memory)
 
     async def bring(self, situation: Situation) -> Remembered:
         """See `Remembering.bring`; a memory in another language is BadInput."""
@@ -119,15 +133,20 @@ class Recollection:
             raise BadInput(
                 f"the memory is in {there!r} and the visit in {here!r}; a doctor practises in {here!r} for it"
             )
-        vector = await self._embedder.query(situation.picture)
-        (near,) = self._memory.recall(task, vector[None, :], records=records, experience=experience)
-        of_records, of_experience = self._memory.records[task].entries, self._memory.experience[task].entries
-        return Remembered(
-            task=task,
-            source=self._source,
-            records=tuple((of_records[n], float(c)) for n, c in zip(*near.records, strict=True)),
-            experience=tuple((of_experience[n], float(c)) for n, c in zip(*near.experience, strict=True)),
-        )
+        came = Remembered(task=task, source=self._source)
+        if self._memory is not None and self._embedder is not None:
+            vector = await self._embedder.query(situation.picture)
+            (near,) = self._memory.recall(task, vector[None, :], records=records, experience=experience)
+            of_records, of_experience = self._memory.records[task].entries, self._memory.experience[task].entries
+            came = msgspec.structs.replace(
+                came,
+                records=tuple((of_records[n], float(c)) for n, c in zip(*near.records, strict=True)),
+                experience=tuple((of_experience[n], float(c)) for n, c in zip(*near.experience, strict=True)),
+            )
+        if self._reading is not None and self._read_with is not None:
+            read = self._reading.nearest(await self._read_with.query(situation.known), records)
+            came = msgspec.structs.replace(came, read=tuple(read))
+        return came
 
 
 def _language_of(memory: DoctorMemory) -> Language | None:
@@ -179,18 +198,19 @@ async def helpful(
 def situation_text(situation: Situation) -> str:
     """Returns a situation as whoever judges experience is shown it."""
     prompts = read_prompts(PROMPTS)[situation.language]
-    return prompts(
-        "situation", known=_unmarked(situation.picture), question=prompts(f"question {situation.task.value}")
-    )
+    return prompts("situation", known=unmarked(situation.picture), question=prompts(f"question {situation.task.value}"))
 
 
 # --- in words
 
 
-def recalled_text(recalled: Remembered, language: Language) -> str:
+def remembered_text(recalled: Remembered, language: Language) -> str:
     """Returns what came to mind as it stands in a prompt, between marks that nothing in it can write."""
     prompts = read_prompts(PROMPTS)[language]
     parts = []
+    if recalled.read:
+        shown = [study_text(one) for one, _ in reversed(recalled.read)]
+        parts.append(prompts("read", records="\n\n".join(map(unmarked, shown))))
     if recalled.experience:
         lines = "\n".join(f"- {quoted(one.principle)}" for one in recalled.principles)
         parts.append(prompts("experience", experience=lines))
@@ -198,7 +218,7 @@ def recalled_text(recalled: Remembered, language: Language) -> str:
         shown = [
             prompts(
                 "record",
-                known=_unmarked(one.asked.query),
+                known=unmarked(one.asked.query),
                 reasoning=quoted(one.reasoning),
                 answer=quoted(one.answer),
             )
@@ -211,10 +231,9 @@ def recalled_text(recalled: Remembered, language: Language) -> str:
     return prompts("came", task=question, came="\n\n".join(parts))
 
 
-def quoted(text: str) -> str:
-    """Returns a text on one line, without what could pass for a mark."""
-    return _unmarked(" ".join(text.split()))
-
-
-def _unmarked(text: str) -> str:
-    return _MARKS.sub("=", text)
+def study_text(record: StudyRecord) -> str:
+    """Returns a question on a document that was answered rightly, as it is shown."""
+    question = record.question
+    prompts = read_prompts(PROMPTS)[question.language]
+    right = f"{record.key}. {question.options[record.key]}"
+    return prompts("study", question=show(question), reasoning=quoted(record.reasoning), answer=quoted(right))

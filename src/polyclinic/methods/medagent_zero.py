@@ -13,20 +13,21 @@ stands last, next to the question; the paper does not say.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
-from polyclinic.answering.calls import Calls, TextAnswer
+import msgspec
+
+from polyclinic.answering.calls import Calls
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import PlayFailure
-from polyclinic.memory.entries import Experience, MedicalRecord
+from polyclinic.errors import ModelError, Rejected
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
 from polyclinic.memory.options import NEAREST
-from polyclinic.memory.remembering import helpful
+from polyclinic.memory.remembering import Remembered, helpful, remembered_text
 from polyclinic.models.model import Model
 from polyclinic.prompts import Prompts, read_prompts
-from polyclinic.questions.answers import read_answer
-from polyclinic.questions.formats import show_form
 from polyclinic.questions.shown import show
 
 PROMPTS = Path(__file__).with_suffix(".md")
@@ -55,11 +56,15 @@ class MedAgentZero:
         self.wanted = (records, experience)
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
-        """See `Learner.answer`; a failure of the model is the answer's problem, and no answer."""
+        """See `Learner.answer`; what the model says and cannot be used is the answer's problem, and no answer.
+
+        Raises:
+            EndpointError: no answer came; whoever goes on asks again.
+        """
         calls = self._calls(put, "answer")
         try:
             return await self._answered(put, calls, await self._told(put, brought, calls))
-        except PlayFailure as failure:
+        except (ModelError, Rejected) as failure:
             return TaskAnswer("", problem=f"{type(failure).__name__}: {failure}")
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
@@ -67,13 +72,15 @@ class MedAgentZero:
         calls, prompts = self._calls(put, "lesson"), _prompts(put.question)
         came = prompts("came", answer=answered.label, reasoning=answered.reasoning, right=" / ".join(right))
         try:
-            principle = await self._text(prompts("reflect"), f"{show(put.question)}\n\n{came}", calls, "reflection")
+            principle = await self._principle(
+                prompts("reflect"), f"{show(put.question)}\n\n{came}", calls, "reflection"
+            )
             told = [prompts("principle", principle=principle)]
             again = await self._answered(put, calls, told, purpose="answer, once more")
             if again.label not in right:
                 return None
-            general = await self._text(prompts("abstract"), principle, calls, "abstraction")
-        except PlayFailure:
+            general = await self._principle(prompts("abstract"), principle, calls, "abstraction")
+        except (ModelError, Rejected):
             return None
         return Lesson(general, again.label)
 
@@ -82,39 +89,40 @@ class MedAgentZero:
 
     async def _told(self, put: Put, brought: CameToMind, calls: Calls) -> list[str]:
         """Returns in words what came to mind: helpful experience, and records, the most like last."""
-        prompts = _prompts(put.question)
-        records: list[MedicalRecord] = [brought.records.entries[n] for n in brought.near_records.places]
-        experience: list[Experience] = [brought.experience.entries[n] for n in brought.near_experience.places]
-        told = []
-        if useful := await helpful(experience, show(put.question), put.question.language, calls):
-            told.append(prompts("experience", experience="\n".join(f"- {one.principle}" for one in useful)))
-        if records:
-            shown = (
-                prompts("record", known=one.asked.query, reasoning=one.reasoning, answer=one.answer)
-                for one in reversed(records)
-            )
-            told.append(prompts("records", records="\n\n".join(shown)))
-        return told
+        records, experience = brought.near_records, brought.near_experience
+        base = [brought.experience.entries[place] for place in experience.places]
+        language = put.question.language
+        useful = await helpful(base, show(put.question), language, calls)
+        came = Remembered(
+            task=put.task,
+            records=tuple((brought.records.entries[n], float(c)) for n, c in zip(*records, strict=True)),
+            experience=tuple((e, float(c)) for e, c in zip(base, experience.cosines, strict=True) if e in useful),
+        )
+        text = remembered_text(came, language)
+        return [text] if text else []
 
     async def _answered(self, put: Put, calls: Calls, told: Sequence[str], *, purpose: str = "answer") -> TaskAnswer:
-        question = put.question
-        form = show_form(language=question.language, several=question.several)
-        user = "\n\n".join([*told, show(question)])
-        messages = [("system", _prompts(question)("answer", form=form)), ("user", user)]
-        reply = await calls.ask(messages, purpose=purpose)
-        said = TextAnswer(reply.text, read_answer(reply.text, question))
-        (key,) = said.keys
-        return TaskAnswer(put.labels[list(question.options).index(key)], _reasoning(said.text))
+        keys = tuple(put.question.options)
+        user = "\n\n".join([*told, show(put.question)])
+        messages = [("system", _prompts(put.question)("answer")), ("user", user)]
+        said: Any = (await calls.ask(messages, answer=_reasoned(keys), purpose=purpose)).value
+        return TaskAnswer(put.labels[keys.index(said.answer)], said.reasoning.strip())
 
-    async def _text(self, system: str, user: str, calls: Calls, purpose: str) -> str:
-        return (await calls.ask([("system", system), ("user", user)], purpose=purpose)).text.strip()
+    async def _principle(self, system: str, user: str, calls: Calls, purpose: str) -> str:
+        messages = [("system", system), ("user", user)]
+        said: Any = (await calls.ask(messages, answer=_Principle, purpose=purpose)).value
+        return str(said.principle).strip()
+
+
+class _Principle(msgspec.Struct, frozen=True):
+    principle: str
+
+
+@functools.cache
+def _reasoned(keys: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Returns the form of an answer. The reasoning comes first: a model must not decide before it has reasoned."""
+    return msgspec.defstruct("Reasoned", [("reasoning", str), ("answer", Literal[keys])], frozen=True)
 
 
 def _prompts(question: Question) -> Prompts:
     return read_prompts(PROMPTS)[question.language]
-
-
-def _reasoning(text: str) -> str:
-    """Returns a reply without its last line, which is the answer; all of it where that is all."""
-    before, _, _ = text.strip().rpartition("\n")
-    return before.strip() or text.strip()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import Knowledge
-from polyclinic.memory.opening import open_recollection
+from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
@@ -83,10 +83,19 @@ async def open_minds(
     named = [model_of(mind) for mind in (*doctors, *cast.minds, *others)]
     run = f"seed={seed} patient={name_of(cast.patient)} examiner={name_of(cast.examiner)}" if run is None else run
     async with (
-        open_recollection(memory) as remembering,
-        open_session(filter(None, named), options, journal=journal, run=run, seed=seed, share=share) as session,
+        open_what_is_remembered(memory) as opened,
+        open_session(
+            filter(None, [*named, *(opened.asked if opened else ())]),
+            options,
+            journal=journal,
+            run=run,
+            seed=seed,
+            share=share,
+        ) as session,
         open_library(library, session, options, share=share) as looking_up,
     ):
+        records, experience = memory.wanted()
+        remembering = opened.recollection(session, records=records, experience=experience) if opened else None
         minds = {
             name_of(doctor): Minds(
                 doctor=doctor,

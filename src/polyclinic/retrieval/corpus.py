@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self, get_args
 
@@ -199,6 +199,11 @@ class Corpus:
             rankings.append(await self._meaning.search(query, k if by == "dense" else depth))
         ranked = rankings[0] if len(rankings) == 1 else fuse(rankings)
         return self._passages(ranked[:k])
+
+    def passages(self) -> Iterator[Passage]:
+        """Yields all passages, in the order in which they came; a score of 0 each."""
+        for passage in self._store.every():
+            yield _shown(passage, 0.0, self.name)
 
     def find(self, query: str, k: int = 5) -> tuple[Passage, ...]:
         """Returns what `search` finds by words, without waiting for anything."""

@@ -247,6 +247,11 @@ class PassageStore:
         """Returns the passages of these numbers, as far as they are there."""
         return {row[0]: StoredPassage(*row) for row in self._file.execute(_GET, (_encode(numbers),))}
 
+    def every(self) -> Iterator[StoredPassage]:
+        """Yields all passages, in the order of their numbers."""
+        for row in self._file.execute("SELECT n, id, title, text FROM passages ORDER BY n"):
+            yield StoredPassage(*row)
+
     def pending(self, most: int) -> list[int]:
         """Returns the numbers, at most so many, that the index of words does not know in their present state."""
         return [n for (n,) in self._file.execute("SELECT n FROM pending ORDER BY n LIMIT ?", (most,))]

@@ -18,7 +18,7 @@ from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Event, Examined, Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import Experience
-from polyclinic.memory.remembering import Situation, helpful, recalled_text, situation_text
+from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
 from polyclinic.models.model import Message, Model
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
 from polyclinic.players.language_model.hospital import (
@@ -132,7 +132,7 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
         # As late as can be: what stands before it stays the same from turn to turn.
         messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
     for recalled in doctor.came_to_mind:
-        messages += [("user", text)] if (text := recalled_text(recalled, doctor.presentation.language)) else []
+        messages += [("user", text)] if (text := remembered_text(recalled, doctor.presentation.language)) else []
     return [*messages, ("user", _last(ask, doctor, prompts))]
 
 

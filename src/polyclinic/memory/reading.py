@@ -1,0 +1,164 @@
+"""The second library: what a doctor learnt from documents (§4.3.1), durable in a file beside the first.
+
+What came of a passage is committed with it, so that reading which was cut off goes on behind the last passage.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from polyclinic.errors import BadInput
+from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.retrieval.store import Vectors
+from polyclinic.sqlite_file import application, connect, is_empty, transaction
+
+APPLICATION = 0x706F6C72
+"""Marks a SQLite file as what a doctor has read."""
+
+FILE = "reading.sqlite"
+FORMAT = 1
+
+_TABLES = (
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
+    "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
+)
+_encode = msgspec.msgpack.encode
+
+
+class ReadingAbout(msgspec.Struct, frozen=True, kw_only=True):
+    """What a library is made with: who makes the vectors of its questions, and how long they are."""
+
+    embedder: str
+    dimensions: int
+    format: int = FORMAT
+
+
+class PassageRead(NamedTuple):
+    """What came of a passage, and the vector of each record's question (a row each)."""
+
+    studied: Studied
+    vectors: Vectors
+
+
+class ReadingLibrary:
+    """What was read; made by `open_reading`, or in this process alone with no file."""
+
+    def __init__(self, about: ReadingAbout, file: sqlite3.Connection | None = None) -> None:
+        self.about, self._file = about, file
+        self.passages: dict[str, Studied] = {}
+        self._library: MemoryLibrary[StudyRecord] = MemoryLibrary(about.dimensions)
+
+    def __len__(self) -> int:
+        return len(self._library)
+
+    @property
+    def records(self) -> Sequence[StudyRecord]:
+        """All questions that were answered rightly, in the order in which they were read."""
+        return self._library.entries
+
+    def commit(self, read: Sequence[PassageRead]) -> None:
+        """Remembers what came of passages, all of it or nothing; one that was read before is passed over.
+
+        Raises:
+            BadInput: the file cannot be written.
+        """
+        new = [one for one in read if one.studied.passage not in self.passages]
+        if self._file is not None:
+            try:
+                with transaction(self._file):
+                    for one in new:
+                        counted = msgspec.structs.replace(one.studied, records=())
+                        row = (one.studied.passage, _encode(counted))
+                        self._file.execute("INSERT INTO passages (passage, came) VALUES (?, ?)", row)
+                        rows = zip(one.studied.records, one.vectors, strict=True)
+                        self._file.executemany(
+                            "INSERT INTO records (record, vector) VALUES (?, ?)",
+                            [(_encode(record), vector.astype("<f4").tobytes()) for record, vector in rows],
+                        )
+            except sqlite3.Error as error:
+                raise BadInput(f"what was read cannot be written: {error}") from None
+        for one in new:
+            self._take_in(msgspec.structs.replace(one.studied, records=()), one.studied.records, one.vectors)
+
+    def nearest(self, query: NDArray[np.float32], k: int) -> list[tuple[StudyRecord, float]]:
+        """Returns the records whose questions are most like a vector, the most like first, with the cosine."""
+        (near,) = self._library.nearest(query[None, :], k)
+        return [(self.records[place], float(cosine)) for place, cosine in zip(*near, strict=True)]
+
+    def _take_in(self, counted: Studied, records: Sequence[StudyRecord], vectors: Vectors) -> None:
+        self.passages[counted.passage] = counted
+        for record, vector in zip(records, vectors, strict=True):
+            self._library.add(record, vector)
+
+    def _read(self, file: sqlite3.Connection) -> None:
+        for (came,) in file.execute("SELECT came FROM passages ORDER BY n"):
+            counted = msgspec.msgpack.decode(came, type=Studied)
+            self.passages[counted.passage] = counted
+        for record, vector in file.execute("SELECT record, vector FROM records ORDER BY n"):
+            self._library.add(msgspec.msgpack.decode(record, type=StudyRecord), np.frombuffer(vector, dtype="<f4"))
+
+
+def has_read(folder: Path) -> bool:
+    """Whether a folder holds what somebody read."""
+    return (folder / FILE).is_file()
+
+
+@contextmanager
+def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[ReadingLibrary]:
+    """Opens what was read, and makes it where there is none and it is said what with.
+
+    Args:
+        folder: holds `reading.sqlite`, perhaps beside a memory of patients.
+        about: what it must be made with; None takes it as it is.
+
+    Raises:
+        BadInput: there is none, the file is something else, or it was made with another embedder.
+    """
+    path = folder / FILE
+    if about is None and not path.is_file():
+        raise BadInput(f"holds no {FILE}; 'polyclinic memory read DIR' makes one", path=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = connect(path)
+    except (OSError, sqlite3.Error) as error:
+        raise BadInput(f"cannot be opened: {error}", path=path) from None
+    try:
+        try:
+            library = ReadingLibrary(_made_with(file, about, path), file)
+            library._read(file)
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
+            raise BadInput(f"cannot be read as what a doctor has read: {error}", path=path) from None
+        yield library
+    finally:
+        file.close()
+
+
+def _made_with(file: sqlite3.Connection, about: ReadingAbout | None, path: Path) -> ReadingAbout:
+    if is_empty(file) and about is not None:
+        with transaction(file):
+            file.execute(f"PRAGMA application_id = {APPLICATION}")
+            for table in _TABLES:
+                file.execute(table)
+            file.execute("INSERT INTO facts VALUES ('about', ?)", (msgspec.json.encode(about).decode(),))
+        return about
+    if application(file) != APPLICATION:
+        raise BadInput("is not what a doctor has read", path=path)
+    (text,) = file.execute("SELECT value FROM facts WHERE name = 'about'").fetchone()
+    found = msgspec.json.decode(text, type=ReadingAbout)
+    if about is not None and about != found:
+        raise BadInput(
+            f"has vectors by {found.embedder} ({found.dimensions}), and {about.embedder} ({about.dimensions}) is asked "
+            "for; read anew into another folder",
+            path=path,
+        )
+    return found
