@@ -120,10 +120,14 @@ class ModelError(PlayFailure):
         text: what the model said.
         usage: what its answers cost (a `polyclinic.models.model.Usage`), None where that is unknown.
         attempts: requests that were made, retries and repairs included.
+
+    Attributes:
+        replayed: it comes from a journal, and costs nothing now.
     """
 
     def __init__(self, problem: str, *, text: str = "", usage: object = None, attempts: int = 1) -> None:
         self.problem, self.text, self.usage, self.attempts = problem, text, usage, attempts
+        self.replayed = False
         super().__init__(problem)
 
 

@@ -201,5 +201,5 @@ async def test_a_thought_stays_in_the_trace_and_out_of_what_is_said(serving):
         async with Direct("m", base_url=endpoint.url) as model:
             calls = Calls(model)
             said = await calls.ask("Which?", purpose="vote, expert 1")
-            (call,) = calls.trace()
+            (call,) = calls.trace
     assert (said.text, call.text, call.thought) == ("Answer: B", "Answer: B", "Surely A.")

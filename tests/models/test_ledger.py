@@ -1,15 +1,20 @@
 """Sums a role and a purpose, and limits that end a run cleanly."""
 
 import asyncio
+import json
 
 import pytest
 
 from polyclinic.errors import BudgetSpent, UnreadableReply, UserError
+from polyclinic.models.answers import Completion
+from polyclinic.models.door import Door
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.limits import Limit
 from polyclinic.models.model import Price, Usage
 from polyclinic.models.scripted import Scripted
 from polyclinic.models.session import read_price
+from polyclinic.models.wire import completion
 from polyclinic.testing.endpoint import Endpoint
 
 PRICE = Price(tokens_in=1e6, tokens_out=1e6)
@@ -64,22 +69,50 @@ async def test_a_limit_on_a_cost_that_nobody_knows_is_the_users_fault(opened):
             await Ledger(max_cost=1.0).meter(model).ask("x")
 
 
-async def test_a_run_that_is_taken_up_again_keeps_its_sums(opened, tmp_path):
-    sums = []
-    for _ in range(2):
-        ledger = Ledger(max_tokens=12)
-        async with (
-            Endpoint(answers=["a b"]) as endpoint,
-            opened(endpoint.url) as model,
-            Journal(tmp_path / "run.journal") as journal,
-        ):
-            metered = ledger.meter(journal.wrap(model, episode="one"))
-            with pytest.raises(BudgetSpent):
-                for number in range(100):
-                    await metered.ask(f"x {number}")
-            sums.append((ledger.total.usage, ledger.total.calls, endpoint.requests))
-    assert sums[0] == (Usage(tokens_in=6, cached=3, tokens_out=6), 3, 3)
-    assert sums[1] == (Usage(tokens_in=6, cached=3, tokens_out=6), 3, 0)
+async def test_what_was_paid_for_is_free_and_a_run_goes_on_until_it_is_done(opened, tmp_path):
+    requests, sums = 0, []
+    async with Endpoint(answers=["a b"]) as endpoint:
+        for _ in range(6):
+            ledger = Ledger(max_tokens=12)
+            async with opened(endpoint.url) as model, Journal(tmp_path / "run.journal") as journal:
+                metered = ledger.meter(journal.wrap(model, episode="one"))
+                try:
+                    for number in range(10):
+                        await metered.ask(f"x {number}")
+                except BudgetSpent:
+                    assert endpoint.requests == requests + 3
+                requests = endpoint.requests
+                sums.append((ledger.total.calls, ledger.asked.calls))
+    assert sums == [(3, 3), (6, 3), (9, 3), (10, 1), (10, 0), (10, 0)]
+    assert endpoint.requests == 10
+
+
+async def test_what_is_spent_beyond_a_limit_was_in_flight(opened):
+    for most in (1, 4):
+        async with Endpoint(answers=["a b"], latency=0.01) as endpoint, opened(endpoint.url, concurrency=most) as model:
+            ledger = Ledger(max_tokens=12)
+            metered = ledger.meter(model)
+            asked = await asyncio.gather(*(metered.ask(f"x {n}") for n in range(100)), return_exceptions=True)
+            assert 3 <= endpoint.requests <= 3 + most - 1
+            assert sum(isinstance(one, BudgetSpent) for one in asked) == 100 - endpoint.requests
+
+
+async def test_an_endpoint_that_does_not_say_what_it_used_cannot_be_held_to_a_limit():
+    class Silent(Door):
+        name, limit = "silent", Limit(2)
+
+        async def complete(self, said, form, options):
+            return Completion("yes")
+
+    assert (await Ledger().meter(Silent()).ask("x")).text == "yes"
+    with pytest.raises(UserError, match="--max-tokens cannot be kept: silent does not say"):
+        await Ledger(max_tokens=100).meter(Silent()).ask("x")
+
+
+def test_counts_below_nothing_lift_no_limit():
+    usage = {"prompt_tokens": -5, "completion_tokens": 3, "cost": -1.0}
+    body = {"choices": [{"message": {"content": "x"}}], "usage": usage}
+    assert completion(json.dumps(body).encode()).usage == Usage(tokens_in=0, tokens_out=3, cost=0.0)
 
 
 async def test_any_door_can_be_metered():

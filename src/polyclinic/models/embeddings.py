@@ -89,18 +89,18 @@ class Embeddings:
 
     async def _answer(self, texts: tuple[str, ...], key: Key | None) -> NDArray[np.float32]:
         """Takes the vectors from the journal, or asks for them and stores them."""
-        if self._ledger is not None:
-            self._ledger.check()
         stored = None if self._journal is None or key is None else self._journal.find(key)
         if stored is not None:
             vectors, usage, attempts = _unpack(stored.text), stored.usage, stored.attempts
         else:
+            if self._ledger is not None:
+                self._ledger.check()
             vectors, usage, attempts = await self._ask(texts)
             if self._journal is not None and key is not None:
                 with self._door.limit.storing():
                     await self._journal.store(key, PURPOSE, StoredReply(_pack(vectors), usage=usage, attempts=attempts))
         if self._ledger is not None:
-            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts)
+            self._ledger.add(self._role, PURPOSE, usage, attempts=attempts, replayed=stored is not None)
         return vectors
 
     async def _ask(self, texts: tuple[str, ...]) -> tuple[NDArray[np.float32], Usage, int]:

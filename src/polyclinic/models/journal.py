@@ -224,6 +224,8 @@ class Journalled(Wrapper):
 def _replayed(stored: StoredReply, answer: Answer) -> Reply:
     if stored.failure:
         error = FAILURES[stored.failure]
-        raise error(stored.problem, text=stored.text, usage=stored.usage, attempts=stored.attempts)
+        failure = error(stored.problem, text=stored.text, usage=stored.usage, attempts=stored.attempts)
+        failure.replayed = True
+        raise failure
     value = read(Completion(stored.text), answer, None if answer is None else form_of(answer))
-    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought)
+    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought, replayed=True)

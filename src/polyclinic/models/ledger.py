@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+from collections.abc import AsyncIterator
 from typing import Unpack
 
 import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
+from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 
 
@@ -29,15 +33,21 @@ class Line(msgspec.Struct):
 class Ledger:
     """Sums what the models of a run cost, and ends the run when a limit is reached.
 
-    What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. Answers from
-    a journal count as they did when they were asked for: a run that is taken up again keeps its sums. Tokens count in
-    and out together, cost in the currency of the prices.
+    What is in flight when a limit is reached is still paid for, so a sum can pass its limit by that much. A limit is
+    for what is asked now: answers from a journal stand in the sums as they did when they were asked for, and are free.
+    Tokens count in and out together, cost in the currency of the prices.
+
+    Attributes:
+        lines: sums by role and purpose.
+        total: of all of them.
+        asked: of those that were asked now; what the limits are held against.
     """
 
     def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
         self.max_cost, self.max_tokens = max_cost, max_tokens
         self.lines: dict[tuple[str, str], Line] = {}
-        self.total = Line()
+        self.total, self.asked = Line(), Line()
+        self._waiting: dict[int, Limit] = {}
 
     def meter(self, model: Model, role: str = "") -> Metered:
         """Returns the model, with what it costs written down under the role."""
@@ -45,18 +55,48 @@ class Ledger:
 
     def check(self) -> None:
         """Raises `BudgetSpent` where no further question may be asked."""
-        usage = self.total.usage
+        usage = self.asked.usage
         spent = usage.tokens_in + usage.tokens_out
         if self.max_tokens is not None and spent >= self.max_tokens:
             raise BudgetSpent(f"{spent:,} tokens are used, and --max-tokens allows {self.max_tokens:,}")
         if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
             raise BudgetSpent(f"{usage.cost or 0.0:.4f} is spent, and --max-cost allows {self.max_cost:g}")
 
-    def add(self, role: str, purpose: str, usage: Usage | None, *, attempts: int = 1, failed: bool = False) -> None:
+    @contextlib.asynccontextmanager
+    async def admitted(self, limit: Limit | None) -> AsyncIterator[None]:
+        """Waits until a question may be asked: with a limit on the run, no more are under way than the endpoint takes.
+
+        Raises:
+            BudgetSpent: no further question may be asked.
+        """
+        if limit is None or (self.max_cost is None and self.max_tokens is None):
+            self.check()
+            yield
+            return
+        line = self._waiting.setdefault(id(limit), Limit(limit.most))
+        line.now = limit.now
+        async with line:
+            self.check()
+            try:
+                yield
+            finally:
+                line.now = limit.now
+
+    def add(
+        self,
+        role: str,
+        purpose: str,
+        usage: Usage | None,
+        *,
+        attempts: int = 1,
+        failed: bool = False,
+        replayed: bool = False,
+    ) -> None:
         """Writes down one question; `UserError` where there is a limit on the cost, and the answer has none."""
         question = Line(1, int(failed), attempts, usage or Usage())
-        for sums in (self.lines.setdefault((role, purpose), Line()), self.total):
-            sums.add(question)
+        sums = [self.lines.setdefault((role, purpose), Line()), self.total]
+        for line in sums if replayed else (*sums, self.asked):
+            line.add(question)
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
             raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
 
@@ -70,13 +110,22 @@ class Metered(Wrapper):
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind, and writes down what that cost; nothing is asked where a limit is reached."""
-        self._ledger.check()
         purpose = options.get("purpose", "")
+        # The coroutine is made at once: a journal counts equal questions in the order in which they are asked.
+        asking = self._model.ask(messages, answer=answer, **options)
         try:
-            reply = await self._model.ask(messages, answer=answer, **options)
+            async with self._ledger.admitted(self.limit):
+                reply = await asking
+                replayed = reply.replayed
+                self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed)
         except (ModelError, EndpointError) as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else None
-            self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True)
+            replayed = isinstance(failure, ModelError) and failure.replayed
+            self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
             raise
-        self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts)
+        finally:
+            if inspect.iscoroutine(asking):
+                asking.close()
+        if self._ledger.max_tokens is not None and self.limit is not None and reply.usage == Usage():
+            raise UserError(f"--max-tokens cannot be kept: {self.name} does not say how many tokens it used")
         return reply

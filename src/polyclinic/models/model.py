@@ -101,6 +101,7 @@ class Reply(msgspec.Struct, frozen=True):
         seconds: from the question to the answer, waiting included.
         attempts: requests made: 1, and one for each retry and each repair.
         thought: what it thought before it answered; no part of the text.
+        replayed: it comes from a journal, and costs nothing now.
     """
 
     text: str
@@ -109,6 +110,7 @@ class Reply(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     attempts: int = 1
     thought: str = ""
+    replayed: bool = False
 
 
 class AskOptions(TypedDict, total=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -169,7 +170,13 @@ def _usage(said: _TokenCounts | None) -> Usage:
         return Usage()
     cached = (said.prompt_tokens_details or _NO_DETAILS).cached_tokens
     reasoning = (said.completion_tokens_details or _NO_DETAILS).reasoning_tokens
-    return Usage(said.prompt_tokens or 0, cached or 0, said.completion_tokens or 0, reasoning or 0, said.cost)
+    cost = None if said.cost is None or not math.isfinite(said.cost) else max(0.0, said.cost)
+    return Usage(_count(said.prompt_tokens), _count(cached), _count(said.completion_tokens), _count(reasoning), cost)
+
+
+def _count(said: int | None) -> int:
+    # What a server counts below nothing would lift a limit.
+    return max(0, said or 0)
 
 
 def server_says(raw: bytes) -> tuple[str, str, str]:
