@@ -5,6 +5,7 @@
     │   ├── BadInput         a file or record that cannot be used, with its place
     │   ├── UnknownMind      no such mind for that role
     │   ├── UnknownModel     no such door to a model, or the endpoint has no model of that name
+    │   ├── NoAddress        nobody said where a model is asked
     │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
     │   └── CannotResume     hospital: a run does not come out as it did before
@@ -99,6 +100,10 @@ class ScriptError(PlayFailure):
 
 class UnknownModel(UserError):
     """No such door to a model, or no model of that name behind it."""
+
+
+class NoAddress(UserError):
+    """Nobody said at which address a model is asked. The text says where to say so."""
 
 
 class MissingExtra(UserError):

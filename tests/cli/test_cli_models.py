@@ -1,6 +1,7 @@
 """Language models at the command line: mixes of minds, going on after a stop, and everything an endpoint can refuse."""
 
 import json
+import re
 
 import pytest
 
@@ -110,3 +111,28 @@ def test_a_key_never_shows(run, tmp_path, serving):
     written = [path.read_bytes() for path in tmp_path.iterdir()]
     assert len(written) >= 2
     assert not any(KEY.encode() in content for content in written)
+
+
+@pytest.mark.slow
+def test_with_three_servers_each_question_arrives_where_it_belongs(run, serving, tmp_path):
+    """One model at three endpoints: the roles are told apart by what they are asked, and how."""
+    with serving() as doctor, serving() as patient, serving() as judge:
+        file = tmp_path / "models.toml"
+        file.write_text(
+            f"[roles.patient]\nbase_url = '{patient.url}'\ntemperature = 0.1\n"
+            f"[roles.judge]\nbase_url = '{judge.url}'\neffort = 'low'\n"
+        )
+        run(
+            "eval", "reliability", "--cases", "shipped", "--limit", "1", "--doctor", "direct/a", "--patient",
+            "direct/a", "--judge", "direct/a", "--base-url", doctor.url, "--model-file", file, "--temperature", "0.7",
+            "--json", "--max-failures", "100", "--no-attack",
+        )  # fmt: skip
+        for endpoint, begins, how in (
+            (doctor, r"You are \w+ doctor", (0.7, None)),
+            (patient, r"You are \w+ patient", (0.1, None)),
+            (judge, "You check a simulated clinic", (0.7, "low")),
+        ):
+            assert endpoint.bodies
+            for body in endpoint.bodies:
+                assert re.match(begins, body["messages"][0]["content"])
+                assert (body.get("temperature"), body.get("reasoning_effort")) == how

@@ -9,14 +9,22 @@ from cyclopts import Parameter
 
 from polyclinic.cli.options import AT, At, Json, Several, between
 from polyclinic.models.check import Check, check_model, extras
-from polyclinic.models.open import open_model
+from polyclinic.models.model_file import check_key
+from polyclinic.models.open import door_named, open_model
+from polyclinic.models.opened import addresses_of, door_of
+from polyclinic.models.session import check_addresses
 from polyclinic.terminal.screen import console, print_json
 
 
 async def check(
     *,
     model: Annotated[
-        list[str] | None, Several, Parameter(metavar="MODEL...", help="A model to check, such as direct/NAME or local.")
+        list[str] | None,
+        Several,
+        Parameter(
+            metavar="MODEL...",
+            help="A model to check, such as direct/NAME or local; all of --model-file where left out.",
+        ),
     ] = None,
     timeout: Annotated[float, between(0.1), Parameter(help="Seconds that one answer may take.")] = 60.0,  # noqa: ASYNC109
     json: Json = False,
@@ -24,10 +32,18 @@ async def check(
 ) -> int:
     """Checks models, and says which extras are installed; 1 where a model cannot be used."""
     # Opened one by one before any is asked: a name that is wrong is told at once.
-    opened = [
-        open_model(name, base_url=at.base_url, api_key_env=at.api_key_env, timeout=timeout, attempts=2, report=_quiet)
-        for name in model or []
-    ]
+    names = model or list(at.said.models)
+    check_addresses(names, at)
+    opened = []
+    for name in names:
+        check_key(at.said, at.model_file, name)
+        said = at.said.asking(name)
+        how = door_of(said, api_key_env=None if said.base_urls or door_named(name) != "direct" else at.api_key_env) | {
+            "timeout": timeout,
+            "attempts": 2,
+            "report": _quiet,
+        }
+        opened += [open_model(name, base_url=url, **how) for url in addresses_of(said, name, at.base_url)]
     checks, installed = [await check_model(one) for one in opened], extras()
     if json:
         print_json({"models": msgspec.to_builtins(checks), "extras": installed})

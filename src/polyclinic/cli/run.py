@@ -168,7 +168,11 @@ def run(
                     departments=described.departments,
                     hospital=described.name,
                     staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
-                    **{**asdict(models), "price": read_price(models.price)},
+                    **{
+                        **asdict(models),
+                        "price": read_price(models.price),
+                        "model_file": None if models.model_file is None else str(models.model_file.resolve()),
+                    },
                 ),
             )
             told = _worth_reading(configuration) if traces is None else traces

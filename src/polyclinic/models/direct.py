@@ -7,13 +7,13 @@ import logging
 import os
 import random
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import aiohttp
 import msgspec
 import yarl
 
-from polyclinic.errors import BadInput, Broken, EndpointError, TimedOut, TooLarge, Unreachable, UserError
+from polyclinic.errors import BadInput, Broken, EndpointError, NoAddress, TimedOut, TooLarge, Unreachable, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door, Said, sent
@@ -30,8 +30,6 @@ LARGEST = 4 * 2**20
 SHORTEST_KEY = 16
 """Characters of a key that is worth keeping secret."""
 
-OPENAI = "https://api.openai.com/v1"
-
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -44,6 +42,7 @@ class Direct(Door):
 
     Raises:
         BadInput: the address is no http address, or holds a user name or password.
+        NoAddress: there is none.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Direct(Door):
         model: str,
         *,
         base_url: str | None = None,
-        api_key_env: str = "OPENAI_API_KEY",
+        api_key_env: str | None = None,
         concurrency: int | Limit = 256,
         timeout: float = 300.0,
         attempts: int = 6,
@@ -59,19 +58,21 @@ class Direct(Door):
         pause: float = 0.5,
         repairs: int = 1,
         price: Price | None = None,
+        extra_body: dict[str, Any] | None = None,
         seed: int = 0,
         report: Callable[[str], None] | None = None,
     ) -> None:
         self.name = f"direct/{model}"
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
-        self._model, self._key_env = model, api_key_env
-        self._base = _address(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
+        self._model, self._key_env = model, api_key_env or "OPENAI_API_KEY"
+        self._base = _address(base_url or os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name))
         self._url = _below(self._base, "chat/completions")
         self._shown = str(self._base.with_query(None))
         self._timeout, self._attempts, self._patience, self._pause = timeout, attempts, patience, pause
         self.repairs, self._price = repairs, price
-        self._parameters = Parameters(model, name=self.name, report=report or _log.warning)
-        self._key = _key(api_key_env)
+        self._parameters = Parameters(model, name=self.name, report=report or _log.warning, always=extra_body)
+        self.variant = "" if not extra_body else wire.encode(extra_body).decode()
+        self._key = _key(self._key_env)
         # Looked for in all that comes back. Short keys are none ("EMPTY"), and stand in answers as words.
         self._secret = self._key.encode() if len(self._key) >= SHORTEST_KEY else b""
         self._rng: random.Random = derive(seed, "pauses", model)
@@ -240,6 +241,13 @@ def _key(variable: str) -> str:
     if not key.isprintable() or " " in key:
         raise BadInput(f"the key in {variable} holds white space or control characters")
     return key
+
+
+def _nowhere(name: str) -> NoReturn:
+    raise NoAddress(
+        f"nobody said where {name} is asked: give --base-url URL, its base_url in --model-file, or OPENAI_BASE_URL; "
+        "OpenAI's own is https://api.openai.com/v1"
+    )
 
 
 def _below(base: yarl.URL, path: str) -> yarl.URL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import TYPE_CHECKING, Any
 
 from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, UserError, WrongKey
@@ -23,8 +24,10 @@ class Inspect(Door):
 
     Args:
         base_url: the endpoint's address, where the provider takes one.
+        api_key_env: the environment variable that holds the key; the provider's own unless given.
         timeout: seconds that one answer may take, Inspect's own retries included.
         price: what tokens cost; what Inspect knows of the cost, unless given.
+        extra_body: what else each request says, where the provider takes it.
         arguments: what else the provider takes; the rest is as in `open_model`.
     """
 
@@ -33,10 +36,12 @@ class Inspect(Door):
         model: str,
         *,
         base_url: str | None = None,
+        api_key_env: str | None = None,
         concurrency: int | Limit = 64,
         timeout: float = 300.0,
         repairs: int = 1,
         price: Price | None = None,
+        extra_body: dict[str, Any] | None = None,
         **arguments: Any,
     ) -> None:
         if importlib.util.find_spec("inspect_ai") is None:
@@ -46,6 +51,9 @@ class Inspect(Door):
         self.name = f"inspect/{model}"
         self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
         self._timeout, self.repairs, self._price = timeout, repairs, price
+        self._extra_body = extra_body
+        if api_key_env is not None:
+            arguments["api_key"] = os.environ.get(api_key_env, "")
         # Inspect has a limit of its own; ours is the one that counts.
         config = GenerateConfig(max_connections=self.limit.most)
         try:
@@ -70,7 +78,7 @@ class Inspect(Door):
             messages.append(_message("user", wish))
             json_schema = JSONSchema.model_validate(form.schema)
             given["response_schema"] = ResponseSchema(name="answer", json_schema=json_schema, strict=form.strict)
-        config = GenerateConfig(**given, timeout=max(1, round(self._timeout)))
+        config = GenerateConfig(**given, timeout=max(1, round(self._timeout)), extra_body=self._extra_body)
         failure: Exception | None = None
         async with self.limit:
             try:

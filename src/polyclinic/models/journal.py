@@ -180,6 +180,9 @@ class Journalled(Wrapper):
     def __init__(self, model: Model, journal: Journal, episode: str) -> None:
         super().__init__(model)
         self._journal, self._episode, self._places = journal, episode, self.limit
+        # A request that says more than the question is another one; most say no more.
+        variant = getattr(model, "variant", "")
+        self._known_as = (self.name, variant) if variant else (self.name,)
 
     def branch(self, name: str) -> Journalled:
         """Returns the same model for a part of the episode that runs beside others."""
@@ -191,7 +194,7 @@ class Journalled(Wrapper):
         """Answers from the journal, or asks the model behind and stores what it says; see `Model.ask`."""
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
         how = [options.get(name) for name in SENT]
-        asked = _encode((self.name, messages, wanted, how, options.get("purpose", "")))
+        asked = _encode((*self._known_as, messages, wanted, how, options.get("purpose", "")))
         request = hashlib.blake2b(asked, digest_size=16).digest()
         # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
         key = self._journal.key(self._episode, request)

@@ -32,28 +32,39 @@ class DoorOptions(TypedDict, total=False):
     """How a door is opened; each takes what concerns it, and leaves the rest.
 
     Attributes:
-        base_url: the endpoint's address, up to `/v1`; `OPENAI_BASE_URL`, then OpenAI's, for direct (direct, inspect).
-        api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct).
+        base_url: the endpoint's address, up to `/v1`; `OPENAI_BASE_URL` where left out, for direct (direct, inspect).
+        api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct);
+            Inspect's providers read their own unless one is named (inspect).
         timeout: seconds that one request may take, 300 unless given (direct, inspect).
         attempts: requests for one answer, where the endpoint fails, 6 unless given (direct).
         patience: seconds for one answer, pauses included, before it is given up, 600 unless given (direct).
         pause: seconds before the second request at most, 0.5 unless given; doubled for each further one (direct).
         repairs: how often an answer that cannot be read is asked for again, once unless given.
         price: what tokens cost, for the sums (direct, inspect).
+        extra_body: what else each request says (direct, inspect).
         seed: gives the pauses, and the draws of a local model.
         report: told, once each, which parameters the model does not take; the log unless given (direct).
     """
 
     base_url: str | None
-    api_key_env: str
+    api_key_env: str | None
     timeout: float
     attempts: int
     patience: float
     pause: float
     repairs: int
     price: Price | None
+    extra_body: dict[str, Any] | None
     seed: int
     report: Callable[[str], None] | None
+
+
+def door_named(name: str) -> str:
+    """Returns which door a model's name means: direct, local, inspect or scripted; "" where there is none."""
+    door, _, rest = name.partition("/")
+    if door in _PROVIDERS and rest:
+        return "inspect"
+    return door if door == "local" or (rest and door in ("direct", "inspect", "scripted")) else ""
 
 
 def open_model(
@@ -74,6 +85,7 @@ def open_model(
         UnknownModel: there is no such door.
         MissingExtra: the door needs a part that is not installed.
         BadInput: the address or the file cannot be used.
+        NoAddress: nobody said where a `direct/` model is asked.
         UserError: Inspect cannot open the model, and says why.
     """
     door, _, rest = name.partition("/")
@@ -92,7 +104,7 @@ def open_model(
     if door == "inspect" and rest:
         from polyclinic.models.inspect import Inspect  # noqa: PLC0415
 
-        taken = _among(options, "base_url", "timeout", "repairs", "price")
+        taken = _among(options, "base_url", "api_key_env", "timeout", "repairs", "price", "extra_body")
         return Inspect(rest, concurrency=64 if limit is None else limit, **taken)
     if door == "scripted" and rest:
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415

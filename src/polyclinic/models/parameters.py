@@ -14,11 +14,15 @@ _LADDER: dict[wire.Structured, wire.Structured] = {"strict": "loose", "loose": "
 class Parameters:
     """Builds the bodies of requests for one model, and learns from what it refuses.
 
-    What is left out is reported once, under the `name`; `model` is its name at the endpoint.
+    What is left out is reported once, under the `name`; `model` is its name at the endpoint. What a body `always` holds
+    is the user's word, and goes before what we would say.
     """
 
-    def __init__(self, model: str, *, name: str, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, model: str, *, name: str, report: Callable[[str], None], always: dict[str, Any] | None = None
+    ) -> None:
         self._model, self._name, self._report = model, name, report
+        self._always = always or {}
         self._left_out: set[str] = set()
         self._renamed: dict[str, str] = {}
         self._structured: wire.Structured = "strict"
@@ -40,7 +44,7 @@ class Parameters:
                 body["messages"] = wire.in_words(messages, form)
             else:
                 body["response_format"] = wire.response_format(form.text, form.strict and self._structured == "strict")
-        return body
+        return body | self._always if self._always else body
 
     def refused(self, body: dict[str, Any], raw: bytes) -> bool:
         """Takes note of a parameter of a body that was answered with 400 or 422; tells whether there is one."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+import functools
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from polyclinic.errors import UserError
+import msgspec
+
+from polyclinic.errors import NoAddress, UserError
+from polyclinic.models.door import Door
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Model, Price
-from polyclinic.models.open import open_model
+from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
+from polyclinic.models.open import door_named, open_model
+from polyclinic.models.opened import Nowhere, OpenModels, addresses_of, door_of, one_of
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -26,9 +32,16 @@ class Address:
     """Where language models are asked."""
 
     base_url: str | None = None
-    """The endpoint's address, up to /v1."""
+    """The endpoint's address, up to /v1, of all direct/ models that --model-file gives none."""
     api_key_env: str = "OPENAI_API_KEY"
     """The environment variable that holds the key."""
+    model_file: Path | None = None
+    """Where each model, and each role, is asked, with which key, how, and what it costs; TOML."""
+
+    @functools.cached_property
+    def said(self) -> ModelFile:
+        """What the file says; nothing where there is none."""
+        return NOTHING_SAID if self.model_file is None else read_model_file(Path(self.model_file))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +69,7 @@ class ModelOptions(Address):
                 allowed = f"{least} to {_HOTTEST:g}" if name == "temperature" else f"{least} or more"
                 raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {allowed}")
         read_price(self.price)
+        _ = self.said  # what cannot be used is told before anything begins
 
 
 class Share(NamedTuple):
@@ -71,14 +85,16 @@ WHOLE = Share()
 class Session(NamedTuple):
     """Models that are open, by name, what is kept of their answers, and what all of them cost."""
 
-    models: Mapping[str, Model]
+    models: OpenModels
     journal: Journal | None
     ledger: Ledger
 
     def metered(self, name: str, *, role: str, episode: str) -> Model:
-        """Returns a model, its answers kept for the episode and its cost written down under the role."""
-        model = self.models[name]
-        return self.ledger.meter(model if self.journal is None else self.journal.wrap(model, episode=episode), role)
+        """Returns a model as a role asks it, its answers kept for the episode, and its cost under the role."""
+        model = self.models.of(name, role)
+        if self.journal is not None:
+            model = self.journal.wrap(model, episode=episode)
+        return self.ledger.meter(self.models.asked(model, name, role), role)
 
 
 @asynccontextmanager
@@ -101,20 +117,27 @@ async def open_session(
         max_cost=None if options.max_cost is None else options.max_cost / share.of,
         max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
     )
+    names = list(dict.fromkeys(names))
+    check_addresses(names, options)
     async with AsyncExitStack() as stack:
-        models = {
-            name: await stack.enter_async_context(
-                open_model(
-                    name,
-                    base_url=options.base_url,
-                    api_key_env=options.api_key_env,
-                    concurrency=_limit(options.concurrency, share),
-                    price=read_price(options.price),
-                    seed=seed,
-                )
-            )
-            for name in dict.fromkeys(names)
-        }
+
+        def open_for(name: str, role: str) -> Model:
+            # Doors to endpoints connect when they are first asked: there is nothing to wait for.
+            doors = _doors(name, role, options, share=share, seed=seed)
+            for door in doors:
+                stack.push_async_exit(door)
+            return one_of(doors)
+
+        models = OpenModels(options.said, open_for, options.temperature)
+        for name in names:
+            try:
+                doors = _doors(name, "", options, share=share, seed=seed)
+            except NoAddress as nowhere:
+                if not any(said.base_url for said in options.said.roles.values()):
+                    raise
+                models[name] = Nowhere(name, nowhere)
+                continue
+            models[name] = one_of([await stack.enter_async_context(door) for door in doors])
         kept = None
         if journal is not None:
             journal = Path(journal)
@@ -122,6 +145,45 @@ async def open_session(
                 journal = journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
             kept = await stack.enter_async_context(Journal(journal, run=run))
         yield Session(models, kept, ledger)
+
+
+def check_addresses(names: Sequence[str], options: Address) -> None:
+    """Refuses an address that would reach nobody: Inspect's models are asked where their provider says.
+
+    Raises:
+        UserError: --base-url is given, and all models are Inspect's.
+    """
+    inspects = [name for name in names if door_named(name) == "inspect"]
+    if options.base_url is not None and inspects and len(inspects) == len(names):
+        raise UserError(
+            f"--base-url is the address of direct/ models, and {inspects[0]} is none; where Inspect's models are asked "
+            "their provider's variable says, or base_url in --model-file"
+        )
+
+
+def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: int) -> list[Door]:
+    """Returns the doors to a model in a role, not open yet: one for each address, which share a limit.
+
+    Raises:
+        UserError: the model cannot be opened so; among them a key's variable that is not set.
+    """
+    said, door = options.said.asking(name, role), door_named(name)
+    if said.of_door != SILENT and door not in ("direct", "inspect"):
+        raise UserError(f"--model-file says where or how {name} is reached, and it is no endpoint's: {_on_line(said)}")
+    check_key(options.said, options.model_file, name, role)
+    price = Price(*said.price) if said.price is not None else read_price(options.price)
+    limit = _limit(said.concurrency or options.concurrency, share)
+    # A key is for the address that it was named with: that of the command line goes to no address of the file.
+    key = Address().api_key_env if said.base_urls else options.api_key_env
+    given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed)
+    addresses = addresses_of(said, name, options.base_url)
+    if len(addresses) > 1 and not isinstance(limit, Limit):
+        limit = Limit(limit)
+    return [open_model(name, base_url=address, concurrency=limit, **given) for address in addresses]
+
+
+def _on_line(said: Asking) -> str:
+    return ", ".join(msgspec.to_builtins(said.of_door))
 
 
 def _limit(concurrency: int | None, share: Share) -> Limit | int:

@@ -35,6 +35,7 @@ from polyclinic.memory.remembering import Remembering
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
+from polyclinic.models.opened import OpenModels
 from polyclinic.players.human_nurse import HumanNurse
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
@@ -142,7 +143,7 @@ class Minds:
         remembering: Remembering | None = None,
     ) -> None:
         self.seed = seed
-        self._models = dict(models or {})
+        self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering = looking_up, remembering
         self._ledgers = () if ledger is None else (ledger,)
@@ -227,9 +228,11 @@ class Minds:
 
     def _model(self, part: _PlayedPart) -> Model:
         """Returns the model that a role's mind needs, with what is kept and summed of its answers."""
-        model = self._models[model_of(self.names[part.role]) or ""]
+        name = model_of(self.names[part.role]) or ""
+        model = self._models.of(name, part.role)
         if self._journal is not None:
             model = self._journal.wrap(model, episode=part.episode)
+        model = self._models.asked(model, name, part.role)
         for ledger in self._ledgers:
             model = ledger.meter(model, part.role)
         return model

@@ -96,6 +96,9 @@ async def open_minds(
     ):
         records, experience = memory.wanted()
         remembering = opened.recollection(session, records=records, experience=experience) if opened else None
+        for role, mind in (*(("doctor", doctor) for doctor in doctors), *vars(cast).items()):
+            if (name := model_of(mind)) is not None:
+                session.models.of(name, role)  # where it cannot be opened, that is said before anybody plays
         minds = {
             name_of(doctor): Minds(
                 doctor=doctor,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from polyclinic.errors import UserError
@@ -41,6 +43,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     departments: dict[str, dict[str, str]] = {}  # id to name by language, for the nurse; the id where there is none
     base_url: str | None = None  # the endpoint's address, up to `/v1`
     api_key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key
+    model_file: str | None = None  # where each model and role is asked, and how; read when the run begins or goes on
     concurrency: int | None = None  # questions at a time to an endpoint, over all workers; None adapts
     temperature: float | None = None  # of the models; None leaves it to the server
     journal: str = ""  # the file that keeps every answer, each worker's beside it; "" for none
@@ -70,6 +73,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         return ModelOptions(
             base_url=self.base_url,
             api_key_env=self.api_key_env,
+            model_file=None if self.model_file is None else Path(self.model_file),
             concurrency=self.concurrency,
             temperature=self.temperature,
             max_tokens=self.max_tokens,

@@ -1,0 +1,180 @@
+"""The file of `--model-file`: where each model is asked, with which key, how, and what it costs; and so for each role.
+
+    [models."direct/qwen3-8b"]
+    base_url = "http://127.0.0.1:8000/v1"
+    temperature = 0.7
+    extra_body = {chat_template_kwargs = {enable_thinking = false}}
+
+    [roles.judge]
+    base_url = "https://api.openai.com/v1"
+    api_key_env = "JUDGE_KEY"
+    effort = "high"
+
+What stands at a role goes before what stands at its model, and either before the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn, get_args
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import check_file, decode, split_place
+
+PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
+"""The roles that a file may speak of."""
+
+Effort = Literal["none", "minimal", "low", "medium", "high"]
+
+ROLES: tuple[str, ...] = get_args(PlayedBy)
+
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_HEADER = re.compile(r"\s*\[+([^\]]+)\]+")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.+)`")
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a model, or whoever plays a role, is asked; None says nothing.
+
+    Attributes:
+        base_url: the endpoint's address, up to /v1; of several, each is asked in its turn.
+        api_key_env: the environment variable that holds the key; the key itself never stands here.
+        temperature: from 0 to 2.
+        effort: how hard to think.
+        timeout: seconds that one call may take.
+        extra_body: what else each request says, as the endpoint wants it.
+        price: what a million tokens cost: in, out, and from the cache.
+        concurrency: questions at a time.
+    """
+
+    base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    api_key_env: str | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    effort: Effort | None = None
+    timeout: _Positive | None = None
+    extra_body: dict[str, Any] | None = None
+    price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+    def over(self, other: Asking) -> Asking:
+        """Returns what stands here, and where that is silent what stands in the other."""
+        return msgspec.structs.replace(other, **msgspec.to_builtins(self))
+
+    @property
+    def base_urls(self) -> list[str]:
+        """The addresses; none where none is given."""
+        return [self.base_url] if isinstance(self.base_url, str) else self.base_url or []
+
+    @property
+    def of_door(self) -> Asking:
+        """What a door is opened with; the rest is said with each question."""
+        return msgspec.structs.replace(self, temperature=None, effort=None)
+
+
+SILENT = Asking()
+
+
+class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file says of models, by name, and of roles."""
+
+    models: dict[str, Asking] = {}
+    roles: dict[str, Asking] = {}
+
+    def asking(self, model: str, role: str = "") -> Asking:
+        """Returns how a model is asked in a role."""
+        return self.roles.get(role, SILENT).over(self.models.get(model, SILENT))
+
+
+NOTHING_SAID = ModelFile()
+
+
+def read_model_file(path: Path) -> ModelFile:
+    """Reads a file.
+
+    Raises:
+        BadInput: it cannot be read, or says what is none; with the line.
+    """
+    check_file(path)
+    text = decode(path.read_bytes(), path=path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        told = str(error)[: at.start()] if at else str(error).partition(" (at ")[0]
+        raise BadInput(f"not TOML: {told}", path=path, line=int(at[1]) if at else None) from None
+    for part in ("models", "roles"):
+        for name, entry in (data.get(part) or {}).items() if isinstance(data.get(part), dict) else ():
+            _check(path, text, (part, name), entry)
+    try:
+        return msgspec.convert(data, ModelFile)
+    except msgspec.ValidationError as error:
+        _refuse(path, text, (), error)
+
+
+def _check(path: Path, text: str, place: tuple[str, ...], entry: object) -> None:
+    """Refuses an entry that is none, with its line: inside a mapping msgspec names no key."""
+    if place[0] == "roles" and place[1] not in ROLES:
+        problem = f"no role {place[1]!r}; roles: {', '.join(ROLES)}"
+        raise BadInput(problem, path=path, line=_line(text, place))
+    if isinstance(entry, dict) and "api_key" in entry:
+        problem = "a key never stands in a file; say which environment variable holds it: api_key_env"
+        raise BadInput(problem, path=path, line=_line(text, (*place, "api_key")))
+    try:
+        msgspec.convert(entry, Asking)
+    except msgspec.ValidationError as error:
+        _refuse(path, text, place, error)
+
+
+def _refuse(path: Path, text: str, place: tuple[str, ...], error: msgspec.ValidationError) -> NoReturn:
+    problem, field = split_place(str(error))
+    parts = tuple(_PART.findall(field))
+    if unknown := _UNKNOWN.fullmatch(problem):
+        parts = (*parts, unknown[1])
+        known = ModelFile if not place else Asking
+        problem = f"unknown key {unknown[1]!r}; allowed: {', '.join(known.__struct_fields__)}"
+    raise BadInput(problem, path=path, line=_line(text, (*place, *parts)), field=".".join((*place, *parts))) from None
+
+
+def _line(text: str, place: tuple[str, ...]) -> int | None:
+    """Returns the line of a key, or of the nearest that is around it."""
+    table: tuple[str, ...] = ()
+    best, found = 0, None
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            here = table = _parts(header[1])
+        elif key := _KEY.match(line):
+            here = (*table, *_parts(key[1]))
+        else:
+            continue
+        shared = 0
+        while shared < min(len(here), len(place)) and here[shared] == place[shared]:
+            shared += 1
+        if shared > best:
+            best, found = shared, number
+    return found
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(name))
+
+
+def check_key(said: ModelFile, path: Path | None, model: str, role: str = "") -> None:
+    """Refuses a variable that holds no key: whoever names one means it to be there.
+
+    Raises:
+        BadInput: it is not set.
+    """
+    for place, entry in ((("roles", role), said.roles.get(role)), (("models", model), said.models.get(model))):
+        if entry is not None and (variable := entry.api_key_env) is not None:
+            if not os.environ.get(variable, "").strip():
+                line = None if path is None else _line(decode(path.read_bytes(), path=path), (*place, "api_key_env"))
+                problem = f"the environment variable {variable} is not set; it is to hold the key of {place[1]}"
+                raise BadInput(problem, path=path, line=line)
+            return

@@ -1,0 +1,157 @@
+"""Who is asked where, and how: the file of models is read, and its mistakes are named with their lines."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.tables import each_row
+
+from polyclinic.errors import BadInput, NoAddress, UserError
+from polyclinic.models.model_file import read_model_file
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.testing.endpoint import Endpoint
+
+NAME = "direct/a"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "models.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@each_row(
+    ("text", "line", "problem"),
+    [
+        ('[models.x]\nbase_url = "http://x"\ntemprature = 1\n', 3, "unknown key 'temprature'; allowed: base_url"),
+        ('[models.x]\n\ntemperature = "hot"\n', 3, "float"),
+        ("[models.x]\ntemperature = 3\n", 2, "<= 2"),
+        ("[models.x]\ntimeout = 0\n", 2, "> 0"),
+        ('[models."direct/x"]\neffort = "much"\n', 2, "much"),
+        ("[models.x]\nbase_url = []\n", 2, "length"),
+        ("[models.x]\nprice = [1]\n", 2, "length"),
+        ('[models.x]\napi_key = "sk-1"\n', 2, "a key never stands in a file"),
+        ("# roles\n[roles.doctr]\n", 2, "no role 'doctr'; roles: doctor, patient"),
+        ("models = 3\n", 1, "object"),
+        ("[models]\nx = 3\n", 2, "object"),
+        ("rolls = {}\n", 1, "unknown key 'rolls'; allowed: models, roles"),
+        ("[models.x\n", 1, "not TOML"),
+        ("[models.x]\n[models.x]\n", 2, "not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path, text, line, problem):
+    with pytest.raises(BadInput) as raised:
+        read_model_file(written(tmp_path, text))
+    assert (raised.value.line, problem in str(raised.value)) == (line, True), str(raised.value)
+
+
+@each_row(
+    ("text", "options", "names", "problem"),
+    [
+        ("# none", {}, [NAME], "nobody said where direct/a is asked"),
+        (
+            f'[models."{NAME}"]\napi_key_env = "NOT_SET"\n',
+            {"base_url": "http://127.0.0.1:9"},
+            [NAME],
+            "line 2: the env",
+        ),
+        ("# none", {"base_url": "http://127.0.0.1:9"}, ["openai/x"], "--base-url is the address of direct/ models"),
+        ("[models.local]\ntimeout = 3\n", {}, ["local"], "it is no endpoint's: timeout"),
+    ],
+)
+async def test_what_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch, text, options, names, problem):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(UserError) as raised:
+        async with open_session(names, ModelOptions(model_file=written(tmp_path, text), **options)):
+            pass
+    assert problem in str(raised.value)
+
+
+async def test_each_question_says_what_its_role_and_model_say(tmp_path, monkeypatch):
+    """A role goes before its model, both before the command line, and a method's temperature is its own."""
+    monkeypatch.setenv("JUDGE_KEY", "a-key-of-the-judge")
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-rest")
+    async with (
+        Endpoint(key="a-key-of-the-judge") as judges,
+        Endpoint(key="a-key-of-the-rest") as others,
+        Endpoint() as second,
+    ):
+        path = written(
+            tmp_path,
+            f"""
+            [models."{NAME}"]
+            base_url = ["{others.url}", "{second.url}"]
+            temperature = 0.6
+            extra_body = {{chat_template_kwargs = {{enable_thinking = false}}}}
+            price = [1.0, 2.0]
+            [roles.judge]
+            base_url = "{judges.url}"
+            api_key_env = "JUDGE_KEY"
+            temperature = 0.0
+            effort = "high"
+            extra_body = {{}}
+            """,
+        )
+        options = ModelOptions(
+            model_file=path, temperature=1.5, api_key_env="JUDGE_KEY", base_url="http://127.0.0.1:9/v1"
+        )
+        async with open_session([NAME], options) as session:
+
+            async def ask(role, **how):
+                return await session.metered(NAME, role=role, episode="e").ask("x", **how)
+
+            reply = await ask("doctor", temperature=1.5)
+            await ask("doctor")
+            await ask("medagents", temperature=1.0)
+            await ask("zero_shot")
+            await ask("judge", temperature=1.5)
+    thinking = {"chat_template_kwargs": {"enable_thinking": False}}
+    said = [
+        {key: body[key] for key in ("temperature", "reasoning_effort", "chat_template_kwargs") if key in body}
+        for endpoint in (others, second, judges)
+        for body in endpoint.bodies
+    ]
+    firm, own = {"temperature": 0.6} | thinking, {"temperature": 1.0} | thinking
+    assert said == [firm, own, firm, firm, {"temperature": 0.0, "reasoning_effort": "high"}]
+    assert reply.usage.cost == (reply.usage.tokens_in + 2 * reply.usage.tokens_out) / 1e6
+
+
+async def test_a_judge_is_asked_at_the_temperature_of_the_command_line():
+    async with (
+        Endpoint() as endpoint,
+        open_session([NAME], ModelOptions(base_url=endpoint.url, temperature=0.3)) as session,
+    ):
+        await session.metered(NAME, role="judge", episode="").ask("x")
+        await session.metered(NAME, role="judge", episode="").ask("x", temperature=0.1)
+        await session.metered(NAME, role="zero_shot", episode="").ask("x")
+        assert [body.get("temperature") for body in endpoint.bodies] == [0.3, 0.1, None]
+
+
+async def test_a_model_with_an_address_in_some_roles_alone(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    async with Endpoint() as endpoint:
+        path = written(tmp_path, f'[roles.patient]\nbase_url = "{endpoint.url}"\n')
+        async with open_session([NAME], ModelOptions(model_file=path)) as session:
+            await session.metered(NAME, role="patient", episode="").ask("x")
+            with pytest.raises(NoAddress):
+                session.metered(NAME, role="doctor", episode="")
+        assert endpoint.requests == 1
+
+
+async def test_another_body_is_another_request_to_a_journal(tmp_path):
+    async with Endpoint() as endpoint:
+        for thinking in ("true", "true", "false"):
+            text = f'[models."{NAME}"]\nbase_url = "{endpoint.url}"\nextra_body = {{thinking = {thinking}}}\n'
+            options = ModelOptions(model_file=written(tmp_path, text))
+            async with open_session([NAME], options, journal=tmp_path / "journal") as session:
+                ask = session.metered(NAME, role="doctor", episode="").ask
+                await asyncio.gather(ask("x"), ask("x"))
+        assert endpoint.requests == 4
+
+
+async def test_a_call_has_a_time_out_of_its_own(tmp_path):
+    async with Endpoint(plan=["hang"]) as endpoint:
+        text = f'[models."{NAME}"]\nbase_url = "{endpoint.url}"\ntimeout = 0.05\n'
+        async with open_session([NAME], ModelOptions(model_file=written(tmp_path, text))) as session:
+            reply = await session.metered(NAME, role="doctor", episode="").ask("x")
+        assert reply.attempts == 2
