@@ -13,7 +13,7 @@ from polyclinic.benchmarks.aie.evaluation import aie
 from polyclinic.benchmarks.exams import run_methods
 from polyclinic.cases import Case, Diagnosis, History, Presentation, Record, Truth
 from polyclinic.errors import MissingExtra, UserError
-from polyclinic.frames import flat, html_table, to_frame
+from polyclinic.frames import cell, cell_text, flat, html_table, to_frame
 from polyclinic.hospital import Configuration, Setup, read_hospital
 from polyclinic.hospital import run as run_hospital
 from polyclinic.methods import choose
@@ -111,3 +111,10 @@ def test_results_are_rows():
     for result in (held, held.doctors[0], method, method.answered[0].outcome, came, came.run.summary):
         assert len(repr(result)) < 1500
         assert result._repr_html_().startswith("<table>")
+
+
+def test_no_cell_of_a_table_is_a_formula():
+    for text in ("=HYPERLINK(1)", "+cmd", "@SUM(A1)", "-2+3", "\t=1", "\r=1"):
+        assert cell(text) == f"'{text}" and cell_text(cell(text)) == text
+    for value in ("-2", "+3.5e3", "a=b", "", "'quoted'", "'=", 3, -4.5, None):
+        assert cell(value) == value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from html import escape
@@ -17,6 +18,21 @@ Library = Literal["pandas", "polars"]
 _SHOWN = 200  # rows of a table in a notebook
 _LETTERS = 80  # of a text in a line
 _CELL = 2000  # letters of a text in a table
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)
+
+
+def cell(value: Any) -> Any:
+    """Returns what may stand in a cell of a CSV file: a text that a spreadsheet would run gets a `'` before it."""
+    runs = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if runs else value
+
+
+def cell_text(written: str) -> str:
+    """Returns what a cell that `cell` made was made from."""
+    return written[1:] if written[:1] == "'" and _FORMULA.match(written[1:]) else written
 
 
 class Tabular:

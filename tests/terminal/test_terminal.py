@@ -85,3 +85,8 @@ def test_intervals_of_few_say_so():
     assert few_line([30, 5], "record") == "a bootstrap over 5 records says little"
     assert few_line([1, 0], "question") == "a bootstrap over 1 question says little"
     assert few_line([6, 30], "record") == few_line([0], "record") == few_line([], "record") == ""
+
+
+def test_no_control_characters_in_errors(run, tmp_path):
+    done = run("consult", "--case", f"{tmp_path}/a\x1b[31m\u202eb.jsonl", code=2)
+    assert "\x1b" not in done.stderr and "\u202e" not in done.stderr and "a [31m b.jsonl" in done.stderr

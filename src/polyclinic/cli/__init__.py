@@ -18,7 +18,7 @@ from cyclopts import CycloptsError
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
-from polyclinic.terminal.screen import Screen, documents_alone
+from polyclinic.terminal.screen import Screen, documents_alone, plain
 
 _HOME = re.compile(r"(?<![^=:,])~(?=/)")
 """What the shell leaves as it is behind `--out=`, `scripted:` and a comma."""
@@ -65,5 +65,5 @@ def _is_group(words: Sequence[str]) -> bool:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"polyclinic: {' '.join(_MARKUP.sub('', message).split())}", file=sys.stderr)  # noqa: T201
+    print(f"polyclinic: {' '.join(plain(_MARKUP.sub('', message)).split())}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

@@ -17,7 +17,7 @@ _DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
 
 def plain(text: str) -> str:
     """Returns a text as it may stand in a terminal: no control characters, whoever wrote it."""
-    return _CONTROL.sub(" ", text.replace("\t", " "))
+    return _CONTROL.sub(" ", text.replace("\t", " ")).encode(errors="replace").decode()
 
 
 class Screen(Console):
@@ -38,8 +38,8 @@ def console(file: TextIO | None = None) -> Console:
 
 
 def note(text: str) -> None:
-    """Prints a line for people on stderr."""
-    print(text, file=sys.stderr)  # noqa: T201
+    """Prints a line for people on stderr, without control characters."""
+    print(plain(text), file=sys.stderr)  # noqa: T201
 
 
 @contextmanager

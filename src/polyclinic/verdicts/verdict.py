@@ -18,6 +18,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import json_lines, read_lines, read_records
+from polyclinic.frames import cell, cell_text
 from polyclinic.verdicts.forms import Answer, SheetForm, form_named, forms
 
 _BESIDE = ("form", "who", "comment")
@@ -114,7 +115,7 @@ def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
     fields = list(dict.fromkeys(field for row in rows for field in row))
     writer = csv.DictWriter(text, fields, restval="", delimiter=TABLES[ending], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({field: "" if value is None else value for field, value in row.items()} for row in rows)
+    writer.writerows({field: "" if value is None else cell(value) for field, value in row.items()} for row in rows)
     written = text.getvalue()
     return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
 
@@ -141,7 +142,7 @@ def rows_of(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for row in reader:
             if None in row:
                 raise BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
-            yield numbers[reader.line_num - 1], row
+            yield numbers[reader.line_num - 1], {name: cell_text(text or "") for name, text in row.items()}
     except csv.Error as error:
         raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
 

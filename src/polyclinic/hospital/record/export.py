@@ -17,6 +17,7 @@ import msgspec
 
 from polyclinic.errors import MissingExtra
 from polyclinic.files import whole
+from polyclinic.frames import cell
 from polyclinic.hospital.record import vidigi
 from polyclinic.hospital.record.account import encode
 from polyclinic.hospital.record.happenings import What
@@ -103,7 +104,7 @@ def _write_csv(run: RecordedRun, path: Path) -> int:
         writer = csv.DictWriter(file, list(columns()), restval="", lineterminator="\n")
         writer.writeheader()
         for n, row in enumerate(_rows(run), 1):  # noqa: B007
-            writer.writerow({k: encode(v).decode() if isinstance(v, tuple) else v for k, v in row.items()})
+            writer.writerow({k: encode(v).decode() if isinstance(v, tuple) else cell(v) for k, v in row.items()})
     return n
 
 
@@ -113,7 +114,7 @@ def _write_vidigi(run: RecordedRun, path: Path) -> int:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(vidigi.COLUMNS)
         for n, row in enumerate(vidigi.rows(run.happenings(), seed), 1):  # noqa: B007
-            writer.writerow(["" if value is None else value for value in row])
+            writer.writerow(["" if value is None else cell(value) for value in row])
     return n
 
 
