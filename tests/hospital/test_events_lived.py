@@ -56,18 +56,44 @@ events = st.lists(
 )
 
 
+BEDS = {"observation": 1, "ward": 2, "intensive care": 1, "theatre": 1}
+
+
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(events=events, seed=st.integers(0, 10**6), on_call=st.booleans())
-async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call):
-    hospital = small.hospital()
+@given(
+    events=events,
+    seed=st.integers(0, 10**6),
+    on_call=st.booleans(),
+    failing=st.sampled_from([0.0, 0.05]),
+    beds=st.sampled_from([{}, BEDS]),
+)
+async def test_nobody_is_lost_whatever_befalls(small, events, seed, on_call, failing, beds):
+    """With wards, stress and failing visits, and the same whatever the order of answers."""
+    doctors = ("respiratory", "respiratory", "dermatology", "emergency")
+    night = dict.fromkeys(range(7), (0, 24 * HOUR)) if on_call else None
+    hospital = small.hospital(doctors=doctors, beds=beds, emergencies=night)
     if on_call:
-        extra = msgspec.structs.replace(hospital.staff["n1"], id="n9", shifts=(), on_call=2)
-        hospital = msgspec.structs.replace(hospital, staff={**hospital.staff, "n9": extra})
+        extra = {"n9": ("n1", 2), "d9": ("d4", 3)}
+        staff = {
+            id: msgspec.structs.replace(hospital.staff[like], id=id, shifts=(), on_call=limit)
+            for id, (like, limit) in extra.items()
+        }
+        hospital = msgspec.structs.replace(hospital, staff={**hospital.staff, **staff})
     town = small.Town(seed=seed, residents=40, per_day=0.6)
-    run, log = await live(small, small.Compute(seed=seed), days=4, town=town, hospital=hospital, events=events)
+    hashes = set()
+    for order in (1, 2):
+        compute = small.Compute(seed=seed, failing=failing, order=order, longest=0.001)
+        run, log = await live(
+            small, compute, days=4, town=town, hospital=hospital, events=events, lookahead=360 * order,
+            look_again=small.look_again,
+        )  # fmt: skip
+        hashes.add(run.log_hash)
+    assert len(hashes) == 1
     s = run.summary
-    assert check_residents(log) == s.arrived
+    assert check_residents(log, beds=beds) == s.arrived
+    assert s.arrived == s.seen + sum(s.left.values()) + sum(s.failed.values()) + s.died_inside + s.inside
+    assert all(occupied.most <= beds[area] for area, occupied in s.beds.items())
     assert all(0 <= work.busy <= work.at_work for work in s.work.values())
     for event in events:
         if event.kind is IncidentKind.OUTAGE:
