@@ -23,6 +23,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         greets: the doctor's greeting opens the dialogue also where the source has none (initialization, Table 1).
         concludes: the doctor may end the dialogue by saying that it does; else it ends where the patient takes what is
             said for a conclusion (Table 1), or at the limit.
+        thinks: the doctor writes down a thought of its own before each turn.
         whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
     """
 
@@ -30,6 +31,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     dialogue_alone: bool = False
     greets: bool = False
     concludes: bool = True
+    thinks: bool = False
     whole: bool = False
 
     def case(self, case: Case) -> Case:

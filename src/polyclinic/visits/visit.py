@@ -214,6 +214,7 @@ async def attend(
         setting=case.setting,
         dialogue_alone=staging.dialogue_alone,
         concludes=staging.concludes,
+        thinks=staging.thinks,
     )
     patient = patient_of(case, minds, seat, key=key, past=past, whole=staging.whole)
     examiner = None

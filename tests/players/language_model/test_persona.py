@@ -227,7 +227,7 @@ def test_a_models_prompt_holds_the_persona_and_its_manner(setting, language, man
     system = messages[0][1]
     assert all(text in system for text in (*persona.texts()[1:], prompts(f"manner {manner}")))
     # The statement stands as the first thing that the patient has said: the example of how it speaks.
-    assert ("assistant", persona.statement) in messages
+    assert any(who == "assistant" and persona.statement in text for who, text in messages)
     bare = patient_messages(REPLY, patient(case(language=language, setting=setting)), prompts)[0][1]
     assert prompts("persona_none") in bare
     assert DRAFT["life"] not in bare

@@ -7,7 +7,7 @@ What a role is told depends on what the role knows, and on nothing else: the pro
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import msgspec
 
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
-from polyclinic.events import Event, Examined, Role, Said, State
+from polyclinic.events import Role, Said, State
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
@@ -27,6 +27,14 @@ from polyclinic.players.language_model.hospital import (
     post_text,
     record_text,
     remembered_lines,
+)
+from polyclinic.players.language_model.speaking import (
+    ONLINE,
+    choose_text,
+    dialogue,
+    online_messages,
+    said_in_form,
+    turn_form,
 )
 from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
 from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
@@ -73,6 +81,9 @@ class ModelMind:
                 messages = pharmacist_messages(role, describe(role.presentation))
         named = ask.among or ask.purpose is Purpose.NEXT_STEP
         wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
+        speaks = ask.purpose in (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
+        if speaks and isinstance(role, Doctor | Patient):
+            wanted = turn_form(role)
         if ask.question is not None:
             wanted = tuple(ask.question.options)
         reply = await self._model.ask(
@@ -82,6 +93,8 @@ class ModelMind:
             return Choice(reply.value)
         if ask.purpose is Purpose.TRIAGE:
             return sent(reply.value)
+        if speaks:
+            return said_in_form(reply.value)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
     async def helpful(self, experience: Sequence[Experience], situation: Situation) -> Sequence[Experience]:
@@ -114,6 +127,8 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     if doctor.record is not None:
         record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, doctor.presentation.language))
         messages: list[Message] = [("system", prompts("doctor_record", presentation=presentation, record=record))]
+    elif doctor.setting == "online":
+        messages = online_messages(doctor, presentation)
     else:
         instructions = prompts("doctor", presentation=presentation, max_turns=doctor.max_turns)
         if doctor.max_examinations is not None:
@@ -121,11 +136,12 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
             limit = prompts("doctor_examinations", most=most) if most else prompts("doctor_no_examination")
             instructions += f"\n\n{limit}"
         of_hospital = free_text(doctor), record_text(doctor.past, doctor.presentation.language)
-        instructions = "\n\n".join(filter(None, (post_text(doctor), instructions, *of_hospital)))
+        thought = read_prompts(ONLINE)[doctor.presentation.language]("thought") if doctor.thinks else ""
+        instructions = "\n\n".join(filter(None, (post_text(doctor), instructions, thought, *of_hospital)))
         messages = [("system", instructions), ("user", prompts("doctor_first"))]
     # What the patient says to the examiner comes back as results.
     told = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
-    messages += dialogue(told, Role.DOCTOR)
+    messages += dialogue(told, doctor)
     if ask.purpose is Purpose.REVISE:
         return [*messages, *discussion_messages(doctor, prompts("doctor_report"))]
     if doctor.references:
@@ -133,6 +149,8 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
         messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
     for recalled in doctor.came_to_mind:
         messages += [("user", text)] if (text := remembered_text(recalled, doctor.presentation.language)) else []
+    if doctor.dialogue_alone and ask.purpose is Purpose.SPEAK:
+        return messages
     return [*messages, ("user", _last(ask, doctor, prompts))]
 
 
@@ -143,6 +161,8 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     if ask.question is not None and ask.purpose is Purpose.PLAN:
         options = "\n".join(f"{key}: {text}" for key, text in ask.question.options.items())
         return prompts("doctor_plan", disease=ask.question.stem, options=options)
+    if ask.question is not None and doctor.dialogue_alone and doctor.record is None:
+        return choose_text(ask, doctor)
     if ask.question is not None:
         options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
         return prompts("doctor_choose", question=ask.question.stem, options=options)
@@ -161,7 +181,7 @@ def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[
         history="\n".join((*known, *remembered_lines(patient.remembered, language))),
         persona=_persona(patient, prompts),
     )
-    return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, Role.PATIENT)]
+    return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, patient)]
 
 
 def _persona(patient: Patient, prompts: Prompts) -> str:
@@ -217,15 +237,6 @@ def history_lines(history: History, language: Language) -> list[str]:
 def known_lines(history: History, findings: tuple[Finding, ...], language: Language) -> list[str]:
     """Returns a history and findings line by line."""
     return [*history_lines(history, language), *(f"- {text}" for text in read_out(findings, language))]
-
-
-def dialogue(seen: Iterable[Event], speaker: Role) -> list[Message]:
-    """Returns what was said and found as it is told to one of those who speak."""
-    return [
-        ("assistant" if isinstance(event, Said) and event.who is speaker else "user", event.text)
-        for event in seen
-        if isinstance(event, Said | Examined)
-    ]
 
 
 @functools.cache

@@ -23,11 +23,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from polyclinic.errors import PlayFailure, ScriptError, UnreadableReply
-from polyclinic.events import Role, State
+from polyclinic.events import State
 from polyclinic.language.content_words import terms
 from polyclinic.models.model import Message, Model, Reply
-from polyclinic.players.language_model.mind import describe, dialogue, joined, known_lines
+from polyclinic.players.language_model.mind import describe, joined, known_lines
 from polyclinic.players.language_model.passages import nearest, standing
+from polyclinic.players.language_model.speaking import dialogue
 from polyclinic.players.player import Ask, PatientTurn, Purpose
 from polyclinic.players.roles.patient import Patient
 from polyclinic.players.rules.patient import voice_of
@@ -209,9 +210,12 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
     ward = " ward" if tracked.state is State.DEMAND and role.setting == "ward" else ""
     requirement = prompts(f"require {tracked.state}{ward}")
     person = describe(msgspec.structs.replace(role.presentation, about=""))
-    messages: list[Message] = [("system", prompts("generator", presentation=person)), ("user", prompts("greeting"))]
+    messages: list[Message] = [("system", prompts("generator", presentation=person))]
     # The last one is the doctor's turn: it stands with what changes, at the end.
-    messages += dialogue(role.seen, Role.PATIENT)[:-1]
+    before = dialogue(role.seen, role, Spoken)[:-1]
+    if before[:1] and before[0][0] != "user":
+        messages.append(("user", prompts("greeting")))
+    messages += before
     messages.append(("user", prompts("reply", heard=role.heard(), known=known, requirement=requirement)))
     return joined(messages)
 

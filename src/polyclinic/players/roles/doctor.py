@@ -61,6 +61,7 @@ class Doctor(PlayedRole):
         came_to_mind: what of its memory it thinks of for what it is asked.
         setting: `online` where it meets the patient in words alone, without an examiner.
         dialogue_alone: it knows nothing of the patient but what is said.
+        thinks: it writes down a thought before it speaks, which nobody gets to know.
         concludes: it may end the dialogue itself; else what it says does, as the patient takes it.
     """
 
@@ -84,6 +85,7 @@ class Doctor(PlayedRole):
     setting: Setting = "ward"
     dialogue_alone: bool = False
     concludes: bool = True
+    thinks: bool = False
 
     async def act(self, ask: Ask[T]) -> T:
         """Looks up what fits what is known so far, and answers; see `Player.act`."""
