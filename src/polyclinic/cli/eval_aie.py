@@ -16,7 +16,9 @@ from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics,
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.own_metrics import choose_metrics
+from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
+from polyclinic.visits.staging import Staging
 
 
 async def aie(
@@ -40,14 +42,34 @@ async def aie(
         ),
     ] = None,
     max_turns: Annotated[
-        int | None, POSITIVE, Parameter(help="How often the doctor may speak: 10 in Chinese, 15 in English by default.")
+        int | None,
+        POSITIVE,
+        Parameter(
+            help="How often the doctor may speak behind the opening, which counts as a turn; 9 times in Chinese and 14 "
+            "in English by default, for the published 10 and 15 turns."
+        ),
     ] = None,
+    truncated: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="Ask for the diagnosis also behind each earlier turn of every dialogue, a question more a turn.",
+        ),
+    ] = False,
+    thoughts: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="Let a model's doctor write down a thought before each turn, which nobody gets to know.",
+        ),
+    ] = False,
     protocol: Protocol = "ours",
     run: RunOptions = RUN,
 ) -> None:
     """Holds AIE for every doctor, and prints how they did."""
     rules = followed(AieSettings, protocol, patient=cases.patient, judge=judge)
     rules.check_value("--max-turns", max_turns, rules.settings.turns)
+    rules.check_switch("--thoughts", thoughts, "has doctors that say what they write", "§4.3")
     each_once("doctor", doctor)
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
     if judges and len(doctor) == 1:
@@ -61,6 +83,9 @@ async def aie(
             metrics=metrics,
             judge=None if judge is None else opened.judge(judge),
             groups=groups,
+            limits=dict(rules.of(rules.settings.turns)),
+            staging=staging_of(rules, thinks=thoughts),
+            truncated=truncated,
             seed=run.seed,
         )
         result = await hold(benchmark, opened.minds, run)
@@ -69,6 +94,19 @@ async def aie(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
+    )
+
+
+def staging_of(rules: FollowedProtocol[AieSettings], *, thinks: bool = False) -> Staging:
+    """Returns how visits are held by a protocol."""
+    settings = rules.settings
+    return Staging(
+        online=rules.of(settings.online),
+        greets=rules.of(settings.greets),
+        dialogue_alone=rules.of(settings.dialogue_alone),
+        concludes=rules.of(settings.concludes),
+        whole=rules.of(settings.whole),
+        thinks=thinks,
     )
 
 

@@ -6,7 +6,7 @@ second column. docs/metrics.md writes them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -133,9 +133,23 @@ def unusable(id: str | int, problem: str, names: Sequence[str] = METRICS) -> Sco
     )
 
 
+def covered(dialogue: Dialogue) -> float | None:
+    """Returns COVERAGE alone; None where all that is known of the patient is not at hand.
+
+    Raises:
+        MissingExtra: what cuts its language into words is not installed.
+    """
+    if dialogue.information is None:
+        return None
+    return 100 * rouge_1(_collected(dialogue, {State.OPENING}), dialogue.information, dialogue.language).recall
+
+
+def _collected(dialogue: Dialogue, also: Set[State] = frozenset()) -> str:
+    return "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | also)
+
+
 def _coverage(dialogue: Dialogue, information: str) -> dict[str, float]:
-    effective = "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE)
-    collected = "".join(turn.patient for turn in dialogue.turns if turn.state in _EFFECTIVE | {State.OPENING})
+    effective, collected = _collected(dialogue), _collected(dialogue, {State.OPENING})
     return {
         "COVERAGE": 100 * rouge_1(collected, information, dialogue.language).recall,
         "INQUIRY_LOGIC": 100 * likeness(collected, information, dialogue.language),

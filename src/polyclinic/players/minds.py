@@ -181,6 +181,17 @@ class Minds:
         """Returns a mind for the patient of this case, whom the doctor in that seat sees."""
         return self._make(_PlayedPart(Role.PATIENT, case, self._episode(case, seat), seat))
 
+    def tracker(self, case: str) -> Saps | None:
+        """Returns what says of a doctor's turns what they were to the patient of this case, where its mind does not.
+
+        A model that plays the person alone has no tracker: the state-aware patient's, on the same model, reads the
+        dialogue afterwards. None where a patient tracks for itself, or has no model.
+        """
+        part = _PlayedPart(Role.PATIENT, case, f"{self._episode(case, ALONE)}/tracker")
+        if not isinstance(self._make(part), ModelMind):
+            return None
+        return Saps(self._model(part), name=self.names[Role.PATIENT], temperature=self._temperature)
+
     def examiner(self, case: str, *, seat: Seat = ALONE) -> Mind[Examiner]:
         """Returns a mind for the examiner of this case, on whom the doctor in that seat calls."""
         return self._make(_PlayedPart(Role.EXAMINER, case, self._episode(case, seat), seat))

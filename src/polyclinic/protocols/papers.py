@@ -24,10 +24,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class AieSettings(Settings, frozen=True, kw_only=True):
-    """AIE: the doctor's turns at most, by the dialogue's language; how many cases; how scores are given."""
+    """AIE.
+
+    Attributes:
+        turns: of a dialogue at most, by its language; the opening is one of them.
+        online: no case has an examiner.
+        greets: the doctor's greeting opens every dialogue.
+        dialogue_alone: the doctor has the dialogue, and knows nothing of the patient beforehand.
+        concludes: the doctor may end the dialogue by a field of its answer; else the tracker finds that it does.
+        whole: the patient has the whole record, and nothing is withheld.
+        distractors: what makes wrong options where a case has none.
+        cases: how many.
+        errors: how scores are given.
+    """
 
     paper: ClassVar[str] = "aie"
     turns: PaperSetting[dict[Language, int]]
+    online: PaperSetting[bool]
+    greets: PaperSetting[bool]
+    dialogue_alone: PaperSetting[bool]
+    concludes: PaperSetting[bool]
+    whole: PaperSetting[bool]
+    distractors: PaperSetting[Literal["knowledge", "model"]]
     cases: PaperSetting[str]
     errors: PaperSetting[str]
 

@@ -7,34 +7,44 @@
 
 Visits do not depend on one another and run at once. A doctor whose answer cannot be used has a wrong diagnosis: nobody
 gains by being unreadable. A visit that failed otherwise (an endpoint, the patient) is outside every mean, and counted.
-Defaults are the paper's: at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam).
+Defaults are the paper's: dialogues of at most 10 turns in Chinese (HospitalCases) and 15 in English (MedicalExam), of
+which the opening is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from polyclinic.benchmarks.aie.correlation import Correlations, correlate
 from polyclinic.benchmarks.aie.results import MCQE, DoctorResult, doctor_result
+from polyclinic.benchmarks.aie.tracking import with_states
+from polyclinic.benchmarks.aie.truncation import CutVisit, cut
 from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, Event
 from polyclinic.frames import Tabular
 from polyclinic.judges.pairs import Judgements, judge_pairs
+from polyclinic.language.language import Language
 from polyclinic.metrics.comparison import MetricDifference, compare
 from polyclinic.metrics.conversation import Score, unusable
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace, unusable_answer
 from polyclinic.metrics.own_metrics import TEN, Wanted, measure
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
+from polyclinic.tasks import AT_ONCE, run_all
+from polyclinic.visits.staging import OURS, Staging
 from polyclinic.visits.visit import Visit, see
 
-TURNS = {"zh": 10, "en": 15}
-"""The doctor's turns, as in the paper: HospitalCases are Chinese, MedicalExam is English."""
+LIMITS: dict[Language, int] = {"zh": 10, "en": 15}
+"""Turns of a dialogue, the opening among them, as published: HospitalCases are Chinese, MedicalExam is English."""
+
+TURNS: dict[Language, int] = {language: limit - 1 for language, limit in LIMITS.items()}
+"""The doctor's turns behind the opening."""
 
 
 class AskedCase(NamedTuple):
@@ -56,7 +66,9 @@ class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     correlations: Correlations | None = None
 
 
-Plays = Mapping[str, Sequence[Play[AskedCase, Minds, Visit, Score | LeftOut]]]
+_Play = Play[AskedCase, Minds, Visit, Score | LeftOut]
+
+Plays = Mapping[str, Sequence[_Play]]
 
 
 def aie(
@@ -66,11 +78,17 @@ def aie(
     metrics: Wanted = TEN,
     judge: Model | None = None,
     groups: Mapping[str, str] | None = None,
+    limits: Mapping[Language, int] = LIMITS,
+    staging: Staging = OURS,
+    truncated: bool = False,
     seed: int = 0,
 ) -> Benchmark[AskedCase, Minds, Visit, Score | LeftOut, AieResult]:
     """Returns the evaluation of cases with questions; its players are the minds of each doctor.
 
-    The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors' groups.
+    A doctor speaks at most `max_turns` times; by default once less than the `limits` of a dialogue, as the opening
+    counts. The judge compares every two doctors' dialogues on a case; correlations are within and between the doctors'
+    groups. A `truncated` evaluation asks for the diagnosis also behind every earlier turn of each dialogue (Figure 6d).
+    Of a patient that tracks no states they are asked afterwards, of its own model.
 
     Raises:
         BadInput: a case has no question.
@@ -79,16 +97,23 @@ def aie(
     if without:
         raise BadInput(f"{len(without)} cases have no question with options, such as {without[0]}")
 
+    def turns(case: Case) -> int:
+        return limits[case.presentation.language] - 1 if max_turns is None else max_turns
+
     async def play(asked: AskedCase, minds: Minds) -> Visit:
-        return await see_patient(asked.case, minds, one_step=asked.one_step, max_turns=max_turns)
+        case, one_step = asked
+        visit = await see_patient(case, minds, one_step=one_step, max_turns=turns(case), staging=staging)
+        return visit if one_step else await with_states(case, visit, minds, staging=staging)
 
     async def score(asked: AskedCase, minds: Minds, visit: Visit) -> Score | LeftOut:
         del minds
         return score_choice(visit) if asked.one_step else await score_dialogue(asked.case, visit, metrics)
 
     async def summarise(plays: Plays) -> AieResult:
+        cuts = await _cut(plays, staging=staging, turns=turns, truncated=truncated)
         doctors = tuple(
-            doctor_result(name, cases, theirs, names=metrics.names, seed=seed) for name, theirs in plays.items()
+            doctor_result(name, cases, theirs, cuts=cuts[name], names=metrics.names, seed=seed)
+            for name, theirs in plays.items()
         )
         judgements = None
         if judge is not None:
@@ -104,12 +129,30 @@ def aie(
     return Benchmark(items=asked, play=play, score=score, summarise=summarise)
 
 
+async def _cut(
+    plays: Plays, *, staging: Staging, turns: Callable[[Case], int], truncated: bool
+) -> dict[str, list[CutVisit]]:
+    """Returns each doctor's dialogues behind each of their turns."""
+
+    def makes(theirs: Sequence[_Play]) -> Iterator[Callable[[], Awaitable[CutVisit | None]]]:
+        for play in theirs:
+            if not play.item.one_step:
+                case, asked = play.item.case, play.player if truncated else None
+                yield partial(cut, case, play.played, asked, staging=staging, max_turns=turns(case))
+
+    return {
+        name: [one for one in await run_all(makes(theirs), at_once=AT_ONCE) if one is not None]
+        for name, theirs in plays.items()
+    }
+
+
 async def see_patient(
     case: Case,
     minds: Minds,
     *,
     one_step: bool = False,
     max_turns: int | None = None,
+    staging: Staging = OURS,
     watch: Callable[[Event], None] | None = None,
 ) -> Visit:
     """Lets a doctor see the patient of a case, or read its record in one step, and then puts the case's question.
@@ -117,7 +160,9 @@ async def see_patient(
     The doctor has the paper's turns by default. `watch` is called with each event as it happens.
     """
     turns = TURNS[case.presentation.language] if max_turns is None else max_turns
-    return await see(case, minds, max_turns=turns, in_one_step=one_step, put_question=True, watch=watch)
+    return await see(
+        case, minds, max_turns=turns, in_one_step=one_step, put_question=True, staging=staging, watch=watch
+    )
 
 
 async def score_dialogue(case: Case, visit: Visit, metrics: Wanted = TEN) -> Score | LeftOut:

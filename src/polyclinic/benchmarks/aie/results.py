@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from polyclinic.benchmarks.aie.truncation import ByLength, CutVisit, truncated
 from polyclinic.benchmarks.benchmark import Play
 from polyclinic.cases.case import Case
 from polyclinic.events import End, Role, Said, State
@@ -18,13 +19,6 @@ from polyclinic.statistics.uncertainty import Estimate, estimate
 from polyclinic.visits.visit import Visit
 
 MCQE = "MCQE"
-
-
-class ByLength(msgspec.Struct, frozen=True, kw_only=True):
-    """Dialogues of one length: how often the diagnosis was right, and how much was collected (Figure 6d)."""
-
-    diagnosis: Estimate
-    coverage: Estimate
 
 
 class BySource(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +34,13 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         mcqe: right answers, in percent, of the doctor who reads everything.
         mcqe_failed: questions that were not answered, by a failure with a name; outside the mean.
-        by_length: DIAGNOSIS and COVERAGE by the number of the doctor's turns (Figure 6d).
+        by_length: DIAGNOSIS and COVERAGE of the dialogues that ended of themselves after so many turns of the doctor.
+        truncated: the same of all dialogues, cut behind so many turns, the opening among them (Figure 6d); DIAGNOSIS
+            where it was asked for behind each.
         by_turn: for each turn, the shares of the states, in percent (Figure 6c).
         visits: those with dialogue, in the order of the cases.
+        recalled: passages that the patient's tracker took for the answer, in all dialogues.
+        near: how many of them it gave in other words, and were matched to the nearest.
     """
 
     name: str
@@ -50,9 +48,12 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     mcqe: Estimate
     mcqe_failed: int
     by_length: dict[int, ByLength]
+    truncated: dict[int, ByLength] = {}
     by_turn: dict[int, dict[State, float]]
     by_source: dict[str, BySource]
     visits: tuple[Visit, ...]
+    recalled: int = 0
+    near: int = 0
 
 
 def doctor_result(
@@ -60,6 +61,7 @@ def doctor_result(
     cases: Sequence[Case],
     plays: Sequence[Play[Any, Any, Visit, Score | LeftOut]],
     *,
+    cuts: Sequence[CutVisit] = (),
     names: Sequence[str] = METRICS,
     seed: int = 0,
 ) -> DoctorResult:
@@ -69,15 +71,19 @@ def doctor_result(
     scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]
     left_out = [play.scored for play in dialogues if isinstance(play.scored, LeftOut)]
     answered = [play.scored for play in at_once if isinstance(play.scored, Score)]
+    said = [event for visit in visits for event in visit.trace if isinstance(event, Said)]
     return DoctorResult(
         name=name,
         summary=summarise(scores, names=names, left_out=left_out, seed=seed),
         mcqe=_mean(answered, MCQE, seed),
         mcqe_failed=len(at_once) - len(answered),
         by_length=_by_length(scores, {visit.case: visit.turns for visit in visits}, seed),
+        truncated=truncated(cuts, seed),
         by_turn=_actions_by_turn(visits),
         by_source=_by_source(cases, [*scores, *answered], seed),
         visits=visits,
+        recalled=sum(event.recalled for event in said),
+        near=sum(event.near for event in said),
     )
 
 

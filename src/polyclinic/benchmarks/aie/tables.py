@@ -10,14 +10,16 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.evaluation import AieResult
 from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
-from polyclinic.benchmarks.aie.results import MCQE, ByLength, BySource, DoctorResult
+from polyclinic.benchmarks.aie.results import MCQE, BySource, DoctorResult
 from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
+from polyclinic.benchmarks.aie.truncation import ByLength
 from polyclinic.benchmarks.benchmark import Output, file_names
 from polyclinic.events import End
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import mean_and_error, table
 
 _TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
+_HAD_IT_ENDED = "had the dialogue ended with this turn: DIAGNOSIS, where it was asked for, and COVERAGE"
 _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
@@ -55,8 +57,10 @@ def _document(one: DoctorResult) -> dict[str, Any]:
         "mcqe": one.mcqe,
         "mcqe_failed": one.mcqe_failed,
         "by_length": {str(n): length for n, length in one.by_length.items()},
+        "truncated": {str(n): length for n, length in one.truncated.items()},
         "by_turn": {str(turn): shares for turn, shares in one.by_turn.items()},
         "by_source": one.by_source,
+        "passages": {"recalled": one.recalled, "near": one.near},
         "unreadable": one.summary.unreadable,
         "failed": one.summary.failed,
         "left_out": one.summary.left_out,
@@ -69,6 +73,8 @@ _COUNTS: dict[str, Callable[[DoctorResult], int]] = {
     "failed, outside the means": lambda one: one.summary.failed,
     "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
     "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
+    "passages that the patient's tracker gave": lambda one: one.recalled,
+    "in other words, matched to the nearest": lambda one: one.near,
 }
 
 
@@ -95,9 +101,9 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
 
 
 def _show_studies(screen: Console, doctors: Sequence[DoctorResult]) -> None:
-    lengths = {str(n): n for n in sorted({n for one in doctors for n in one.by_length})}
-    rows = {name: [one.by_length.get(n) for one in doctors] for name, n in lengths.items()}
-    _show_pairs(screen, "DIAGNOSIS and COVERAGE by the doctor's turns", doctors, rows)
+    lengths = {str(n): n for n in sorted({n for one in doctors for n in one.truncated})}
+    rows = {name: [one.truncated.get(n) for one in doctors] for name, n in lengths.items()}
+    _show_pairs(screen, _HAD_IT_ENDED, doctors, rows)
     for one in doctors[:_TURNS_SHOWN]:
         _show_turns(screen, one)
     sources = dict.fromkeys(source for one in doctors for source in one.by_source)
@@ -125,7 +131,8 @@ def _show_pairs(
         if pair is None:
             return ""
         first, second = (getattr(pair, field) for field in pair.__struct_fields__)
-        return f"{mean_and_error(first)}; {mean_and_error(second)} (n = {first.n})"
+        told = "; ".join(mean_and_error(one) for one in (first, second) if one.n)
+        return f"{told} (n = {second.n})"
 
     screen.print(title, style="italic")
     named = ((plain(name), *map(told, pairs)) for name, pairs in rows.items())

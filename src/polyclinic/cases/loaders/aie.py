@@ -66,7 +66,9 @@ def record_of(record: dict[str, Any], order: int) -> tuple[str, Record]:
     presentation = Presentation(complaint=complaint, language=language, age=age_in_years(about), sex=sex_of(about))
     history = History(present=_without(text, _stem(record, text)))
     begins = Opening(said=complaint) if opening is None else opening
-    return identifier, Record(presentation=presentation, history=history, opening=begins, vignette=text)
+    # Measures of how much was collected are against the text as it stands there, blanks at its ends included.
+    vignette = raw["question"] if isinstance(raw["question"], str) else text
+    return identifier, Record(presentation=presentation, history=history, opening=begins, vignette=vignette)
 
 
 def _stem(record: dict[str, Any], text: str) -> str:

@@ -114,7 +114,7 @@ class Saps:
         if ask.purpose is not Purpose.REPLY:
             raise ScriptError(f"the state-aware patient opens and replies; it was asked to {ask.purpose}")
         # 2. The state tracker.
-        tracked = await self._track(role, prompts)
+        tracked = await self.track(role)
         if tracked.state is State.CONCLUSION:
             return PatientTurn(say=prompts("goodbye"), state=tracked.state, leave=True)
         if tracked.examinations:
@@ -125,8 +125,12 @@ class Saps:
         said = await self._reply(remember(tracked, role, prompts))
         return PatientTurn(say=said, state=tracked.state, recalled=len(tracked.texts), near=tracked.near)
 
-    async def _track(self, role: Patient, prompts: Prompts) -> Tracked:
-        """Asks what is needed, one after the other or all at once, and decides."""
+    async def track(self, role: Patient) -> Tracked:
+        """Says what the doctor's last turn is to this patient, whoever replies; fails as `Model.ask`.
+
+        It asks what is needed, one after the other or all at once, and decides.
+        """
+        prompts = read_prompts(PROMPTS)[role.presentation.language]
         if not role.heard().strip():
             return Tracked(State.AMBIGUOUS_INQUIRY)
 
