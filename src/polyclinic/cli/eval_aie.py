@@ -15,6 +15,7 @@ from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
 from polyclinic.metrics.own_metrics import choose_metrics
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
@@ -76,6 +77,7 @@ async def aie(
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
     asked = with_questions(cases_of(cases), read_knowledge(), seed=run.seed)[: cases.limit]
     say(rules)
+    limits: dict[Language, int] = rules.of(rules.settings.turns)
     async with open_players(doctor, cases, run, judges=judges) as opened:
         benchmark = aie_benchmark(
             asked,
@@ -83,7 +85,7 @@ async def aie(
             metrics=metrics,
             judge=None if judge is None else opened.judge(judge),
             groups=groups,
-            limits=dict(rules.of(rules.settings.turns)),
+            limits=limits,
             staging=staging_of(rules, thinks=thoughts),
             truncated=truncated,
             seed=run.seed,

@@ -59,7 +59,7 @@ class HeldInWard(Held, frozen=True, kw_only=True, forbid_unknown_fields=True):
     examinations: Annotated[tuple[Passage, ...], msgspec.Meta(max_length=20)]
 
 
-class Spoken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SaidInReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The patient's reply."""
 
     say: Annotated[str, msgspec.Meta(min_length=1, max_length=8000)]
@@ -151,7 +151,7 @@ class Saps:
         return await self._model.ask(messages, answer=answer, temperature=self._temperature, purpose=purpose)
 
     async def _reply(self, messages: list[Message]) -> str:
-        reply = await self._ask(messages, Spoken, "reply")
+        reply = await self._ask(messages, SaidInReply, "reply")
         said: str = reply.value.say.strip()
         if not said:
             raise UnreadableReply("the patient's reply is blank", text=reply.text, attempts=reply.attempts)
@@ -216,7 +216,7 @@ def remember(tracked: Tracked, role: Patient, prompts: Prompts) -> list[Message]
     person = describe(msgspec.structs.replace(role.presentation, about=""))
     messages: list[Message] = [("system", prompts("generator", presentation=person))]
     # The last one is the doctor's turn: it stands with what changes, at the end.
-    before = dialogue(role.seen, role, Spoken)[:-1]
+    before = dialogue(role.seen, role, SaidInReply)[:-1]
     if before[:1] and before[0][0] != "user":
         messages.append(("user", prompts("greeting")))
     messages += before
