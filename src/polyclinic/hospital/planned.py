@@ -16,7 +16,7 @@ from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
 from polyclinic.hospital.record.figures import RunSummary
 from polyclinic.hospital.record.groups import Groups
-from polyclinic.hospital.record.happenings import DAY, Acuity
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.town.forecast import NoCourse
 from polyclinic.hospital.town.illness import IllnessCourse, Onset, Treatment
 from polyclinic.hospital.town.town import Town
@@ -148,3 +148,39 @@ def opportunity(hours: OpeningHours, walk: int, ready: int, delay: int) -> int:
         # Who could not come on the same day does not stand at the doors at dawn.
         opening = max(opening, min(opening + delay, hours.next_closing(opening) - _LAST_CALL))
     return opening - walk
+
+
+FOLLOW_UP = (7 * HOUR, 9 * HOUR)
+"""When patients report back, from and to a time of day."""
+
+
+def follow_up_due(course: IllnessCourse, now: int, hour: int, days: int) -> int:
+    """Returns when it is known how a patient is.
+
+    Args:
+        course: of the illness.
+        now: the end of the visit.
+        hour: when it reports back, time of day.
+        days: so many days after.
+    """
+    after = course.worsens_after if course.dies_after is None else course.dies_after
+    return (now // DAY + days) * DAY + hour if after is None else now + after
+
+
+def comes_again(
+    course: IllnessCourse, wakes: int, delay: int, *, since: int, follow_up_days: int
+) -> tuple[int, int, bool]:
+    """Returns when somebody who gets worse is ready to come again, by how much it takes its time, and if it is urgent.
+
+    Args:
+        course: of the illness.
+        wakes: when it woke up ill.
+        delay: by how much it took its time then.
+        since: the end of the last visit.
+        follow_up_days: so many days after that it reports back; it comes on the next day where it is not urgent.
+    """
+    if course.worsens_after is not None:
+        delay = min(delay, HOUR)
+        return since + course.worsens_after + delay, delay, True
+    told = since // DAY + follow_up_days
+    return (told + 1) * DAY + wakes % DAY + delay, delay, False

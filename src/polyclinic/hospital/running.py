@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,15 +14,26 @@ import msgspec
 from polyclinic.frames import Tabular
 from polyclinic.hospital.care.clinic import open_clinic
 from polyclinic.hospital.care.door import seen_at_the_door
+from polyclinic.hospital.care.remembering import about_memories, reflects
 from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.learning import Learning
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.account import Account
-from polyclinic.hospital.record.episodes import Compute, Episode, EpisodeRequest
+from polyclinic.hospital.record.episodes import (
+    Compute,
+    Episode,
+    EpisodeRequest,
+    LessonDrawn,
+    LessonRequest,
+    Reflect,
+)
 from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.happenings import DAY, Happening
-from polyclinic.hospital.record.log import Sink
+from polyclinic.hospital.record.log import Log, Sink
+from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.periods import Periods
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.simulation import simulate
@@ -31,6 +42,7 @@ from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.memory.published import Publication
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
@@ -58,7 +70,12 @@ class Watching(Sink, Protocol):
 
 
 async def run(
-    configuration: Configuration, *, store: Store | None = None, workers: int = 1, watching: Watching | None = None
+    configuration: Configuration,
+    *,
+    store: Store | None = None,
+    workers: int = 1,
+    watching: Watching | None = None,
+    brought: str = "",
 ) -> FinishedRun:
     """Runs a hospital to its end.
 
@@ -67,6 +84,7 @@ async def run(
         store: keeps it, and gives back what it has from before.
         workers: processes that compute episodes; 1 computes them in this one. The log is the same for any number.
         watching: looks on.
+        brought: the folder of what doctors remember from before, where nothing keeps the run; "" for nothing.
 
     Raises:
         UserError: something that was given cannot be used.
@@ -85,13 +103,13 @@ async def run(
         if configuration.profiles:
             residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
-        compute = await stack.enter_async_context(_computing(configuration, store, workers))
+        clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought))
         warm_up = _WarmUp(configuration.warm_up * DAY)
         periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
         simulated = await simulate(
             hospital,
             town,
-            spent.counting(store.remember(compute) if store is not None else compute, watching),
+            spent.counting(store.remember(clinic.compute) if store is not None else clinic.compute, watching),
             days=configuration.days,
             visits=configuration.visits,
             seed=configuration.seed,
@@ -102,6 +120,7 @@ async def run(
             events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
+            learns=stack.enter_context(_learning(configuration, knowledge, store, clinic, spent)),
             sinks=[sink for sink in (warm_up, store, watching, *periods) if sink is not None],
         )
         usage = nature.ledger.total.usage
@@ -172,17 +191,58 @@ def kinds_of(knowledge: Knowledge) -> dict[str, str]:
     return {examination.id: examination.kind for examination in knowledge.examinations.values()}
 
 
+class _Computing(Protocol):
+    """Whoever computes visits: a clinic in this process, or workers."""
+
+    async def compute(self, request: EpisodeRequest) -> Episode: ...
+
+    async def reflect(self, request: LessonRequest) -> LessonDrawn: ...
+
+    def publish(self, publication: Publication) -> None: ...
+
+
 @asynccontextmanager
-async def _computing(configuration: Configuration, store: Store | None, workers: int) -> AsyncIterator[Compute]:
+async def _computing(
+    configuration: Configuration, store: Store | None, workers: int, brought: str
+) -> AsyncIterator[_Computing]:
     setup = configuration.setup
     if store is not None and setup.asks_models:
         setup = msgspec.structs.replace(setup, journal=str(store.calls), run=_JOURNAL)
+    learning = setup.learning
+    if learning is not None:
+        if store is not None:
+            about = about_memories(read_knowledge().select(setup.diseases), learning)
+            brought = brought_to(store.folder, about, learning.version)
+        setup = msgspec.structs.replace(setup, learning=msgspec.structs.replace(learning, brought=brought))
     if workers > 1:
         async with WorkerPool(workers, setup) as pool:
-            yield pool.compute
+            yield pool
     else:
         async with open_clinic(setup) as clinic:
-            yield clinic.compute
+            yield clinic
+
+
+@contextmanager
+def _learning(
+    configuration: Configuration, knowledge: Knowledge, store: Store | None, clinic: _Computing, spent: _Spent
+) -> Iterator[Callable[[Clock, Log], Learning] | None]:
+    """Makes what lets the doctors of a run learn; None where they do not."""
+    setup = configuration.setup.learning
+    if setup is None:
+        yield None
+        return
+    known = knowledge.select(configuration.setup.diseases)
+    with ExitStack() as stack:
+        keepers = [clinic.publish]
+        if store is not None:
+            keepers.append(stack.enter_context(KeptMemories(store.folder, about_memories(known, setup))).keep)
+
+        def publish(publication: Publication) -> None:
+            for keep in keepers:
+                keep(publication)
+
+        reflect = spent.reflecting(clinic.reflect) if reflects(configuration.setup.doctor) else None
+        yield lambda clock, log: Learning(setup, known, clock, log, publish, reflect)
 
 
 # Models may stand for nature: they write who lives in the town, and say how illnesses go on. They play nobody and are
@@ -252,12 +312,25 @@ class _Spent:
 
         async def counted(request: EpisodeRequest) -> Episode:
             episode = await compute(request)
-            self.calls += episode.calls
-            self.tokens += episode.tokens
-            if episode.cost is not None:
-                self.cost = (self.cost or 0.0) + episode.cost
+            self._add(episode)
             if watching is not None:
                 watching.computed(episode)
             return episode
 
         return counted
+
+    def reflecting(self, reflect: Reflect) -> Reflect:
+        """Returns the same reflection, which is counted."""
+
+        async def counted(request: LessonRequest) -> LessonDrawn:
+            lesson = await reflect(request)
+            self._add(lesson)
+            return lesson
+
+        return counted
+
+    def _add(self, done: Episode | LessonDrawn) -> None:
+        self.calls += done.calls
+        self.tokens += done.tokens
+        if done.cost is not None:
+            self.cost = (self.cost or 0.0) + done.cost

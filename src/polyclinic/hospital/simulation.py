@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polyclinic.cases.case import Case
@@ -23,14 +23,18 @@ from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.encounter import OF_SEVERITY, Encounter
 from polyclinic.hospital.floor.journey import House
 from polyclinic.hospital.floor.visit_end import VisitEnd
+from polyclinic.hospital.learning import Learning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.planned import (
+    FOLLOW_UP,
     ConvalescenceEnd,
     Forecasting,
     Looking,
     PlannedVisit,
     SimulatedRun,
+    comes_again,
+    follow_up_due,
     look,
     opportunity,
     treatment_of,
@@ -38,7 +42,6 @@ from polyclinic.hospital.planned import (
 from polyclinic.hospital.record.episodes import Compute, Episode
 from polyclinic.hospital.record.happenings import (
     DAY,
-    HOUR,
     Died,
     FollowedUp,
     FollowUpFailed,
@@ -55,8 +58,6 @@ from polyclinic.seeds import derive
 
 LOOKAHEAD = 720
 """Minutes before it is due at which an episode is launched."""
-
-_FOLLOW_UP = (7 * 3600, 9 * 3600)  # when patients report back, time of day
 
 
 async def simulate(
@@ -76,6 +77,7 @@ async def simulate(
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
     memory: int = 0,
+    learns: Callable[[Clock, Log], Learning] | None = None,
 ) -> SimulatedRun:
     """Lets a town and its hospital live.
 
@@ -95,6 +97,7 @@ async def simulate(
         sinks: each gets every happening, in order.
         clock: keeps the time.
         memory: how many of its own cases a doctor is told of.
+        learns: makes what lets doctors learn from their visits; None: they do not.
 
     Raises:
         Exception: what computing an episode raised, where that was due.
@@ -102,6 +105,7 @@ async def simulate(
     async with clock or Clock() as time:
         log = Log(*sinks)
         house = House(hospital, time, log, kinds=kinds, events=events)
+        learning = None if learns is None else learns(time, log)
         life = _Life(
             hospital,
             town,
@@ -109,13 +113,14 @@ async def simulate(
             house,
             time,
             log,
-            Registry(hospital, seed=seed, memory=memory),
+            Registry(hospital, seed=seed, memory=memory, learning=learning),
             end=days * DAY,
             most=math.inf if visits is None else visits,
             lookahead=lookahead * 60,
             forecast=forecast,
             at_the_door=at_the_door,
             waiting=None if look_again is None else Waiting(house, time, log, compute, look_again),
+            learning=learning,
             seed=seed,
         )
         time.start(life.town_days())
@@ -123,6 +128,7 @@ async def simulate(
         life.closed = True
         if house.inside:
             await time.run()
+        await learning.finish() if learning else None
         return SimulatedRun(
             days=time.now / DAY,
             visits=life.visits,
@@ -152,6 +158,7 @@ class _Life:
     forecast: Forecasting | None
     at_the_door: Looking | None
     waiting: Waiting | None
+    learning: Learning | None
     seed: int
     onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
     planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out
@@ -288,12 +295,9 @@ class _Life:
     ) -> Steps:
         """Convalescence after a visit, or without one; returns how it ends."""
         who = self.town.name(onset.resident)
-        rng = derive(self.seed, who, "follow-up", case.id, number)
-        now, hour = self.clock.now, rng.randint(*_FOLLOW_UP)
-        today = now // DAY
-        due = (today + self.hospital.illness.follow_up_days) * DAY + hour
-        after = course.worsens_after if course.dies_after is None else course.dies_after
-        due = due if after is None else now + after
+        hour = derive(self.seed, who, "follow-up", case.id, number).randint(*FOLLOW_UP)
+        today = self.clock.now // DAY
+        due = follow_up_due(course, self.clock.now, hour, self.hospital.illness.follow_up_days)
         if self.forecast is not None:
             said = yield self.clock.launch(self.forecast(case, number, treatment), due=due)
             if isinstance(said, IllnessCourse):
@@ -339,12 +343,8 @@ class _Life:
     ) -> PlannedVisit:
         """Plans the next visit of somebody who gets worse: for the day after the follow-up, or for at once."""
         wakes, delay = self.town.times(onset)
-        if course.worsens_after is not None:
-            delay = min(delay, HOUR)
-            ready, at_once = since + course.worsens_after + delay, True
-        else:
-            told = since // DAY + self.hospital.illness.follow_up_days
-            ready, at_once = (told + 1) * DAY + wakes % DAY + delay, False
+        follow_up_days = self.hospital.illness.follow_up_days
+        ready, delay, at_once = comes_again(course, wakes, delay, since=since, follow_up_days=follow_up_days)
         for _ in range(stages):
             case = self.town.worsened(onset, case, max(0, ready // DAY - onset.day))
         return self._plan(onset, case, number=number + 1, ready=ready, delay=delay, at_once=at_once)
@@ -375,6 +375,8 @@ class _Life:
         yield self.clock.before(due - self.lookahead)
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
+        if self.learning is not None:
+            yield from self.learning.morning()
         who, case, number = plan.visit.who, plan.case(self.town), plan.visit.number
         plan.request = self.registry.request(who, case, number, arrives=due, now=self.clock.now)
         if self.waiting is not None:
@@ -388,10 +390,7 @@ class _Life:
         return self.visits >= self.most or self.visits + bisect_left(self.planned, plan) >= self.most
 
     def _opportunity(self, ready: int, delay: int, at_once: bool) -> int:
-        """Returns when to set out: to arrive as soon as the doors are open, and not just before they close.
-
-        Who does not wait comes to the door for emergencies.
-        """
+        """Returns when to set out, as `opportunity`; who does not wait comes to the door for emergencies."""
         hours = self.house.emergency_hours if at_once else self.house.hours
         return opportunity(hours, self.house.coming.seconds, ready, delay)
 

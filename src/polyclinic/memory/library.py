@@ -48,13 +48,20 @@ class MemoryLibrary(Generic[E]):
         self._matrix[len(self)] = vector
         self.entries.append(entry)
 
-    def nearest(self, queries: Vectors, k: int) -> list[Near]:
-        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
-        k = min(k, len(self))
+    def nearest(self, queries: Vectors, k: int, *, among: int | None = None) -> list[Near]:
+        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first.
+
+        Args:
+            queries: what is compared.
+            k: how many.
+            among: only the first so many that came; None for all.
+        """
+        vectors = self.vectors[:among]
+        k = min(k, len(vectors))
         if not k:
             none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
             return [none] * len(queries)
-        return [_nearest(row, k) for row in queries @ self.vectors.T]
+        return [_nearest(row, k) for row in queries @ vectors.T]
 
 
 def _nearest(cosines: NDArray[np.float32], k: int) -> Near:

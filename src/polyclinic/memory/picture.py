@@ -18,7 +18,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History
 from polyclinic.knowledge.duration import read_days, say_days
 from polyclinic.language.language import MARKS, Language
-from polyclinic.language.word_lists import WordLists
+from polyclinic.language.word_lists import Pattern, WordLists
 
 _DECADE = 10
 
@@ -40,6 +40,8 @@ class _PictureWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     very_low: str
     usual: str
     diagnosed: str
+    leads_in: Pattern
+    says_no: Pattern
 
 
 _words = WordLists(Path(__file__).with_name("words")).section("picture", _PictureWords)
@@ -60,7 +62,8 @@ def picture_of(
         history: what is known of it, by section; a symptom is a line, of other sections each sentence.
         findings: what was found, an item a line; None where nothing was looked for yet.
         diagnosis: what the doctor takes it for, where it has decided that.
-        said: what the patient said in its own words, where that is how the doctor knows; each sentence is a line.
+        said: what the patient said in its own words, where that is how the doctor knows; each sentence is a line,
+            without the words in front of what it has, and what it denies is left out.
     """
     language = presentation.language
     words = _words(language)
@@ -75,8 +78,7 @@ def picture_of(
         lines.append(words.complaints.format(n=len(history.symptoms)))
     for section, text in history.sections():
         lines += [text] if section == "symptoms" else _statements(text, language)
-    for text in said:
-        lines += [sentence.strip() for sentence in _SENTENCE.split(text) if sentence and sentence.strip()]
+    lines += dict.fromkeys(line for text in said for line in _told(text, language))
     if findings is not None:
         lines.append(result_lines(findings, language))
     if diagnosis:
@@ -100,6 +102,15 @@ def _state(finding: Finding, words: _PictureWords) -> str:
     if flag == "H":
         return words.very_high if high and finding.value > _MARKED * high else words.high
     return words.very_low if low and finding.value < low / _MARKED else words.low
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _told(text: str, language: Language) -> tuple[str, ...]:
+    """Returns what somebody says that it has, a line each."""
+    words = _words(language)
+    sentences = (sentence.strip() for sentence in _SENTENCE.split(text) if sentence)
+    told = (words.leads_in.sub("", one, count=1).rstrip(".") for one in sentences if not words.says_no.match(one))
+    return tuple(line for line in told if line)
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -3,6 +3,7 @@
 | name                  | plays                | what it is                                                     |
 |-----------------------|----------------------|----------------------------------------------------------------|
 | `rules`               | everybody            | built in, no model, deterministic                              |
+| `recall`              | doctor               | built in, knows no disease and goes by its memory alone        |
 | `scripted:FILE`       | all but the examiner | answers from a JSON file: a list, or a list a purpose          |
 | a model's name        | everybody            | a language model: `local`, `direct/NAME`, `openai/NAME`        |
 | `saps:MODEL`          | patient              | the state-aware patient on a model                             |
@@ -41,6 +42,7 @@ from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
 from polyclinic.players.own_mind import Answer, OwnMind, maker_of
 from polyclinic.players.player import Mind
+from polyclinic.players.recalling import RecallMind
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor, Judge
 from polyclinic.players.roles.examiner import Examiner
@@ -145,7 +147,7 @@ class Minds:
         self.seed = seed
         self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
-        self._looking_up, self._remembering = looking_up, remembering
+        self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self._ledgers = () if ledger is None else (ledger,)
         players = {
             Role.DOCTOR: doctor,
@@ -172,6 +174,10 @@ class Minds:
     def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
         """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
         return None if isinstance(doctor, RulesDoctor | ScriptedMind) else own or self._remembering
+
+    def is_reminded(self, doctor: Mind[Doctor]) -> bool:
+        """Whether what a doctor remembers comes to its mind by itself; else the mind asks for it."""
+        return not isinstance(doctor, RecallMind)
 
     def judged_by(self, doctor: Mind[Doctor]) -> Judge | None:
         """Returns what says which experience helps: a model itself; None for other minds, who see all that came."""
@@ -220,6 +226,15 @@ class Minds:
         minds._ledgers = (*self._ledgers, ledger)
         return minds
 
+    def reading(self, version: str) -> Minds:
+        """Returns the same minds, whose doctors remember what a version of their memories holds ("" for none).
+
+        Their answers are kept under its name too; whatever is drawn is drawn as without it.
+        """
+        minds = copy.copy(self)
+        minds._version = version
+        return minds
+
     def forget(self, case: str) -> None:
         """Frees what a journal holds of a case that is over, seen by one doctor; nothing more may be asked of it."""
         if self._journal is not None:
@@ -231,7 +246,7 @@ class Minds:
         return f"{self.names[role]} {case}/{role}"
 
     def _episode(self, case: str, seat: Seat) -> str:
-        alone = f"{self.names[Role.DOCTOR]} {case}"
+        alone = f"{self.names[Role.DOCTOR]} {case}{f'@{self._version}' if self._version else ''}"
         return f"{alone}/doctor {seat.number} of {seat.team}" if seat.number else alone
 
     def _make(self, part: _PlayedPart) -> Mind[Any]:
@@ -297,6 +312,8 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda minds, part: Saps(minds._model(part), name=player, tracker=saps, temperature=minds._temperature)
     if player == "rules":
         return _RULES[role]
+    if player == RecallMind.name and role is Role.DOCTOR:
+        return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
     if player == HUMAN and role is Role.NURSE:
         human = HumanNurse()
         return lambda *_: human
@@ -307,7 +324,12 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
-    names = {"rules": True, "scripted:FILE": role is not Role.EXAMINER, HUMAN: role is Role.NURSE}
+    names = {
+        "rules": True,
+        RecallMind.name: role is Role.DOCTOR,
+        "scripted:FILE": role is not Role.EXAMINER,
+        HUMAN: role is Role.NURSE,
+    }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
     own = ", ".join(("FILE.py:NAME", *doors.offered("minds")))

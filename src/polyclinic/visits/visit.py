@@ -209,6 +209,7 @@ async def attend(
         past=past,
         looking_up=minds.looked_up_by(mind),
         remembering=minds.remembered_by(mind, remembering),
+        reminded=minds.is_reminded(mind),
         judges=minds.judged_by(mind),
         told=told,
         setting=case.setting,

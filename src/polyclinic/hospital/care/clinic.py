@@ -16,8 +16,7 @@ of a player ends the episode under its name, and nothing stands in for the answe
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,13 +31,15 @@ from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.along import spent, with_worse
-from polyclinic.hospital.care.counter import AtCounter, at_counter
+from polyclinic.hospital.care.answered import answered_tasks
+from polyclinic.hospital.care.counter import AtCounter, at_counter, prescribed
 from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.noting import noted_consultation, noted_treatment, noted_triage
 from polyclinic.hospital.care.posts import departments_of, post_of
+from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
-from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest, LessonDrawn, LessonRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
@@ -48,8 +49,8 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.plan_words import plan_words
 from polyclinic.knowledge.safety import read_cautions
 from polyclinic.knowledge.treatment import PlannedTreatment, VisitFacts, visit_facts
-from polyclinic.language.clauses import told
 from polyclinic.language.language import Language
+from polyclinic.memory.published import Publication
 from polyclinic.metrics.accuracy import Verdict, verdict
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import WHOLE, Share
@@ -61,10 +62,6 @@ from polyclinic.players.player import Ask, Purpose, choose_plan
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.visit import Attended, attend
-
-_ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
-"""What a treatment says before a drug that it does not prescribe."""
-
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(EpisodeRequest).decode
@@ -85,10 +82,11 @@ class Clinic:
         minds: who plays.
         knowledge: what the hospital knows.
         setup: how long a visit may take, and what is kept of it.
+        memory: what its doctors remember; None where they do not.
     """
 
-    def __init__(self, minds: Minds, knowledge: Knowledge, setup: Setup) -> None:
-        self.minds, self.knowledge, self.setup = minds, knowledge, setup
+    def __init__(self, minds: Minds, knowledge: Knowledge, setup: Setup, memory: ClinicMemory | None = None) -> None:
+        self.minds, self.knowledge, self.setup, self.memory = minds, knowledge, setup, memory
         self.station = TriageStation(knowledge)
         self.examinations = {
             name.casefold(): examination.id
@@ -119,17 +117,29 @@ class Clinic:
         going.put(**spent(ledger, going.episode.worse))
         return going.episode
 
+    async def reflect(self, request: LessonRequest) -> LessonDrawn:
+        """Lets a doctor draw a lesson from a wrong answer."""
+        assert self.memory is not None  # noqa: S101
+        return await self.memory.reflect(request)
+
+    def publish(self, publication: Publication) -> None:
+        """Lets doctors remember what is new, in the visits that read its version."""
+        assert self.memory is not None  # noqa: S101
+        self.memory.publish(publication)
+
 
 class _EpisodeUnderWay:
     """One episode as it is being computed."""
 
     def __init__(self, clinic: Clinic, request: EpisodeRequest, minds: Minds) -> None:
-        self._clinic, self._request, self._minds = clinic, request, minds
+        self._clinic, self._request = clinic, request
+        self._minds = minds.reading(request.memory)
         self._knowledge, self._setup = clinic.knowledge, clinic.setup
         self._case: Case = request.case
         self._language: Language = request.case.presentation.language
         self._done: dict[str, None] = {}
-        self._keys = [request.key]
+        self._key = request.visit_key
+        self._keys = [self._key]
         self.episode = Episode(key=request.key)
         self._departments = departments_of(request, clinic.setup)
         illness = request.case.id.partition(".")[0]
@@ -167,6 +177,8 @@ class _EpisodeUnderWay:
         attended, report = await self._consult(department)
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
+        if self._setup.learning is not None and self._setup.learning.learns:
+            self.put(answered=answered_tasks(attended.doctor, report, plan, self._knowledge))
         facts = self._facts(attended.patient, report)
         self.put(plan=plan, treatment=report.treatment, **self._held_against_truth(report, plan))
         if disease is not None and plan is not None:
@@ -210,7 +222,7 @@ class _EpisodeUnderWay:
             self.put(department=received.department, acuity=received.acuity, at_door=received.at_door)
             self._past = noted_triage(self._past, received.acuity, received.at_door)
             return received.department
-        key = self._request.key
+        key = self._key
         self._keys.append(f"{key}/triage")
         try:
             triage, at_door = await self._clinic.station.receive(
@@ -258,8 +270,8 @@ class _EpisodeUnderWay:
         return next((doctor for doctor in there if doctor not in seen), there[0] if there else "")
 
     async def _see(self, department: str, doctor: str) -> Attended:
-        most = self._setup.max_examinations
-        key = f"{self._request.key}/{department}"
+        most, memory = self._setup.max_examinations, self._clinic.memory
+        key = f"{self._key}/{department}"
         self._keys.append(key)
         attended = await attend(
             self._case,
@@ -267,6 +279,7 @@ class _EpisodeUnderWay:
             key=key,
             post=post_of(self._request, department, doctor, setup=self._setup, knowledge=self._knowledge),
             past=self._past,
+            remembering=None if memory is None else memory.of(self._request, doctor, department),
             max_turns=self._setup.max_turns,
             max_examinations=None if most is None else most - len(self._done),
             free=self._clinic.free,
@@ -320,7 +333,7 @@ class _EpisodeUnderWay:
         return visit_facts(patient.presentation, told, symptoms, found, self._minds.reader())
 
     async def _dispense(self, patient: Patient, facts: VisitFacts, measures: Sequence[Sequence[Drug]]) -> AtCounter:
-        mind = self._minds.pharmacist(self._request.key)
+        mind = self._minds.pharmacist(self._key)
         with _stopping(Role.PHARMACIST):
             # What was said word for word is between doctor and patient.
             past = msgspec.structs.replace(self._past, today=self._past.today.closed())
@@ -355,18 +368,6 @@ def _stopping(who: Role) -> Iterator[None]:
         raise _Stopped(who, type(failure).__name__, str(failure)) from None
 
 
-def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
-    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win."""
-    found: list[Drug] = []
-    text = ". ".join(items)
-    for drug in sorted(drugs, key=lambda d: -len(d.name.get(language))):
-        name = drug.name.get(language)
-        if told(name, text, denied=_ADVISED_AGAINST):
-            found.append(drug)
-            text = re.sub(re.escape(name), "", text, flags=re.IGNORECASE)
-    return found
-
-
 @asynccontextmanager
 async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clinic]:
     """Opens what a clinic needs: the knowledge, the models, what is kept of their answers.
@@ -392,4 +393,5 @@ async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clini
         run=setup.run,
         share=share,
     ) as opened:
-        yield Clinic(opened.minds[setup.doctor], knowledge, setup)
+        with open_clinic_memory(setup, knowledge, opened.session) as memory:
+            yield Clinic(opened.minds[setup.doctor], knowledge, setup, memory)

@@ -7,7 +7,8 @@ can stand in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,8 +17,13 @@ from polyclinic.cases.patient_record import PatientRecord
 from polyclinic.cases.presentation import Presentation
 from polyclinic.knowledge.dispensing import Known
 from polyclinic.knowledge.entries import Drug
+from polyclinic.language.clauses import told
+from polyclinic.language.language import Language
 from polyclinic.players.player import Mind, dispense
 from polyclinic.players.roles.pharmacist import Pharmacist
+
+_ADVISED_AGAINST = re.compile(r"\b(?:no|not|never|avoid|stop|without|instead of)\b|不|无|避免|停|忌|勿", re.IGNORECASE)
+"""What a treatment says before a drug that it does not prescribe."""
 
 
 class AtCounter(NamedTuple):
@@ -92,3 +98,15 @@ def _go_on(measures: Sequence[_TriedDrugs], withheld: dict[str, str]) -> bool:
     before = [measure.drug() for measure in measures]
     after = {drug.id for drug in _prescription(measures, withheld)}
     return not after <= {drug.id for drug in before if drug is not None}
+
+
+def prescribed(items: Iterable[str], drugs: Iterable[Drug], language: Language) -> list[Drug]:
+    """Returns the drugs that the items of a treatment name, and do not name to say no to; longer names win."""
+    found: list[Drug] = []
+    text = ". ".join(items)
+    for drug in sorted(drugs, key=lambda d: -len(d.name.get(language))):
+        name = drug.name.get(language)
+        if told(name, text, denied=_ADVISED_AGAINST):
+            found.append(drug)
+            text = re.sub(re.escape(name), "", text, flags=re.IGNORECASE)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -39,6 +39,19 @@ class _OpenCase(NamedTuple):
     seen: CaseSeen
 
 
+class Learns(Protocol):
+    """Whoever learns from visits: it is told of them, and says what is read in the next."""
+
+    def read(self, request: EpisodeRequest) -> EpisodeRequest:
+        """Returns a request with what its doctors remember."""
+
+    def over(self, patient: str, case: Case, episode: Episode) -> None:
+        """A visit is over at which the patient was seen."""
+
+    def followed_up(self, patient: str, outcome: str) -> None:
+        """How a patient is after its last visit is known."""
+
+
 class Registry:
     """Files of patients, memories of doctors, and who is expected to see a visit.
 
@@ -46,10 +59,11 @@ class Registry:
         hospital: whose.
         seed: the run's.
         memory: how many of its own cases a doctor is told of.
+        learning: learns from the visits; nobody where None.
     """
 
-    def __init__(self, hospital: Hospital, *, seed: int, memory: int = 0) -> None:
-        self._hospital, self._seed, self._memory = hospital, seed, memory
+    def __init__(self, hospital: Hospital, *, seed: int, memory: int = 0, learning: Learns | None = None) -> None:
+        self._hospital, self._seed, self._memory, self._learning = hospital, seed, memory, learning
         self._roster = Roster(hospital)
         self._first = datetime.date.fromisoformat(hospital.first_day)
         # As bytes: a tenth of what the objects take, and a few only are looked into on a day.
@@ -71,7 +85,7 @@ class Registry:
         doctors = self._doctors(f"{case.id.partition('.')[0]}/{number}", arrives)
         remembering = dict.fromkeys(doctor for there in doctors.values() for doctor in there)
         memories = {doctor: self.memory(doctor, before=now // DAY) for doctor in remembering} if self._memory else {}
-        return EpisodeRequest(
+        request = EpisodeRequest(
             resident=patient,
             case=case,
             visit=number,
@@ -81,17 +95,22 @@ class Registry:
             doctors=doctors,
             memories={doctor: cases for doctor, cases in memories.items() if cases},
         )
+        return request if self._learning is None else self._learning.read(request)
 
     def over(self, patient: str, case: Case, episode: Episode) -> None:
         """A visit is over at which the patient was seen."""
         if episode.noted is None:
             return
+        if self._learning is not None:
+            self._learning.over(patient, case, episode)
         self._visits.setdefault(patient, deque(maxlen=VISITS_KEPT)).append(_encode(episode.noted))
         doctor = episode.seen[-1].doctor if episode.seen else ""
         self._open[patient] = _OpenCase(episode.noted, doctor, _seen(case, episode.noted, episode.plan or ""))
 
     def followed_up(self, patient: str, outcome: str, day: int) -> None:
         """How the patient is after its last visit is known, or that it has died: its file and its doctor take note."""
+        if self._learning is not None:
+            self._learning.followed_up(patient, outcome)
         open_case = self._open.pop(patient, None)
         if open_case is None:
             return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Member
+from polyclinic.language.language import Language
 from polyclinic.models.model import Price
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import model_of
@@ -15,8 +17,22 @@ from polyclinic.players.opening import Cast
 from polyclinic.players.roles.nurse import MAX_QUESTIONS
 from polyclinic.visits.consultation import MAX_TURNS
 
+MemoryHolder = Literal["doctor", "department"]
+Feedback = Literal["truth", "outcome"]
+
 MAX_REFERRALS = 2
 """A patient is sent on so often at most; then the last report stands."""
+
+
+class LearningSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """How doctors learn from their patients."""
+
+    learns: bool = True  # else they only remember what they brought
+    holder: MemoryHolder = "doctor"  # whose a memory is: each doctor's, or its department's
+    feedback: Feedback = "truth"  # what is learnt of a patient: what was right, or only how it went on
+    language: Language = "en"  # of the patients
+    brought: str = ""  # the folder of what all of them remember from before; "" for nothing
+    version: str = ""  # names what is in it
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +53,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     free_examinations: tuple[str, ...] = ()  # ids of those that do not count among them
     candidates: bool = False  # doctors are told the diseases among which the diagnosis is
     memory: int = 0  # cases of its own that a doctor is told of
+    learning: LearningSetup | None = None  # how doctors learn, or remember what they brought; None: they do neither
     hospital: dict[str, str] = {}  # its name by language
     staff: dict[str, Member] = {}  # the doctors, by id
     traces: bool = False  # whether episodes hold traces, which take most of their memory

@@ -30,7 +30,8 @@ import msgspec
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.record.episodes import Episode, EpisodeRequest
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.memory.published import Publication
 from polyclinic.models.session import Share
 
 M = TypeVar("M")
@@ -71,6 +72,22 @@ class _Done(msgspec.Struct, frozen=True, tag="done"):
     episode: Episode
 
 
+class _ToReflectOn(msgspec.Struct, frozen=True, tag="reflect"):
+    number: int
+    request: LessonRequest
+
+
+class _Drawn(msgspec.Struct, frozen=True, tag="drawn"):
+    number: int
+    lesson: LessonDrawn
+
+
+class _Learnt(msgspec.Struct, frozen=True, tag="learnt"):
+    """What doctors remember from now on; the tasks that read it come after it."""
+
+    publication: Publication
+
+
 class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
     """What ends the run: `kind` names one of `_ENDINGS`, or says that it is a mistake of ours."""
 
@@ -81,8 +98,8 @@ class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
 _ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpent": BudgetSpent}
 
 _encode = msgspec.msgpack.Encoder().encode
-_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task])
-_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _RunOver])
+_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToReflectOn | _Learnt])
+_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _Drawn | _RunOver])
 
 
 class WorkerPool:
@@ -148,12 +165,22 @@ class WorkerPool:
             BudgetSpent: a worker has used its share of what the run may cost.
             WorkerDied: the worker ended.
         """
+        return await self._worker(request.key).compute(request)
+
+    async def reflect(self, request: LessonRequest) -> LessonDrawn:
+        """Lets a doctor draw a lesson; errors are those of `compute`."""
+        return await self._worker(request.key).reflect(request)
+
+    def publish(self, publication: Publication) -> None:
+        """Tells every worker what doctors remember from now on."""
+        for worker in self._workers.values():
+            worker.tell(publication)
+
+    def _worker(self, key: str) -> _Worker:
         if self._bound:
-            digest = hashlib.blake2b(request.key.encode(), digest_size=8).digest()
-            worker = self._workers[int.from_bytes(digest) % len(self._workers)]
-        else:
-            worker = min(self._workers.values(), key=_Worker.busy)
-        return await worker.compute(request)
+            digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+            return self._workers[int.from_bytes(digest) % len(self._workers)]
+        return min(self._workers.values(), key=_Worker.busy)
 
 
 class _Worker:
@@ -162,8 +189,8 @@ class _Worker:
     def __init__(self, process: asyncio.subprocess.Process, share: Share) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         self._process, self._share, self._stdin = process, share, process.stdin
-        self._waiting: dict[int, asyncio.Future[Episode]] = {}
-        self._outbox: list[_Task] = []
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._outbox: list[_Task | _ToReflectOn | _Learnt] = []
         self._count = 0
         self._ended: PolyclinicError | None = None
         self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -181,16 +208,34 @@ class _Worker:
 
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
+        number, coming = self._expect()
+        self._put(_Task(number, request))
+        episode: Episode = await coming
+        return episode
+
+    async def reflect(self, request: LessonRequest) -> LessonDrawn:
+        """Lets a doctor draw a lesson."""
+        number, coming = self._expect()
+        self._put(_ToReflectOn(number, request))
+        lesson: LessonDrawn = await coming
+        return lesson
+
+    def tell(self, publication: Publication) -> None:
+        """Tells it what doctors remember from now on."""
+        self._put(_Learnt(publication))
+
+    def _expect(self) -> tuple[int, asyncio.Future[Any]]:
         if self._ended is not None:
             raise self._ended
-        loop = asyncio.get_running_loop()
-        coming: asyncio.Future[Episode] = loop.create_future()
+        coming: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._count += 1
-        number, self._waiting[self._count] = self._count, coming
+        self._waiting[self._count] = coming
+        return self._count, coming
+
+    def _put(self, message: _Task | _ToReflectOn | _Learnt) -> None:
         if not self._outbox:
-            loop.call_soon(self._post)
-        self._outbox.append(_Task(number, request))
-        return await coming
+            asyncio.get_running_loop().call_soon(self._post)
+        self._outbox.append(message)
 
     async def stop(self) -> None:
         """Lets the process close what it holds open, or ends it where that takes too long."""
@@ -221,10 +266,10 @@ class _Worker:
                     match message:
                         case _ClinicOpen():
                             self._opening.set_result(None)
-                        case _Done():
+                        case _Done() | _Drawn():
                             coming = self._waiting.pop(message.number)
                             if not coming.done():
-                                coming.set_result(message.episode)
+                                coming.set_result(message.episode if isinstance(message, _Done) else message.lesson)
                         case _RunOver():
                             self._end(_ENDINGS.get(message.kind, WorkerDied)(message.problem))
         self._end(await self._death())
@@ -298,24 +343,29 @@ async def _work(out: BinaryIO) -> None:
 
 
 async def _serve(
-    clinic: Clinic, reader: asyncio.StreamReader, answer: Callable[[_Done | _RunOver], None], *, at_once: int
+    clinic: Clinic, reader: asyncio.StreamReader, answer: Callable[[_Done | _Drawn | _RunOver], None], *, at_once: int
 ) -> None:
     running: set[asyncio.Task[None]] = set()
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
     places = asyncio.Semaphore(at_once)
 
-    async def compute(task: _Task) -> None:
+    async def compute(task: _Task | _ToReflectOn) -> None:
         try:
             async with places:
                 await asyncio.sleep(0)
-                answer(_Done(task.number, await clinic.compute(task.request)))
+                if isinstance(task, _Task):
+                    answer(_Done(task.number, await clinic.compute(task.request)))
+                else:
+                    answer(_Drawn(task.number, await clinic.reflect(task.request)))
         except Exception as error:
             answer(_run_over(error))
 
     try:
         while messages := await _received(reader, _to_worker):
             for message in messages:
-                if isinstance(message, _Task):
+                if isinstance(message, _Learnt):
+                    clinic.publish(message.publication)
+                elif not isinstance(message, _Hello):
                     computing = asyncio.create_task(compute(message))
                     running.add(computing)
                     computing.add_done_callback(running.discard)
@@ -330,7 +380,7 @@ def _run_over(error: Exception) -> _RunOver:
     return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
-def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _RunOver) -> None:
+def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _Drawn | _RunOver) -> None:
     """Writes a message to the parent; waits where it is slow to read."""
     frame = memoryview(_frame([message]))
     while frame:

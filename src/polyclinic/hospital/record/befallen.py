@@ -30,3 +30,16 @@ class StaffCalledIn(Befallen, frozen=True, kw_only=True, tag="called in"):
 
     queue: str
     waiting: int
+
+
+class MemoriesPublished(Befallen, frozen=True, kw_only=True, tag="memories published"):
+    """What doctors have learnt until now can be read from now on; it happens to the town.
+
+    `version` names all of it, `records` and `experience` are what is new in all memories together, and `cases` how many
+    patients it comes from.
+    """
+
+    version: str
+    cases: int = 0
+    records: int = 0
+    experience: int = 0

@@ -18,6 +18,8 @@ from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.plans import Disposition
+from polyclinic.language.language import Language
+from polyclinic.memory.entries import ClinicalTask
 from polyclinic.players.roles.post import CaseSeen
 
 
@@ -63,11 +65,17 @@ class EpisodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     memories: dict[str, tuple[CaseSeen, ...]] = {}  # what these doctors remember, by id
     worse: Case | None = None  # the illness as it will soon be where no doctor sees it before; None: as it is
     received: Received | None = None  # what the nurse has said already; None where nobody has been asked yet
+    memory: str = ""  # the version of what the doctors have learnt that is read in it; "" where nobody learns
+
+    @property
+    def visit_key(self) -> str:
+        """Names the visit in a run, whatever its doctors remember; what is drawn for it goes by that."""
+        return f"{self.case.id}/{self.visit}"
 
     @property
     def key(self) -> str:
         """Names the episode in a run."""
-        return f"{self.case.id}/{self.visit}"
+        return f"{self.visit_key}@{self.memory}" if self.memory else self.visit_key
 
 
 class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,6 +90,17 @@ class ConsultationHeld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     refer_to: str = ""  # the department that the patient is sent on to; "" where it stays
     reason: str = ""  # why it is treated, sent on or admitted
     trace: str = ""  # the visit's events as JSON lines
+
+
+class AnsweredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the three tasks as a doctor has met it in a visit; nothing in it is the truth."""
+
+    task: ClinicalTask
+    picture: str  # what was known of the patient then, as a memory finds it again
+    known: str  # the same as it was told and read out
+    options: tuple[str, ...]  # what could be chosen
+    answer: str  # what the doctor chose, as it stands among the options; "" where it chose nothing
+    reasoning: str = ""
 
 
 class CareGiven(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -113,6 +132,7 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     disposition: Disposition = "home"  # where the plan treats
     treated_for: str = ""  # the disease whose plan it is, by id; "" where there is none
     care: CareGiven | None = None  # what was done; None where nobody treated
+    answered: tuple[AnsweredTask, ...] = ()  # what its last doctor may learn from; nothing where nobody learns
     right_examination: bool = False  # an examination that is right for the disease was done
     right_diagnosis: bool = False  # the diagnosis is the disease's
     right_treatment: bool = False  # the plan is that of the disease at its severity
@@ -156,5 +176,37 @@ def untold(episode: Episode) -> Episode:
     )
 
 
+class LessonRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A wrong answer, of which its doctor is told what would have been right; what comes of it goes into a memory."""
+
+    visit: str  # names the episode
+    case: str  # its patient
+    day: int  # of the run, on which the doctor is told
+    memory: str  # the version that was read when it was answered
+    holder: str  # whose memory it was
+    language: Language
+    answered: AnsweredTask
+    right: tuple[str, ...]  # all that would have been
+
+    @property
+    def key(self) -> str:
+        """Names the lesson in a run."""
+        return f"{self.visit}/{self.answered.task}"
+
+
+class LessonDrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it: a principle, with which the answer is right; "" where there is none."""
+
+    key: str
+    principle: str = ""
+    after: str = ""
+    calls: int = 0  # to models
+    tokens: int = 0  # in and out
+    cost: float | None = None  # in the currency of the prices; None where there are none
+
+
 Compute = Callable[[EpisodeRequest], Awaitable[Episode]]
 """Computes episodes: in this process, in others, or from what a run has stored."""
+
+Reflect = Callable[[LessonRequest], Awaitable[LessonDrawn]]
+"""Lets a doctor draw a lesson, in this process or in another."""

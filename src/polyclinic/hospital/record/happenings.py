@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from polyclinic.cases.truth import Severity
-from polyclinic.hospital.record.befallen import Befallen, EventBegan, EventEnded, StaffCalledIn
+from polyclinic.hospital.record.befallen import Befallen, EventBegan, EventEnded, MemoriesPublished, StaffCalledIn
 
 DAY = 24 * 60 * 60
 """Seconds a day."""
@@ -376,6 +376,7 @@ What = (
     | EventBegan
     | EventEnded
     | StaffCalledIn
+    | MemoriesPublished
     | StaffWalked
     | ShiftBegan
     | ShiftEnded

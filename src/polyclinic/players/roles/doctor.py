@@ -57,6 +57,7 @@ class Doctor(PlayedRole):
         told: called with what it found or remembered, where that is not what it was before.
         references: what it found last.
         remembering: what it remembers of patients of its own; nothing where None.
+        reminded: whether what it remembers comes to its mind before it decides; else its mind asks for it.
         judges: says which experience helps here, and leaves the rest out; None lets all of it in.
         came_to_mind: what of its memory it thinks of for what it is asked.
         setting: `online` where it meets the patient in words alone, without an examiner.
@@ -79,6 +80,7 @@ class Doctor(PlayedRole):
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
     references: tuple[ShownPassage, ...] = ()
     remembering: Remembering | None = None
+    reminded: bool = True
     judges: Judge | None = None
     came_to_mind: tuple[Remembered, ...] = ()
     _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
@@ -94,7 +96,7 @@ class Doctor(PlayedRole):
             if found != self.references:
                 self.references = found
                 self.told(found)
-        if self.remembering is not None and ask.purpose in _DECIDES:
+        if self.remembering is not None and self.reminded and ask.purpose in _DECIDES:
             came = tuple([await self._remember(task, ask) for task in _DECIDES[ask.purpose]])
             if came != self.came_to_mind:
                 self.came_to_mind = came
@@ -104,7 +106,9 @@ class Doctor(PlayedRole):
     async def _remember(self, task: ClinicalTask, ask: Ask[Any]) -> Remembered:
         """Returns what comes to mind for a task, with the experience that helps."""
         assert self.remembering is not None  # noqa: S101
-        situation = Situation(task, self._picture(ask), self._known(ask), self.presentation.language)
+        diagnosis = "" if ask.purpose is not Purpose.PLAN or ask.question is None else ask.question.stem
+        picture = self.picture(task, diagnosis=diagnosis)
+        situation = Situation(task, picture, self._known(ask), self.presentation.language)
         recalled = await self.remembering.bring(situation)
         experience = recalled.principles
         if not experience or self.judges is None:
@@ -116,16 +120,33 @@ class Doctor(PlayedRole):
             recalled, experience=tuple(pair for pair in recalled.experience if pair[0] in kept)
         )
 
-    def _picture(self, ask: Ask[Any]) -> str:
-        """Returns by what a patient like this one is found again."""
-        diagnosis = "" if ask.purpose is not Purpose.PLAN or ask.question is None else ask.question.stem
+    def picture(self, task: ClinicalTask, *, diagnosis: str = "", until: int | None = None) -> str:
+        """Returns by what a patient like this one is found again for a task.
+
+        Args:
+            task: what is to be decided; an examination is decided by what the patient says alone (§4.3.1).
+            diagnosis: what the doctor takes it for, where that is decided.
+            until: only what the first so many events in its hearing told; None for all.
+        """
         if self.record is not None:
             record = self.record
             return picture_of(self.presentation, record.history, record.findings, diagnosis=diagnosis)
-        said = [event.text for event in self.seen if isinstance(event, Said) and _tells(event)]
-        found = [finding for event in self.seen if isinstance(event, Examined) for finding in event.findings]
-        complaint = () if said else (self.presentation.complaint,)
-        return picture_of(self.presentation, History(), found, diagnosis=diagnosis, said=(*complaint, *said))
+        seen = self.seen[:until]
+        said = [event.text for event in seen if isinstance(event, Said) and _tells(event)]
+        found = [finding for event in seen if isinstance(event, Examined) for finding in event.findings]
+        if self.past is not None:
+            # What colleagues were told and found today.
+            noted = self.past.today
+            before = [held.said for held in noted.consultations]
+            said = [line.text for lines in before for line in lines if line.who == "patient"] + said
+            found = [*noted.findings, *found]
+        return picture_of(
+            self.presentation,
+            History(),
+            None if task is ClinicalTask.EXAMINATION else found,
+            diagnosis=diagnosis,
+            said=said or (self.presentation.complaint,),
+        )
 
     def _known(self, ask: Ask[Any]) -> str:
         """Returns what is known, the latest last."""

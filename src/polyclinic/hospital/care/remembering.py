@@ -1,0 +1,136 @@
+"""What the doctors of a clinic remember, in the process that computes their visits, and how they draw lessons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import UserError
+from polyclinic.hospital.care.setup import LearningSetup, Setup
+from polyclinic.hospital.record.episodes import EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.choices import name_of_choices
+from polyclinic.memory.entries import AskedTask
+from polyclinic.memory.learner import Learner, Put, TaskAnswer, came_to_mind
+from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.published import Publication, PublishedMemories, PublishedMemory
+from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
+from polyclinic.memory.options import NEAREST
+from polyclinic.memory.remembering import Situation
+from polyclinic.methods.medagent_zero import MedAgentZero
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Model
+from polyclinic.models.session import Session
+from polyclinic.players.minds import model_of
+from polyclinic.players.recalling import RecallMind
+
+
+def reflects(mind: str) -> bool:
+    """Whether a mind draws lessons from what was wrong; others keep what was right alone."""
+    return mind == RecallMind.name or model_of(mind) is not None
+
+
+def check_learns(mind: str) -> None:
+    """Checks that a mind can learn.
+
+    Raises:
+        UserError: it says what a file says, whatever it remembers.
+    """
+    if mind.partition(":")[0] == "scripted":
+        raise UserError(f"--doctor {mind} says what its file says and cannot learn; recall, rules or a model can")
+
+
+def holder_of(setup: LearningSetup, doctor: str, department: str) -> str:
+    """Returns whose memory a doctor reads and fills: its own, or that of its department."""
+    return doctor if setup.holder == "doctor" and doctor else department
+
+
+def about_memories(knowledge: Knowledge, setup: LearningSetup) -> About:
+    """Returns what the memories of a run are made with."""
+    choices = name_of_choices(knowledge, setup.language)
+    return About(embedder=CaseWordsEmbedder.name, dimensions=DIMENSIONS, knowledge=choices)
+
+
+class ClinicMemory:
+    """What the doctors of a clinic remember.
+
+    Args:
+        setup: of the clinic.
+        memories: of all who learn.
+        session: the models that are open.
+    """
+
+    def __init__(self, setup: Setup, learning: LearningSetup, memories: PublishedMemories, session: Session) -> None:
+        self._setup, self._learning, self._memories, self._session = setup, learning, memories, session
+        self._k = NEIGHBOURS if setup.doctor == RecallMind.name else NEAREST
+
+    def publish(self, publication: Publication) -> None:
+        """Takes in what is new."""
+        self._memories.publish(publication)
+
+    def of(self, request: EpisodeRequest, doctor: str, department: str) -> PublishedMemory:
+        """Returns what a doctor remembers in a visit."""
+        return self._of(holder_of(self._learning, doctor, department), request.memory)
+
+    async def reflect(self, request: LessonRequest) -> LessonDrawn:
+        """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then."""
+        answered, language = request.answered, request.language
+        question = Question(
+            id=request.key,
+            stem=answered.known,
+            options={option: option for option in answered.options},
+            language=language,
+        )
+        asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
+        put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day}")
+        remembered = await self._of(request.holder, request.memory).bring(
+            Situation(answered.task, answered.picture, answered.known, language)
+        )
+        ledger = Ledger()
+        lesson = await self._learner(ledger).learn(
+            put, came_to_mind(remembered), TaskAnswer(answered.answer, answered.reasoning), request.right
+        )
+        usage = ledger.total.usage
+        return LessonDrawn(
+            key=request.key,
+            principle="" if lesson is None else lesson.principle,
+            after="" if lesson is None else lesson.after,
+            calls=ledger.total.calls,
+            tokens=usage.tokens_in + usage.tokens_out,
+            cost=usage.cost,
+        )
+
+    def _of(self, holder: str, version: str) -> PublishedMemory:
+        return self._memories.of(holder, version, records=self._k, experience=self._k)
+
+    def _learner(self, ledger: Ledger) -> Learner:
+        name = model_of(self._setup.doctor)
+        if name is None:
+            return RecallDoctor(seed=self._setup.seed)
+
+        def model(episode: str) -> Model:
+            return ledger.meter(self._session.metered(name, role="doctor", episode=episode), "doctor")
+
+        return MedAgentZero(name, model, temperature=self._setup.temperature)
+
+
+@contextmanager
+def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> Iterator[ClinicMemory | None]:
+    """Opens what the doctors of a clinic remember; None where they do not.
+
+    Raises:
+        BadInput: what they bring was made with something else.
+    """
+    learning = setup.learning
+    if learning is None:
+        yield None
+        return
+    about = about_memories(knowledge, learning)
+    if not learning.brought:
+        yield ClinicMemory(setup, learning, PublishedMemories(about), session)
+        return
+    with open_memory(Path(learning.brought), about) as brought:
+        yield ClinicMemory(setup, learning, PublishedMemories(about, brought), session)

@@ -1,0 +1,100 @@
+"""The memories of a run on disk: what its doctors brought, and what each of them has learnt in it.
+
+    memory/brought/memory.sqlite     what all of them remembered from before
+    memory/d03/memory.sqlite         what one of them has learnt, or what a department has
+
+A run that is taken up again learns the same again; what is there already is compared by its version, and not written
+twice.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote
+
+from polyclinic.hospital.record.run_file import CannotResume
+from polyclinic.memory.case_words import CaseWordsEmbedder
+from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.memory import About, DoctorMemory, New, Note, open_memory
+from polyclinic.memory.published import Publication, version_of
+
+MEMORY = "memory"
+"""The folder, in that of a run."""
+
+BROUGHT = "brought"
+
+_PUBLISHED = "published"
+"""What the notes in the memories are of."""
+
+
+class KeptMemories:
+    """The memories of a run in its folder. Use it with `with`; the files stay open as long."""
+
+    def __init__(self, run: Path, about: About) -> None:
+        self._folder, self._about = run / MEMORY, about
+        self._open: dict[str, DoctorMemory] = {}
+        self._versions: dict[str, dict[int, bytes]] = {}
+        self._files = ExitStack()
+        self._embedder = CaseWordsEmbedder()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def keep(self, publication: Publication) -> None:
+        """Writes down what is new, each memory whole or not at all.
+
+        Raises:
+            BadInput: a file is none of ours, or cannot be written.
+            CannotResume: something else is there from before.
+        """
+        for holder in dict.fromkeys(one.holder for one in publication.every):
+            new = [one for one in publication.every if one.holder == holder]
+            memory = self._memory(holder)
+            number, version = max(one.entry.asked.number for one in new), publication.version.encode()
+            there = self._versions[holder].get(number)
+            if there is None:
+                vectors = self._embedder.vectors([one.entry.asked.query for one in new])
+                entries = [New(one.task, one.entry, vector) for one, vector in zip(new, vectors, strict=True)]
+                memory.commit(entries, [Note(number, _PUBLISHED, version)])
+            elif there != version:
+                raise CannotResume(f"{self._folder}: {holder} learns something else than before; start the run anew")
+
+    def _memory(self, holder: str) -> DoctorMemory:
+        if holder not in self._open:
+            memory = self._files.enter_context(open_memory(self._folder / quote(holder, safe=""), self._about))
+            self._open[holder] = memory
+            self._versions[holder] = {n.patients: n.came for n in memory.notes() if n.what == _PUBLISHED}
+        return self._open[holder]
+
+
+def bring(memory: DoctorMemory, run: Path) -> Path:
+    """Copies what doctors bring into the folder of a run that begins, and returns where it is."""
+    folder = run / MEMORY / BROUGHT
+    with open_memory(folder, memory.about) as copy:
+        new: list[New] = []
+        for task in ClinicalTask:
+            records, experience = memory.records[task], memory.experience[task]
+            new += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
+            new += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
+        copy.commit(new)
+    return folder
+
+
+def brought_to(run: Path, about: About, version: str) -> str:
+    """Returns the folder of what doctors brought into a run; "" where they brought nothing.
+
+    Raises:
+        CannotResume: it is not there any more, or is another.
+    """
+    if version == version_of(None):
+        return ""
+    folder = run / MEMORY / BROUGHT
+    with open_memory(folder, about) as memory:
+        if version_of(memory) != version:
+            raise CannotResume(f"{folder}: is another memory than the run was begun with; start the run anew")
+    return str(folder)
