@@ -18,17 +18,20 @@ from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
 from polyclinic.files import make_folder
-from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.remembering import about_memories, check_learns
+from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
+from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
 from polyclinic.hospital.simulation import LOOKAHEAD
-from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
+from polyclinic.memory.published import version_of
 from polyclinic.models.session import read_price
 from polyclinic.players.minds import HUMAN
 from polyclinic.players.patient_trust import trust_in
@@ -77,7 +80,52 @@ class TownOptions:
     """Minutes by which visits are computed ahead."""
 
 
+@Parameter(name="*", group=Group("Learning", sort_key=8))
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions:
+    """How doctors learn from their patients; None where it was left out."""
+
+    learn: Annotated[bool, Parameter(negative="")] = False
+    """Doctors keep what they learn of their patients, and remember it from the next day on."""
+    memory: Annotated[Path | None, options.DIR] = None
+    """What all of them remember from before, such as 'polyclinic evolve --out' makes."""
+    memory_of: MemoryHolder | None = None
+    """Whose a memory is: each doctor's (default), or one of all in its department."""
+    feedback: Feedback | None = None
+    """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
+
+    def setup(self, knowledge: Knowledge, language: Language, doctor: str) -> LearningSetup | None:
+        """Returns how doctors learn in a run; None where they neither learn nor remember.
+
+        Raises:
+            UserError: an option has no effect, or the doctor cannot learn.
+            BadInput: there is no such memory, or it was made with something else.
+        """
+        if not self.learn and self.memory is None:
+            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback}
+            if given := [option for option, value in idle.items() if value is not None]:
+                raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
+            return None
+        if self.feedback is not None and not self.learn:
+            raise UserError("--feedback says what doctors learn from; it needs --learn, or leave it out")
+        check_learns(doctor)
+        setup = LearningSetup(
+            learns=self.learn,
+            holder=self.memory_of or "doctor",
+            feedback=self.feedback or "truth",
+            language=language,
+            version=version_of(None),
+        )
+        if self.memory is None:
+            return setup
+        if doctor == "rules":
+            raise UserError("--memory is for a doctor who reads: recall, a language model, or a mind of your own")
+        with open_brought(self.memory, about_memories(knowledge, setup)) as brought:
+            return msgspec.structs.replace(setup, version=version_of(brought))
+
+
 TOWN = TownOptions()
+FORGETFUL = LearningOptions()
 ONE = ReplicaOptions()
 
 
@@ -97,6 +145,7 @@ def run(
     course: Annotated[
         str, Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default.")
     ] = "",
+    learning: LearningOptions = FORGETFUL,
     workers: Annotated[
         int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
@@ -122,7 +171,7 @@ def run(
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     replicas.check()
     if resume is not None:
-        if town != TOWN or out is not None or replicas != ONE or traces is not None:
+        if town != TOWN or out is not None or replicas != ONE or traces is not None or learning != FORGETFUL:
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
@@ -137,6 +186,8 @@ def run(
         knowledge = read_knowledge()
         described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
         events = read_events(town.event or (), described, knowledge)
+        known = knowledge.select(described.illness.diseases)
+        learns = learning.setup(known, town.language or "en", doctor)
         if out is not None and replicas.several:
             make_folder(out)
         held = []
@@ -166,6 +217,7 @@ def run(
                     candidates=described.candidates,
                     diseases=described.illness.diseases,
                     departments=described.departments,
+                    learning=learns,
                     hospital=described.name,
                     staff={one.id: one for one in described.staff.values() if one.job is Job.DOCTOR},
                     **{
@@ -182,7 +234,10 @@ def run(
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             kept = msgspec.to_builtins(configuration, str_keys=True)
             with nullcontext() if folder is None else Store.create(folder, kept) as store:
-                held.append(_hold(configuration, store, workers, quiet=json))
+                if store is not None and learning.memory is not None and learns is not None:
+                    with open_brought(learning.memory, about_memories(known, learns)) as memory:
+                        bring(memory, store.folder)
+                held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
     documents = [document for document, _ in held]
     _show(documents, replicas, json=json)
     folder = resume or out
@@ -222,7 +277,7 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], 
 
 
 def _hold(
-    configuration: Configuration, store: Store | None, workers: int, *, quiet: bool
+    configuration: Configuration, store: Store | None, workers: int, *, quiet: bool, brought: Path | None = None
 ) -> tuple[dict[str, Any], str]:
     """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
 
@@ -231,7 +286,10 @@ def _hold(
     again = "" if store is None else f"polyclinic run --resume {store.folder}"
     try:
         with watching(configuration, quiet=quiet or configuration.setup.nurse == HUMAN) as looks_on:
-            came = asyncio.run(run_hospital(configuration, store=store, workers=workers, watching=looks_on))
+            going = run_hospital(
+                configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or "")
+            )
+            came = asyncio.run(going)
     except BudgetSpent as spent:
         how = f"go on, with a higher limit, in a new run; what came so far: {again}"
         how = how if again else "--out DIR keeps a run"

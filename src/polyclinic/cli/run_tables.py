@@ -16,6 +16,7 @@ from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, interval, mean_and_error, number, table
 
 _MINUTE = 60
+_FEW_DAYS = 14
 _ACUITIES = ("emergency", "urgent", "routine")
 _SHARES = {
     "triage": "sent to the right department",
@@ -44,6 +45,11 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print(shown)
         if note:
             screen.print(note, style="dim")
+        screen.print()
+    if "memory" in document:
+        screen.print(_learnt(document["memory"]))
+        at_the_end = "right, in percent of what was decided then; how much all memories hold at its end"
+        screen.print(plain(f"{at_the_end}; version {document['memory']['version']}"), style="dim")
         screen.print()
     for shown in group_tables(document):
         screen.print(shown)
@@ -183,3 +189,20 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
 def _show_trust(screen: Console, document: dict[str, Any]) -> None:
     if "patient_trust" in document:
         screen.print(msgspec.convert(document["patient_trust"], PatientTrust).line, style="yellow")
+
+
+def _learnt(memory: dict[str, Any]) -> Table:
+    """What the doctors have learnt, by week, or by day where there are few."""
+    by, name = (memory["weeks"], "week") if len(memory["days"]) > _FEW_DAYS else (memory["days"], "day")
+    whose = f"in the memory of each {memory['of']}"
+    shown = table(
+        f"learnt by {name}, {whose}: from {'what was right' if memory['feedback'] == 'truth' else 'how it went on'}"
+        if memory["learns"]
+        else f"remembered {whose}, by {name}",
+        (name, "visits", "examination %", "diagnosis %", "plan %", "records", "experience"),
+    )
+    for one in by:
+        shares = (number(one[task]["percent"], ".1f") for task in ("examination", "diagnosis", "treatment"))
+        counts = (f"{one[kind]:,}" for kind in ("records", "experience"))
+        shown.add_row(str(one["number"] + 1), f"{one['diagnosis']['n']:,}", *shares, *counts)
+    return shown

@@ -32,6 +32,7 @@ from polyclinic.hospital.record.episodes import (
 )
 from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.happenings import DAY, Happening
+from polyclinic.hospital.record.learnt import Learnt, LearntTally
 from polyclinic.hospital.record.log import Log, Sink
 from polyclinic.hospital.record.memories import KeptMemories, brought_to
 from polyclinic.hospital.record.periods import Periods
@@ -59,6 +60,7 @@ class FinishedRun(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None  # in the currency of the prices; None where there are none
     profile_failures: dict[str, int]  # residents whom a model could not write, by failure; the templates did
     incidents: tuple[dict[str, Any], ...] = ()  # of each event, results before, during and after it
+    learnt: Learnt | None = None  # by the doctors; None where they neither learn nor remember
     wall_seconds: float  # from the first to the last moment, on the clock on the wall
 
 
@@ -104,6 +106,7 @@ async def run(
             residents, profile_failures = await _written(configuration, town, residents, nature, knowledge)
             town = Town(hospital, knowledge, residents, seed=configuration.seed, events=configuration.events)
         clinic = await stack.enter_async_context(_computing(configuration, store, workers, brought))
+        tally = None if configuration.setup.learning is None else _LearntSink()
         warm_up = _WarmUp(configuration.warm_up * DAY)
         periods = [Periods(event.said, event.begin, event.end) for event in configuration.events]
         simulated = await simulate(
@@ -121,7 +124,7 @@ async def run(
             at_the_door=seen_at_the_door(knowledge),
             look_again=TriageStation(knowledge).look_again,
             learns=stack.enter_context(_learning(configuration, knowledge, store, clinic, spent)),
-            sinks=[sink for sink in (warm_up, store, watching, *periods) if sink is not None],
+            sinks=[sink for sink in (warm_up, store, watching, tally, *periods) if sink is not None],
         )
         usage = nature.ledger.total.usage
     return FinishedRun(
@@ -131,6 +134,7 @@ async def run(
         cost=spent.cost if usage.cost is None else usage.cost + (spent.cost or 0.0),
         profile_failures=profile_failures,
         incidents=tuple(period.document() for period in periods),
+        learnt=None if tally is None else tally.learnt(),
         wall_seconds=time.monotonic() - began,
     )
 
@@ -179,11 +183,20 @@ def document_of(configuration: Configuration, came: FinishedRun) -> dict[str, An
             "by_level": groups.by_level,
             "by_hour": groups.by_hour,
             **({"incidents": came.incidents} if came.incidents else {}),
+            **({"memory": _memory(configuration, came.learnt)} if came.learnt is not None else {}),
             "summary": summary,
             **trust_fields(trust_in(configuration.setup.patient, [configuration.setup.doctor])),
         }
     )
     return document
+
+
+def _memory(configuration: Configuration, learnt: Learnt) -> dict[str, Any]:
+    """Returns what a run says of its doctors' memories."""
+    setup = configuration.setup.learning
+    assert setup is not None  # noqa: S101
+    told = {"learns": setup.learns, "of": setup.holder, "feedback": setup.feedback, "brought": setup.version}
+    return {**told, **msgspec.to_builtins(learnt), "version": learnt.version or setup.version}
 
 
 def kinds_of(knowledge: Knowledge) -> dict[str, str]:
@@ -287,6 +300,13 @@ def _forecasting(configuration: Configuration, nature: Session) -> Forecasting |
         follow_up_days=configuration.hospital.illness.follow_up_days,
         temperature=configuration.setup.temperature,
     )
+
+
+class _LearntSink(LearntTally):
+    """Counts what a run's doctors learn while it goes on."""
+
+    def add(self, happening: Happening, account: Account | None = None) -> None:
+        super().add(happening)
 
 
 class _WarmUp:

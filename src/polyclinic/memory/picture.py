@@ -89,7 +89,9 @@ def picture_of(
 def result_lines(findings: Iterable[Finding], language: Language) -> str:
     """Returns findings an item a line, as high, low, within its range, or in words."""
     words = _words(language)
-    return "\n".join(f"{f.item or f.examination}{MARKS[language].colon}{_state(f, words)}" for f in findings)
+    return "\n".join(
+        dict.fromkeys(f"{f.item or f.examination}{MARKS[language].colon}{_state(f, words)}" for f in findings)
+    )
 
 
 def _state(finding: Finding, words: _PictureWords) -> str:

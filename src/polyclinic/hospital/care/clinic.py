@@ -31,7 +31,6 @@ from polyclinic.cases.truth import Severity
 from polyclinic.errors import PlayFailure, UnknownMind
 from polyclinic.events import Examined, Failed, Role
 from polyclinic.hospital.care.along import spent, with_worse
-from polyclinic.hospital.care.answered import answered_tasks
 from polyclinic.hospital.care.counter import AtCounter, at_counter, prescribed
 from polyclinic.hospital.care.effect import VisitDone, care_given
 from polyclinic.hospital.care.noting import noted_consultation, noted_treatment, noted_triage
@@ -177,8 +176,9 @@ class _EpisodeUnderWay:
         attended, report = await self._consult(department)
         disease = disease_meant(report.diagnoses[0].name, self._knowledge) if report.diagnoses else None
         plan = await self._plan(attended.doctor, disease)
-        if self._setup.learning is not None and self._setup.learning.learns:
-            self.put(answered=answered_tasks(attended.doctor, report, plan, self._knowledge))
+        memory = self._clinic.memory
+        if memory is not None and memory.learns:
+            self.put(answered=memory.answered(attended.doctor, report, plan))
         facts = self._facts(attended.patient, report)
         self.put(plan=plan, treatment=report.treatment, **self._held_against_truth(report, plan))
         if disease is not None and plan is not None:

@@ -7,25 +7,29 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polyclinic.cases.presentation import Question
+from polyclinic.cases.report import Report
+from polyclinic.cases.truth import Severity
 from polyclinic.errors import UserError
+from polyclinic.hospital.care.answered import answered_tasks
 from polyclinic.hospital.care.setup import LearningSetup, Setup
-from polyclinic.hospital.record.episodes import EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.hospital.record.episodes import AnsweredTask, EpisodeRequest, LessonDrawn, LessonRequest
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.choices import name_of_choices
 from polyclinic.memory.entries import AskedTask
 from polyclinic.memory.learner import Learner, Put, TaskAnswer, came_to_mind
 from polyclinic.memory.memory import About, open_memory
+from polyclinic.memory.options import NEAREST
 from polyclinic.memory.published import Publication, PublishedMemories, PublishedMemory
 from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
-from polyclinic.memory.options import NEAREST
-from polyclinic.memory.remembering import Situation
+from polyclinic.memory.remembering import Situation, situation_text
 from polyclinic.methods.medagent_zero import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session
 from polyclinic.players.minds import model_of
 from polyclinic.players.recalling import RecallMind
+from polyclinic.players.roles.doctor import Doctor
 
 
 def reflects(mind: str) -> bool:
@@ -59,17 +63,31 @@ class ClinicMemory:
 
     Args:
         setup: of the clinic.
+        learning: how its doctors learn.
+        knowledge: what the hospital knows.
         memories: of all who learn.
         session: the models that are open.
     """
 
-    def __init__(self, setup: Setup, learning: LearningSetup, memories: PublishedMemories, session: Session) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        learning: LearningSetup,
+        knowledge: Knowledge,
+        memories: PublishedMemories,
+        session: Session,
+    ) -> None:
         self._setup, self._learning, self._memories, self._session = setup, learning, memories, session
+        self._knowledge, self.learns = knowledge, learning.learns
         self._k = NEIGHBOURS if setup.doctor == RecallMind.name else NEAREST
 
     def publish(self, publication: Publication) -> None:
         """Takes in what is new."""
         self._memories.publish(publication)
+
+    def answered(self, doctor: Doctor, report: Report, plan: Severity | None) -> tuple[AnsweredTask, ...]:
+        """Returns what the doctor of a visit may learn from."""
+        return answered_tasks(doctor, report, plan, self._knowledge)
 
     def of(self, request: EpisodeRequest, doctor: str, department: str) -> PublishedMemory:
         """Returns what a doctor remembers in a visit."""
@@ -78,17 +96,16 @@ class ClinicMemory:
     async def reflect(self, request: LessonRequest) -> LessonDrawn:
         """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then."""
         answered, language = request.answered, request.language
+        situation = Situation(answered.task, answered.picture, answered.picture, language)
         question = Question(
             id=request.key,
-            stem=answered.known,
+            stem=situation_text(situation),
             options={option: option for option in answered.options},
             language=language,
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day}")
-        remembered = await self._of(request.holder, request.memory).bring(
-            Situation(answered.task, answered.picture, answered.known, language)
-        )
+        remembered = await self._of(request.holder, request.memory).bring(situation)
         ledger = Ledger()
         lesson = await self._learner(ledger).learn(
             put, came_to_mind(remembered), TaskAnswer(answered.answer, answered.reasoning), request.right
@@ -130,7 +147,7 @@ def open_clinic_memory(setup: Setup, knowledge: Knowledge, session: Session) -> 
         return
     about = about_memories(knowledge, learning)
     if not learning.brought:
-        yield ClinicMemory(setup, learning, PublishedMemories(about), session)
+        yield ClinicMemory(setup, learning, knowledge, PublishedMemories(about), session)
         return
     with open_memory(Path(learning.brought), about) as brought:
-        yield ClinicMemory(setup, learning, PublishedMemories(about, brought), session)
+        yield ClinicMemory(setup, learning, knowledge, PublishedMemories(about, brought), session)

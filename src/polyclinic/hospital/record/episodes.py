@@ -97,7 +97,6 @@ class AnsweredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     task: ClinicalTask
     picture: str  # what was known of the patient then, as a memory finds it again
-    known: str  # the same as it was told and read out
     options: tuple[str, ...]  # what could be chosen
     answer: str  # what the doctor chose, as it stands among the options; "" where it chose nothing
     reasoning: str = ""

@@ -9,15 +9,17 @@ twice.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
+from polyclinic.errors import BadInput
 from polyclinic.hospital.record.run_file import CannotResume
 from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
-from polyclinic.memory.memory import About, DoctorMemory, New, Note, open_memory
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory, snapshot_of
 from polyclinic.memory.published import Publication, version_of
 
 MEMORY = "memory"
@@ -72,17 +74,39 @@ class KeptMemories:
         return self._open[holder]
 
 
-def bring(memory: DoctorMemory, run: Path) -> Path:
-    """Copies what doctors bring into the folder of a run that begins, and returns where it is."""
-    folder = run / MEMORY / BROUGHT
-    with open_memory(folder, memory.about) as copy:
+@contextmanager
+def open_brought(folder: Path, about: About) -> Iterator[DoctorMemory]:
+    """Opens what doctors bring to a run.
+
+    Raises:
+        BadInput: there is no memory, there are several, or it was made with something else.
+    """
+    there, _ = snapshot_of(folder)
+    if not (there / FILE).is_file() and (several := memories_of(there)):
+        names = ", ".join(str(one) for one in several[:3])
+        more = ", ..." if len(several) > 3 else ""
+        raise BadInput(f"holds the memories of {len(several)}; name one ({names}{more}), or merge them", path=there)
+    with open_memory(folder):
+        pass  # it is there, and is a memory
+    with open_memory(folder, about) as memory:
+        yield memory
+
+
+def memories_of(run: Path) -> list[Path]:
+    """Returns the folders of the memories of a run, what doctors brought first; none of what is no run's folder."""
+    found = sorted(path.parent for path in (run / MEMORY).glob(f"*/{FILE}"))
+    return sorted(found, key=lambda folder: folder.name != BROUGHT)
+
+
+def bring(memory: DoctorMemory, run: Path) -> None:
+    """Copies what doctors bring into the folder of a run that begins."""
+    with open_memory(run / MEMORY / BROUGHT, memory.about) as copy:
         new: list[New] = []
         for task in ClinicalTask:
             records, experience = memory.records[task], memory.experience[task]
             new += [New(task, *pair) for pair in zip(records.entries, records.vectors, strict=True)]
             new += [New(task, *pair) for pair in zip(experience.entries, experience.vectors, strict=True)]
         copy.commit(new)
-    return folder
 
 
 def brought_to(run: Path, about: About, version: str) -> str:
