@@ -49,7 +49,7 @@ _WORSE: dict[Language, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Met:
+class _VisitMet:
     """A visit from which somebody may learn."""
 
     holder: str
@@ -61,7 +61,7 @@ class _Met:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _VisitJudged:
     """A visit of which it is known how it was.
 
     Attributes:
@@ -69,13 +69,13 @@ class _Told:
         lessons: what will come of those that were wrong.
     """
 
-    met: _Met
+    met: _VisitMet
     right: dict[ClinicalTask, tuple[str, ...]]
     lessons: dict[ClinicalTask, Signal]
 
 
 @dataclass(eq=False)
-class Learning:
+class HospitalLearning:
     """What all doctors of a run learn.
 
     Args:
@@ -94,8 +94,8 @@ class Learning:
     publish: Callable[[Publication], None]
     reflect: Reflect | None
     version: str = field(init=False)  # of what is read now
-    _open: dict[str, _Met] = field(init=False, default_factory=dict)  # by patient, until the follow-up
-    _told: list[_Told] = field(init=False, default_factory=list)  # since the last publication
+    _open: dict[str, _VisitMet] = field(init=False, default_factory=dict)  # by patient, until the follow-up
+    _told: list[_VisitJudged] = field(init=False, default_factory=list)  # since the last publication
     _next: Signal | None = field(init=False, default=None)  # the next publication
     _due: int = field(init=False, default=0)  # when
     _cases: Counter[str] = field(init=False, default_factory=Counter)  # told of, by holder
@@ -112,7 +112,7 @@ class Learning:
         if not self.setup.learns or not episode.answered:
             return
         held = episode.seen[-1]
-        met = _Met(
+        met = _VisitMet(
             holder=holder_of(self.setup, held.doctor, held.department),
             case=case.id,
             key=episode.key,
@@ -148,7 +148,7 @@ class Learning:
                 # It is not due before midnight, and no midnight comes any more.
                 lesson = steps.send(await lesson.task)
 
-    def _truth(self, case: Case, met: _Met) -> dict[ClinicalTask, tuple[str, ...]]:
+    def _truth(self, case: Case, met: _VisitMet) -> dict[ClinicalTask, tuple[str, ...]]:
         """Returns what was right; of a plan nothing, where it was one of another disease."""
         named, severity = case.truth.diagnoses, case.truth.severity
         disease = self.knowledge.disease_named(named[0].name) if named else None
@@ -165,7 +165,7 @@ class Learning:
             right[ClinicalTask.TREATMENT] = (GRADES[language][severity],)
         return right
 
-    def _learn(self, met: _Met, right: dict[ClinicalTask, tuple[str, ...]]) -> None:
+    def _learn(self, met: _VisitMet, right: dict[ClinicalTask, tuple[str, ...]]) -> None:
         midnight = (self.clock.now // DAY + 1) * DAY
         lessons = {}
         for one in met.answered:
@@ -182,7 +182,7 @@ class Learning:
                     right=wanted,
                 )
                 lessons[one.task] = self.clock.launch(self.reflect(request), due=midnight)
-        self._told.append(_Told(met, right, lessons))
+        self._told.append(_VisitJudged(met, right, lessons))
         if self._next is None:
             self._next, self._due = self.clock.start(self._publish_at(midnight)), midnight
 
@@ -216,7 +216,7 @@ class Learning:
             MemoriesPublished(version=self.version, cases=len(told), records=len(records), experience=len(experience)),
         )
 
-    def _record(self, told: _Told, n: int, asked: AskedTask) -> MedicalRecord:
+    def _record(self, told: _VisitJudged, n: int, asked: AskedTask) -> MedicalRecord:
         answered = told.met.answered
         return MedicalRecord(
             asked=asked,
@@ -227,7 +227,7 @@ class Learning:
         )
 
     def _experience(
-        self, told: _Told, answered: AnsweredTask, asked: AskedTask, lesson: LessonDrawn | None
+        self, told: _VisitJudged, answered: AnsweredTask, asked: AskedTask, lesson: LessonDrawn | None
     ) -> Experience | None:
         if lesson is not None and lesson.principle:
             return Experience(
@@ -247,5 +247,5 @@ class Learning:
         )
 
 
-def _asked(met: _Met, answered: AnsweredTask, number: int) -> AskedTask:
+def _asked(met: _VisitMet, answered: AnsweredTask, number: int) -> AskedTask:
     return AskedTask(case=met.case, number=number, query=answered.picture, options=answered.options)

@@ -19,7 +19,7 @@ from polyclinic.hospital.care.triage import TriageStation
 from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.learning import Learning
+from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import (
@@ -238,7 +238,7 @@ async def _computing(
 @contextmanager
 def _learning(
     configuration: Configuration, knowledge: Knowledge, store: Store | None, clinic: _Computing, spent: _Spent
-) -> Iterator[Callable[[Clock, Log], Learning] | None]:
+) -> Iterator[Callable[[Clock, Log], HospitalLearning] | None]:
     """Makes what lets the doctors of a run learn; None where they do not."""
     setup = configuration.setup.learning
     if setup is None:
@@ -255,7 +255,7 @@ def _learning(
                 keep(publication)
 
         reflect = spent.reflecting(clinic.reflect) if reflects(configuration.setup.doctor) else None
-        yield lambda clock, log: Learning(setup, known, clock, log, publish, reflect)
+        yield lambda clock, log: HospitalLearning(setup, known, clock, log, publish, reflect)
 
 
 # Models may stand for nature: they write who lives in the town, and say how illnesses go on. They play nobody and are

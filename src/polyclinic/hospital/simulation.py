@@ -23,7 +23,7 @@ from polyclinic.hospital.floor.clock import Clock, Steps
 from polyclinic.hospital.floor.encounter import OF_SEVERITY, Encounter
 from polyclinic.hospital.floor.journey import House
 from polyclinic.hospital.floor.visit_end import VisitEnd
-from polyclinic.hospital.learning import Learning
+from polyclinic.hospital.learning import HospitalLearning
 from polyclinic.hospital.plan.events import Incident
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.planned import (
@@ -77,7 +77,7 @@ async def simulate(
     sinks: Sequence[Sink] = (),
     clock: Clock | None = None,
     memory: int = 0,
-    learns: Callable[[Clock, Log], Learning] | None = None,
+    learns: Callable[[Clock, Log], HospitalLearning] | None = None,
 ) -> SimulatedRun:
     """Lets a town and its hospital live.
 
@@ -158,7 +158,7 @@ class _Life:
     forecast: Forecasting | None
     at_the_door: Looking | None
     waiting: Waiting | None
-    learning: Learning | None
+    learning: HospitalLearning | None
     seed: int
     onsets: dict[int, deque[Onset]] = field(default_factory=dict)  # by resident: what it may fall ill with next
     planned: list[PlannedVisit] = field(default_factory=list)  # in the order of setting out

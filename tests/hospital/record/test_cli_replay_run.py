@@ -80,7 +80,15 @@ def test_a_run_without_dialogues_says_so(run, tmp_path):
 
 
 def test_there_are_words_for_whatever_happens_to_a_patient():
-    others = {"event began", "event ended", "called in", "staff walked", "shift began", "shift ended"}
+    others = {
+        "event began",
+        "event ended",
+        "called in",
+        "staff walked",
+        "shift began",
+        "shift ended",
+        "memories published",
+    }
     tags = {kind.__struct_config__.tag for kind in get_args(What)}
     assert tags - others - {"diagnosed", "prescribed"} == _LINES.keys() - {"measured"}
 

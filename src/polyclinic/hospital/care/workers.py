@@ -77,12 +77,12 @@ class _ToReflectOn(msgspec.Struct, frozen=True, tag="reflect"):
     request: LessonRequest
 
 
-class _Drawn(msgspec.Struct, frozen=True, tag="drawn"):
+class _LessonDone(msgspec.Struct, frozen=True, tag="drawn"):
     number: int
     lesson: LessonDrawn
 
 
-class _Learnt(msgspec.Struct, frozen=True, tag="learnt"):
+class _News(msgspec.Struct, frozen=True, tag="learnt"):
     """What doctors remember from now on; the tasks that read it come after it."""
 
     publication: Publication
@@ -98,8 +98,8 @@ class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
 _ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpent": BudgetSpent}
 
 _encode = msgspec.msgpack.Encoder().encode
-_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToReflectOn | _Learnt])
-_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _Drawn | _RunOver])
+_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToReflectOn | _News])
+_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _LessonDone | _RunOver])
 
 
 class WorkerPool:
@@ -190,7 +190,7 @@ class _Worker:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         self._process, self._share, self._stdin = process, share, process.stdin
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._outbox: list[_Task | _ToReflectOn | _Learnt] = []
+        self._outbox: list[_Task | _ToReflectOn | _News] = []
         self._count = 0
         self._ended: PolyclinicError | None = None
         self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -222,7 +222,7 @@ class _Worker:
 
     def tell(self, publication: Publication) -> None:
         """Tells it what doctors remember from now on."""
-        self._put(_Learnt(publication))
+        self._put(_News(publication))
 
     def _expect(self) -> tuple[int, asyncio.Future[Any]]:
         if self._ended is not None:
@@ -232,7 +232,7 @@ class _Worker:
         self._waiting[self._count] = coming
         return self._count, coming
 
-    def _put(self, message: _Task | _ToReflectOn | _Learnt) -> None:
+    def _put(self, message: _Task | _ToReflectOn | _News) -> None:
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._post)
         self._outbox.append(message)
@@ -266,7 +266,7 @@ class _Worker:
                     match message:
                         case _ClinicOpen():
                             self._opening.set_result(None)
-                        case _Done() | _Drawn():
+                        case _Done() | _LessonDone():
                             coming = self._waiting.pop(message.number)
                             if not coming.done():
                                 coming.set_result(message.episode if isinstance(message, _Done) else message.lesson)
@@ -343,7 +343,11 @@ async def _work(out: BinaryIO) -> None:
 
 
 async def _serve(
-    clinic: Clinic, reader: asyncio.StreamReader, answer: Callable[[_Done | _Drawn | _RunOver], None], *, at_once: int
+    clinic: Clinic,
+    reader: asyncio.StreamReader,
+    answer: Callable[[_Done | _LessonDone | _RunOver], None],
+    *,
+    at_once: int,
 ) -> None:
     running: set[asyncio.Task[None]] = set()
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
@@ -356,14 +360,14 @@ async def _serve(
                 if isinstance(task, _Task):
                     answer(_Done(task.number, await clinic.compute(task.request)))
                 else:
-                    answer(_Drawn(task.number, await clinic.reflect(task.request)))
+                    answer(_LessonDone(task.number, await clinic.reflect(task.request)))
         except Exception as error:
             answer(_run_over(error))
 
     try:
         while messages := await _received(reader, _to_worker):
             for message in messages:
-                if isinstance(message, _Learnt):
+                if isinstance(message, _News):
                     clinic.publish(message.publication)
                 elif not isinstance(message, _Hello):
                     computing = asyncio.create_task(compute(message))
@@ -380,7 +384,7 @@ def _run_over(error: Exception) -> _RunOver:
     return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
-def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _Drawn | _RunOver) -> None:
+def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _LessonDone | _RunOver) -> None:
     """Writes a message to the parent; waits where it is slow to read."""
     frame = memoryview(_frame([message]))
     while frame:

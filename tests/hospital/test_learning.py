@@ -1,0 +1,307 @@
+"""Doctors of the hospital learn: what they are told, when they know it, and that nothing else of it gets anywhere."""
+
+import json
+import random
+import shutil
+
+import msgspec
+import pytest
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.record import History, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.hospital.care.remembering import about_memories
+from polyclinic.hospital.care.setup import LearningSetup
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.floor.clock import Clock
+from polyclinic.hospital.learning import HospitalLearning
+from polyclinic.hospital.record.episodes import AnsweredTask, ConsultationHeld, Episode, LessonDrawn
+from polyclinic.hospital.record.happenings import DAY, MemoriesPublished, Triaged, WentHome
+from polyclinic.hospital.record.log import Log
+from polyclinic.hospital.record.memories import memories_of
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.store import Store
+from polyclinic.hospital.running import document_of
+from polyclinic.hospital.running import run as run_hospital
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.memory.entries import ClinicalTask, MedicalRecord
+from polyclinic.memory.memory import entries_of, open_memory
+from polyclinic.memory.published import PublishedMemories, version_of
+from polyclinic.memory.remembering import Situation
+
+RUN = ("run", "--preset", "agent-hospital", "--load", "0.05", "--days", "3", "--doctor", "recall", "--learn")
+EIGHT = (
+    "acute-nasopharyngitis, acute-rhinitis, bronchial-asthma, chronic-bronchitis, covid-19, influenza-a, influenza-b, "
+    "mycoplasma-infection"
+)
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+def answered(task, answer, *options):
+    return AnsweredTask(task=task, picture="female\na cough", options=options, answer=answer, reasoning="Because.")
+
+
+def visit(n, *, diagnosis="Influenza A", plan="mild", version="v"):
+    tasks = (
+        answered(ClinicalTask.EXAMINATION, "blood test", "blood test", "viral antigen detection"),
+        answered(ClinicalTask.DIAGNOSIS, diagnosis, "Influenza A", "Influenza B"),
+        answered(ClinicalTask.TREATMENT, plan, "mild", "moderate", "severe"),
+    )
+    held = ConsultationHeld(department="respiratory", doctor=f"d{n % 2}", turns=1)
+    return Episode(key=f"r{n}-d0000/1@{version}", seen=(held,), answered=tasks)
+
+
+def ill(n):
+    return Case(
+        id=f"r{n}-d0000",
+        record=Record(presentation=Presentation(complaint="Ill."), history=History(present="Ill.")),
+        truth=Truth(diagnoses=(Diagnosis(name="Influenza B"),), severity="mild"),
+        department="respiratory",
+    )
+
+
+class Lived:
+    """A clock on which doctors learn, without a hospital."""
+
+    def __init__(self, knowledge, *, reflects=True, **setup):
+        self.setup = LearningSetup(version=version_of(None), **setup)
+        self.known = knowledge.select(EIGHT)
+        self.memories = PublishedMemories(about_memories(self.known, self.setup))
+        self.published, self.clock, self.log = [], Clock(), Log()
+        self.learning = HospitalLearning(
+            self.setup, self.known, self.clock, self.log, self._publish, self._reflect if reflects else None
+        )
+
+    def _publish(self, publication):
+        self.published.append((self.clock.now, publication))
+        self.memories.publish(publication)
+
+    async def _reflect(self, request):
+        return LessonDrawn(key=request.key, principle=f"Not {request.answered.answer}.", after=request.right[0])
+
+    async def live(self, *moments):
+        """Lets functions be called at their times, and all of it be published."""
+
+        def at(when, what):
+            yield self.clock.at(when)
+            what()
+
+        for when, what in moments:
+            self.clock.start(at(when, what))
+        async with self.clock:
+            await self.clock.run()
+            await self.learning.finish()
+        return self
+
+
+async def test_what_is_learnt_on_a_day_is_known_on_the_next(knowledge):
+    seen = []
+    lived = Lived(knowledge)
+    learning = lived.learning
+    moments = [(hour * 3600, lambda: seen.append((lived.clock.now, learning.version))) for hour in (1, 12, 23, 25)]
+    moments.append((10 * 3600, lambda: learning.over("r1", ill(1), visit(1, diagnosis="Influenza B"))))
+    moments.append((30 * 3600, lambda: learning.over("r2", ill(2), visit(2))))
+    await lived.live(*moments)
+    (first, one), (second, two) = lived.published
+    assert (first, second) == (DAY, 2 * DAY)
+    assert [version for _, version in seen] == [lived.setup.version] * 3 + [one.version]
+    # Right were the diagnosis and its plan; wrong was the examination, and that is a lesson.
+    assert [(r.holder, r.task.value, r.entry.answer) for r in one.records] == [
+        ("d1", "diagnosis", "Influenza B"),
+        ("d1", "treatment", "mild"),
+    ]
+    (lesson,) = one.experience
+    assert (lesson.entry.before, lesson.entry.right) == ("blood test", ("viral antigen detection",))
+    # Of a plan for another disease nobody says what would have been right.
+    assert [(e.task.value, e.entry.before) for e in two.experience] == [
+        ("examination", "blood test"),
+        ("diagnosis", "Influenza A"),
+    ]
+    assert learning.version == two.version
+
+
+async def test_a_version_stays_what_it_was(knowledge):
+    lived = Lived(knowledge)
+    learning = lived.learning
+    right = {n: visit(n, diagnosis="Influenza B") for n in (1, 2, 3)}
+    await lived.live(*((n * DAY, lambda n=n: learning.over(f"r{n}", ill(n), right[n])) for n in right))
+    situation = Situation(ClinicalTask.DIAGNOSIS, "female\na cough", "", "en")
+    versions = [lived.setup.version, *(publication.version for _, publication in lived.published)]
+    found = {}
+    for version in reversed(versions):
+        for holder in ("d0", "d1"):
+            came = await lived.memories.of(holder, version, records=9, experience=9).bring(situation)
+            found[version, holder] = [record.asked.case for record, _ in came.records]
+    assert [found[v, "d1"] for v in versions] == [[], ["r1-d0000"], ["r1-d0000"], ["r1-d0000", "r3-d0000"]]
+    assert [found[v, "d0"] for v in versions] == [[], [], ["r2-d0000"], ["r2-d0000"]]
+
+
+async def test_of_an_outcome_no_right_answer_is_kept(knowledge):
+    lived = Lived(knowledge, feedback="outcome", holder="department")
+    learning = lived.learning
+    await lived.live(
+        (1, lambda: [learning.over(f"r{n}", ill(n), visit(n)) for n in (1, 2)]),
+        (DAY + 1, lambda: learning.followed_up("r1", "recovered")),
+        (DAY + 2, lambda: learning.followed_up("r2", "worse")),
+    )
+    ((when, came),) = lived.published
+    assert when == 2 * DAY  # of the visits nothing was known before
+    # Who recovers was treated rightly for all that is known, also where the diagnosis was wrong.
+    assert {(r.entry.asked.case, r.entry.answer) for r in came.records} == {
+        ("r1-d0000", "blood test"), ("r1-d0000", "Influenza A"), ("r1-d0000", "mild"),
+    }  # fmt: skip
+    assert {(e.entry.asked.case, e.entry.right, e.entry.after) for e in came.experience} == {("r2-d0000", (), "")}
+    assert {one.entry.judged_by for one in came.every} == {"outcome"}
+    assert {one.holder for one in came.every} == {"respiratory"}
+    assert "Influenza B" not in "".join(e.entry.principle for e in came.experience)
+
+
+async def test_who_cannot_reflect_keeps_what_was_right(knowledge):
+    lived = Lived(knowledge, reflects=False)
+    await lived.live((1, lambda: lived.learning.over("r1", ill(1), visit(1, diagnosis="Influenza B"))))
+    ((_, came),) = lived.published
+    assert (len(came.records), came.experience) == (2, ())
+
+
+def test_what_cannot_be(complaint, knowledge, tmp_path):
+    other = tmp_path / "other"
+    about = LearningSetup(version="")
+    with open_memory(other, about_memories(knowledge.select("influenza-a, influenza-b"), about)):
+        pass
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    preset = ("run", "--preset", "agent-hospital", "--visits", "1")
+    rows = {
+        "without": (("run", "--feedback", "outcome"), "--learn"),
+        "whose": (("run", "--memory-of", "department"), "--learn"),
+        "script": ((*preset, "--learn", "--doctor", "scripted:some.json"), "cannot learn"),
+        "unread": ((*preset, "--memory", other), "--memory is for a doctor who reads"),
+        "missing": ((*preset, "--doctor", "recall", "--memory", tmp_path / "gone"), "holds no memory.sqlite"),
+        "empty": ((*preset, "--doctor", "recall", "--memory", nothing), "holds no memory.sqlite"),
+        "other": ((*preset, "--doctor", "recall", "--memory", other), "2 diseases"),
+    }
+
+    said = {name: complaint(*arguments) for name, (arguments, _) in rows.items()}
+    assert not {name: line for name, line in said.items() if rows[name][1] not in line}
+    assert not (tmp_path / "gone").exists()
+
+
+# --- whole runs
+
+
+@pytest.fixture(scope="module")
+def kept(run, tmp_path_factory):
+    """A run in which doctors learn, and what it printed."""
+    folder = tmp_path_factory.mktemp("learnt") / "run"
+    return folder, json.loads(run(*RUN, "--out", folder, "--json").stdout)
+
+
+def same(document):
+    """What must not depend on how a run was computed, as JSON has it."""
+    document = json.loads(json.dumps(document))
+    return {name: value for name, value in document.items() if name not in ("wall_seconds", "happenings")}
+
+
+def remembered(folder):
+    found = {}
+    for one in memories_of(folder):
+        with open_memory(one) as memory:
+            found[one.name] = [entry for _, entry in entries_of(memory)], memory.notes()
+    return found
+
+
+@pytest.mark.slow
+def test_a_memory_holds_nothing_of_its_own_day(kept):
+    folder, document = kept
+    run = RecordedRun(folder)
+    published, home, triaged = {}, {}, {}
+    for happening in run.happenings():
+        match happening.what:
+            case MemoriesPublished():
+                published[happening.what.version] = happening.t
+            case WentHome():
+                home.setdefault(happening.who, []).append(happening.t)
+            case Triaged():
+                triaged.setdefault(happening.who, []).append(happening.t)
+    assert len(published) > 2
+    # Of the last, no morning came any more.
+    assert all(t % DAY == 0 for t in list(published.values())[:-1])
+    for entries, notes in remembered(folder).values():
+        numbers = {note.came.decode(): note.patients for note in notes}
+        for version, most in numbers.items():
+            of_it = [entry for entry in entries if entry.asked.number <= most]
+            assert all(min(home[e.asked.case.partition("-")[0]]) <= published[version] for e in of_it)
+    for episode in run.episodes():
+        who, version = episode.key.partition("-")[0], episode.key.rpartition("@")[2]
+        # It was launched 12 hours before, and read what there was then.
+        first = document["memory"]["brought"] == version
+        assert first or published[version] <= max(triaged[who])
+    assert len({episode.key.rpartition("@")[2] for episode in run.episodes()}) > 2
+
+
+@pytest.mark.slow
+def test_the_document_says_what_was_learnt(kept):
+    folder, document = kept
+    memory, entries = document["memory"], remembered(folder)
+    assert (memory["of"], memory["feedback"], memory["learns"]) == ("doctor", "truth", True)
+    every = [entry for found, _ in entries.values() for entry in found]
+    assert memory["records"] == sum(isinstance(entry, MedicalRecord) for entry in every) > 0
+    assert memory["records"] + memory["experience"] == len(every)
+    assert sum(day["diagnosis"]["n"] for day in memory["days"]) == document["summary"]["diagnosis"]["n"]
+    assert memory["weeks"][-1]["records"] == memory["records"]
+    assert set(entries) <= set(document["staff"])
+
+
+class Copies:
+    """Looks on, and copies the run's folder at some moments: what there is of it where it is killed then."""
+
+    def __init__(self, folder, moments):
+        self.folder, self.moments, self.copies = folder, moments, []
+
+    def computed(self, episode):
+        pass
+
+    def add(self, happening, account):
+        if happening.seq in self.moments:
+            copy = self.folder.with_name(f"killed at {happening.seq}")
+            shutil.copytree(self.folder, copy)
+            self.copies.append(copy)
+
+
+@pytest.mark.slow
+async def test_workers_and_a_kill_change_nothing(kept, tmp_path):
+    folder, document = kept
+    configuration = msgspec.convert(RecordedRun(folder).configuration, Configuration, strict=False)
+    moments = random.Random(1).sample(range(200, document["events"]), 2)
+    watching = Copies(tmp_path / "two", moments)
+    with Store.create(tmp_path / "two", msgspec.to_builtins(configuration, str_keys=True)) as store:
+        came = await run_hospital(configuration, store=store, workers=2, watching=watching)
+    assert same(document_of(configuration, came)) == same(document)
+    assert remembered(tmp_path / "two") == remembered(folder)
+    for killed in watching.copies:
+        with Store.open(killed) as store:
+            came = await run_hospital(configuration, store=store)
+        assert same(document_of(configuration, came)) == same(document)
+        assert remembered(killed) == remembered(folder)
+    assert len(watching.copies) == 2
+
+
+@pytest.mark.slow
+def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
+    folder, _ = kept
+    one = memories_of(folder)[0]
+    more = (*RUN[:4], "0.02", "--days", "1", "--doctor", "recall", "--memory", one, "--out", tmp_path / "more")
+    first = json.loads(run(*more, "--json").stdout)
+    assert (first["memory"]["learns"], first["memory"]["records"]) == (False, 0)
+    with open_memory(one) as memory:
+        assert first["memory"]["version"] == version_of(memory)
+        held = list(entries_of(memory))
+    with open_memory(tmp_path / "more" / "memory" / "brought") as brought:
+        assert list(entries_of(brought)) == held
+    assert json.loads(run("run", "--resume", tmp_path / "more", "--json").stdout) == first
