@@ -93,9 +93,7 @@ Layout = Annotated[
     ),
 ]
 
-Doctor = Annotated[
-    str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall knows no disease and goes by its memory alone.")
-]
+Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
 Doctors = Annotated[list[str], MINDS, Parameter(help=f"A doctor's mind; several: {_MINDS}")]
 Patient = Annotated[
     str,

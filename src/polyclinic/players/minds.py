@@ -326,8 +326,8 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
         return _own(maker_of(thing, player), player)
     names = {
         "rules": True,
-        RecallMind.name: role is Role.DOCTOR,
         "scripted:FILE": role is not Role.EXAMINER,
+        RecallMind.name: role is Role.DOCTOR,
         HUMAN: role is Role.NURSE,
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
