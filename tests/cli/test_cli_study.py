@@ -51,6 +51,8 @@ def test_ablation(run, complaint, medqa, endpoint, tmp_path):
     assert {one["baseline"] for one in document["comparisons"]} == {"zero_shot"}
     assert len(document["comparisons"]) == 4
     assert len(list((tmp_path / "out").iterdir())) == 6
+    assert {body["temperature"] for body in endpoint.bodies} == {1.0}
+    assert "max_rounds 3 for medagents" in complaint(*command, "--protocol", "paper")
     shown = run(*command).stdout
     for text in (
         "ablation, medqa, 8 questions",

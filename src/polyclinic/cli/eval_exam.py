@@ -9,9 +9,11 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
+from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.cli.evaluation import check_looks_up, finish, within_budget
+from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import FILE, LIBRARY, RUN, ExamFileOptions, ExamOptions, Library, RunOptions, Several
 from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, UserError
@@ -20,9 +22,11 @@ from polyclinic.methods.table import METHODS, PRESETS, choose
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
+from polyclinic.protocols.following import follow
+from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
-from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
+from polyclinic.questions.layouts import parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
 from polyclinic.retrieval.opening import open_library
@@ -30,9 +34,6 @@ from polyclinic.terminal.screen import note, plain, progress
 from polyclinic.terminal.tables import counted
 
 T = TypeVar("T")
-
-_WHOLE = ("mmlu",)
-"""Data sets that are small enough to be taken whole."""
 
 
 def _command(dataset: str) -> Callable[..., Awaitable[None]]:
@@ -62,15 +63,20 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
             str | None, Parameter(metavar="METHOD", help="Compare every method with this one; by default every two.")
         ] = None,
         library: Library = LIBRARY,
+        protocol: Protocol = "ours",
         run: RunOptions = RUN,
     ) -> None:
+        rules = followed(MedAgentsSettings, protocol)
+        check_sample(rules, dataset, given=options.sample, everything=options.everything)
         chosen = choose(method or ["zero_shot"], options.settings or [], presets=PRESETS.get(dataset, {}))
         for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
             note(f"{name} is ours; that an installed package offers one of this name too is passed over")
         if baseline is not None and baseline not in {one.name for one in chosen}:
             raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
-        against_what = next((one.label for one in chosen if one.name == baseline), None)
         check_looks_up(chosen, library.corpus)
+        chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
+        against_what = next((one.label for one in chosen if one.name == baseline), None)
+        say(rules)
         put = read_questions(dataset, options, seed=run.seed)
         learning = Learning(
             examples=read_examples(examples) if examples is not None else (),
@@ -96,7 +102,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         total = asked(len(put), chosen, match=match, shuffle=shuffle)
         named = f"{dataset} {options.questions.name}"
         results, ledger = await ask_all(work, options, run, named=named, total=total, library=library)
-        about = {"dataset": dataset, "questions": len(put), "seed": run.seed}
+        about = {"dataset": dataset, "questions": len(put), "seed": run.seed, "protocol": protocol}
         about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
         title = f"{dataset}, {counted(len(put), 'question')}, {options.model}"
         finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
@@ -126,9 +132,10 @@ def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list
         fields=parse_fields(options.fields) if options.fields is not None else None,
         answer_base=options.answer_base,
     )
-    if not isinstance(options, ExamOptions) or options.everything or (options.sample is None and dataset in _WHOLE):
+    if not isinstance(options, ExamOptions) or options.everything:
         return questions
-    return draw(questions, SAMPLE if options.sample is None else options.sample, seed=seed)
+    number = options.sample or sample_of(follow(MedAgentsSettings), dataset)
+    return questions if number is None else draw(questions, number, seed=seed)
 
 
 async def ask_all(

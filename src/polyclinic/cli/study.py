@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult
+from polyclinic.benchmarks.exams.published import as_published, check_sample
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.benchmarks.exams.studies import (
     Curve,
@@ -24,10 +25,12 @@ from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
+from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import find_categories, read_words
-from polyclinic.methods.table import PRESETS, choose
+from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import open_session
+from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.terminal.tables import counted
 
 Layout = Annotated[
@@ -38,12 +41,23 @@ Numbers = Parameter(metavar="RANGE")
 
 
 async def ablation(
-    *, exam: options.ExamOptions, layout: Layout = "exam", run: options.RunOptions = options.RUN
+    *,
+    exam: options.ExamOptions,
+    layout: Layout = "exam",
+    protocol: Protocol = "ours",
+    run: options.RunOptions = options.RUN,
 ) -> None:
     """Puts the questions to MedAgents with more and more of its stages, and prints how it did."""
-    chosen = rows_of_ablation(_settings(layout, exam.settings or [], without=("stages",)))
+    rules = followed(MedAgentsSettings, protocol)
+    check_sample(rules, layout, given=exam.sample, everything=exam.everything)
+    given, temperature = _settings(layout, exam.settings or [], without=("stages",)), run.models.temperature
+    # What is compared is asked at one temperature, and that is the team's where nobody says another.
+    if temperature is None:
+        temperature = given.get("temperature", rules.of(rules.settings.methods["medagents"].temperature))
+    chosen = as_published(rows_of_ablation(given), rules, dataset=layout, temperature=temperature)
     put = read_questions(layout, exam, seed=run.seed)
-    learning = Learning(temperature=run.models.temperature, seed=run.seed)
+    learning = Learning(temperature=temperature, seed=run.seed)
+    say(rules)
 
     async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
         return await run_methods(put, chosen, models, learning=learning, match="none", advance=advance)
@@ -69,6 +83,7 @@ async def experts(
         int, options.between(0), Parameter(help="Experts on the question while the others vary.")
     ] = 5,
     at_options: Annotated[int, options.between(0), Parameter(help="Experts on the options while the others vary.")] = 2,
+    protocol: Protocol = "ours",
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Puts the questions to MedAgents with other and other numbers of experts, and prints how it did."""
@@ -76,7 +91,14 @@ async def experts(
     on_options = parse_numbers(option_experts, option="--option-experts")
     at = (at_question, at_options)
     pairs = panels(on_question, on_options, at)
-    given = _settings(layout, exam.settings or [], without=("question_experts", "option_experts"))
+    varied = ("question_experts", "option_experts")
+    rules = followed(MedAgentsSettings, protocol)
+    check_sample(rules, layout, given=exam.sample, everything=exam.everything)
+    given = _settings(layout, exam.settings or [], without=varied)
+    team = ChosenMethod(name="medagents", settings=given)
+    (team,) = as_published([team], rules, dataset=layout, temperature=run.models.temperature, varied=varied)
+    given = {key: value for key, value in team.settings.items() if key not in varied}
+    say(rules)
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 

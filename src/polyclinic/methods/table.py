@@ -40,7 +40,7 @@ from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 from polyclinic.retrieval.retriever import Retriever
 
-_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "temperature", "record", "retriever", "doctors")
+_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors")
 _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
 Answering = Callable[[Question], Awaitable[Outcome]]
@@ -270,16 +270,17 @@ def answering(
 ) -> Answering:
     """Returns a method, ready to be given questions.
 
-    By default, examples and what `medprompt` learns from are those that are shipped for the question's language, and
-    the temperature is the method's own. `records` are those that questions are about, by the question's id, for methods
-    that read one by its parts; `doctors` are who thinks in a model's place, for those that such can think for.
+    By default, examples and what `medprompt` learns from are those that are shipped for the question's language. The
+    temperature is that of the method's settings, else the one that is given, else the method's own. `records` are those
+    that questions are about, by the question's id, for methods that read one by its parts; `doctors` are who thinks in
+    a model's place, for those that such can think for.
     """
     method, takes = find_method(chosen.named), _keywords(chosen.named)
     always: dict[str, Any] = dict(chosen.settings)
     if "seed" in takes:
         always["seed"] = seed
     if "temperature" in takes and temperature is not None:
-        always["temperature"] = temperature
+        always.setdefault("temperature", temperature)
     always |= {name: given for name, given in (("retriever", retriever), ("doctors", doctors)) if name in takes}
     pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
 
@@ -300,7 +301,9 @@ def answering(
             kind = (question.language, kind_of(question))
             if kind not in pools:
                 learnt = tuple(training) or shipped_examples(*kind)
-                pools[kind] = asyncio.ensure_future(prepare(learnt, model_for(f"training {' '.join(kind)}")))
+                pools[kind] = asyncio.ensure_future(
+                    prepare(learnt, model_for(f"training {' '.join(kind)}"), temperature=always.get("temperature"))
+                )
             pool = pools[kind]
             try:
                 options["pool"] = await asyncio.shield(pool)

@@ -85,6 +85,8 @@ class MedAgentsSettings(Settings, frozen=True, kw_only=True):
     Attributes:
         methods: how each method's answers are drawn, by its name.
         question_experts, option_experts: by data set; "others" are those that are not named.
+        rounds: of voting, at most.
+        votes: a vote and its modification are asked for in one call ("combined"), or in two.
         sample: questions of each data set.
         wrong_answers: how many of each method are sorted.
     """
@@ -93,6 +95,8 @@ class MedAgentsSettings(Settings, frozen=True, kw_only=True):
     methods: dict[str, MethodDrawing]
     question_experts: PaperSetting[dict[str, int]]
     option_experts: PaperSetting[dict[str, int]]
+    rounds: PaperSetting[int]
+    votes: PaperSetting[Literal["combined", "separate"]]
     sample: PaperSetting[dict[str, int | Literal["all"]]]
     wrong_answers: PaperSetting[int]
 

@@ -189,7 +189,9 @@ def test_settings():
     assert mdagents.settings == {"level": None}
     preset, other = choose(["medagents", "zero_shot"], presets={"medagents": {"question_experts": 4}})
     assert (preset.settings, other.settings) == ({"question_experts": 4}, {})
-    for given in ("seed=1", "temperature=1", "examples=x", "stages=all", "max_rounds=", "=1"):
+    (hot,) = choose(["zero_shot"], ["temperature=1"])
+    assert hot.settings == {"temperature": 1.0}
+    for given in ("seed=1", "temperature=hot", "examples=x", "stages=all", "max_rounds=", "=1"):
         with pytest.raises(UserError):
             choose(["medagents"], [given])
     assert all("seed" not in settable(name) for name in METHODS)
