@@ -10,43 +10,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.diagnoses import split_diagnoses, split_points
-from polyclinic.cases.presentation import Presentation
-from polyclinic.cases.record import Record
-from polyclinic.cases.report import Report
-from polyclinic.cases.truth import Truth
 from polyclinic.judges.director_by_rules import RulesJudge, Scale, Shares
-from polyclinic.language.language import Language, is_chinese
+from polyclinic.judges.recorded import case_and_report
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, grade_named
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import spearman
 
 STEPS = 10
 """The grid's steps from no weight to all of it."""
-
-
-def case_and_report(recorded: RecordedReport) -> tuple[Case, Report]:
-    """Returns a recorded report as a live one, beside a case that holds no more than its reference."""
-    reference, given = recorded.reference, recorded.given
-    language: Language = "zh" if is_chinese(reference.diagnosis) else "en"
-    case = Case(
-        id=recorded.id,
-        record=Record(presentation=Presentation(complaint="", language=language)),
-        truth=Truth(
-            diagnoses=split_diagnoses(reference.diagnosis),
-            rationale=split_points(reference.rationale),
-            treatment=split_points(reference.treatment),
-        ),
-    )
-    report = Report(
-        symptoms=(),
-        examinations=(),
-        diagnoses=split_diagnoses(given.diagnosis),
-        rationale=split_points(given.rationale),
-        treatment=split_points(given.treatment),
-    )
-    return case, report
 
 
 def halves(reports: Sequence[RecordedReport]) -> tuple[list[RecordedReport], list[RecordedReport]]:

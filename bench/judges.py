@@ -5,8 +5,9 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from bench.director_fitting import case_and_report, fitted, halves
+from bench.director_fitting import fitted, halves
 from polyclinic.judges.director_by_rules import SCALES, RulesJudge
+from polyclinic.judges.recorded import case_and_report
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.director import compare_judges, recorded_judgements
 from polyclinic.metrics.grades import ONE_STEP

@@ -162,8 +162,6 @@ def test_what_cannot_be_used(score, write, write_letters, tmp_path):
     assert "neither a judgement of ours nor a published letter" in score(write_letters({"a": 1}), code=2)
     assert "line 2" in score(write_letters(letters(1), {"patient_id": 2}), code=2)
     unjudged = write_letters(letters(1, None, None, None), name="unjudged.jsonl")
-    assert "has a letter" in (said := score(unjudged, code=2))
-    assert "unjudged.jsonl" in said
     assert "not a judgement" in score(unjudged, "--layout", "polyclinic", code=2)
     mixed = write("mixed.jsonl", judgement("1"), judgement("2", judge="k"))
     assert "2 judges or versions" in score(mixed, code=2)
@@ -171,6 +169,39 @@ def test_what_cannot_be_used(score, write, write_letters, tmp_path):
     assert "no report was judged in both" in score(one, two, code=2)
     assert "3 files" in score(one, two, one, code=2)
     assert "--protocol" in score(one, "--protocol", "mild", code=2)
+
+
+def test_reports_without_letters_are_graded(score, write_letters, tmp_path):
+    """A dialogue's last turn against the references of a published file: as right as can be, so A in all three."""
+    references = write_letters(*(letters(id) for id in (1, 2)), name="references.jsonl")
+    report = letters(1)["doctor_diagnosis"]["diagnosis"]
+    turns = [{"turn": 0, "role": "Doctor", "content": "您好？"}, {"turn": 1, "role": "Doctor", "content": report}]
+    dialogue = write_letters(
+        *({"patient_id": str(id), "doctor": "x", "dialog_history": turns} for id in (1, 7)), name="dialogues.jsonl"
+    )
+    document = json.loads(score(dialogue, "--reference", references, "--json"))
+    assert (document["judge"]["name"], document["n"]) == ("rules", 1)
+    assert [document["metrics"][aspect]["mean"] for aspect in ONE_STEP] == [4, 4, 4]
+    assert document["metrics"]["symptoms"]["n"] == 0
+    assert "name a file with --reference" in score(dialogue, code=2)
+
+
+def test_people_stand_beside_the_judge(score, write, tmp_path):
+    path = write("judgements.jsonl", *(judgement(str(n), "ABCD"[n % 4]) for n in range(4)))
+    said = [
+        {"form": "grades", "case": str(n), "doctor": "x", "who": who, **dict.fromkeys(Aspect, "ABCC"[n % 4])}
+        for n in range(4)
+        for who in ("anna", "bea")
+    ]
+    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts.write_text("".join(json.dumps(row) + "\n" for row in said), "utf-8")
+    people = json.loads(score(path, "--verdicts", verdicts, "--json"))["people"]
+    assert people["figures"]["x"]["means"]["diagnosis"]["mean"] == 2.75
+    assert people["with_judge"]["diagnosis"]["exact"]["percent"] == 75
+    assert people["among_themselves"][0]["alike"] == 100
+    assert "people say" in score(path, "--verdicts", verdicts)
+    verdicts.write_text(json.dumps(said[0] | {"case": "9"}), "utf-8")
+    assert "no case '9' to speak of; there are: 0, 1, 2, 3" in score(path, "--verdicts", verdicts, code=2)
 
 
 def test_what_a_file_says_cannot_steer_the_terminal(score, write):

@@ -78,7 +78,7 @@ def test_recorded_reports_as_json(run, write, table):
     assert all(set(m) == {"mean", "low", "high"} for m in document["metrics"].values())
     assert document["n"] == 3
     assert document["metrics"]["f1"]["mean"] == pytest.approx(100 * 2 * 2 / 7)
-    assert document["metrics"]["number"]["mean"] == 1
+    assert document["metrics"]["number"]["mean"] == 1.5  # of those that name any
     assert document["without_names"] == 1
     assert document["cases"][0] == {"id": "1", "given": ["I10", "K35.9"], "reference": ["K35.9"]}
     assert document == {**document, "names": 4, "unlinked": 0, "ties": 0, "unreadable": 0, "failed": 0, "table": 5}
@@ -158,11 +158,13 @@ def test_wrong_input_ends_in_one_line(complaint, write, table, tmp_path):
     assert "no table of ICD-10" in complaint("score", "icd", good, "--table", write({"a": 1}, name="t.csv"))
     assert "is read from .xls" in complaint("score", "icd", good, "--table", good)
     assert "not an event of a trace" in complaint("score", "icd", good, "--layout", "polyclinic", "--table", table)
-    other = write({"patient_id": 1, "dialog_history": []}, name="other.jsonl")
-    assert "in no known layout by the keys that came: 'patient_id', 'dialog_history'" in complaint(
-        "score", "icd", other
-    )
+    other = write({"id": 1, "dialogue": []}, name="other.jsonl")
+    assert "in no known layout by the keys that came: 'id', 'dialogue'" in complaint("score", "icd", other)
     assert "line 1: not a recorded report" in complaint("score", "icd", other, "--layout", "ai-hospital")
+    dialogue = write({"patient_id": 1, "dialog_history": []}, name="dialogue.jsonl")
+    assert "name a file with --reference" in complaint("score", "icd", dialogue, "--table", table)
+    assert "no 'reference_diagnosis'" in complaint("score", "icd", dialogue, "--reference", dialogue)
+    assert "--names-by has no effect with --plain" in complaint("score", "icd", good, "--names-by", "local", "--plain")
     twice = write(recorded(1, "肺炎", "肺炎"), recorded(1, "肺炎", "肺炎"), name="twice.jsonl")
     assert "line 2, $.patient_id: case 1 stands in line 1 already" in complaint("score", "icd", twice)
     none = tmp_path / "none.jsonl"
@@ -186,3 +188,15 @@ def test_the_published_reports_in_time(run, shared_data):
     assert document["n"] == 506
     assert document["metrics"]["f1"]["low"] > 26.48
     assert spent < 10  # of the processor; `python -m bench icd` shows the seconds that pass
+
+
+def test_a_model_reads_the_names(run, write, table, serving, tmp_path):
+    """An answer that cannot be used is counted, and the rules' names stand."""
+    turns = [{"turn": 0, "role": "Doctor", "content": "#诊断结果#\n肺炎"}]
+    dialogue = write({"patient_id": "1", "doctor": "d", "dialog_history": turns}, name="dialogue.jsonl")
+    reference = write(recorded(1, "", "急性阑尾炎、肾结石"), name="reference.jsonl")
+    with serving(latency=0.001) as endpoint:
+        at = ("--base-url", endpoint.url, "--table", table, "--names-by", "direct/simulated")
+        document = json.loads(run("score", "icd", dialogue, "--reference", reference, *at, "--json").stdout)
+    assert (document["n"], document["names_by"]) == (1, "direct/simulated")
+    assert sum(document["names_by_rules"].values()) <= 2

@@ -7,7 +7,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import BadInput
-from polyclinic.metrics.recorded_reports import read_recorded_reports, split_sections
+from polyclinic.metrics.recorded_reports import read_recorded, read_recorded_reports, read_references, split_sections
 
 GRADES = {"A": 4, "B": 3, "C": 2, "D": 1}
 
@@ -87,7 +87,8 @@ def test_sections_handed_in_apart(write):
         ("{", "not JSON", ""),
         ('{"x": ' + "[" * 100_000, "nested too deeply", ""),
         ("[]", "layout ai-hospital: Expected `object`", ""),
-        ({"patient_id": 2}, "missing required field `reference_diagnosis`", ""),
+        ({"patient_id": 2}, "no report: neither 'doctor_diagnosis', 'dialog_history' nor 'diagnosis'", ""),
+        ({"patient_id": 2, "diagnosis": "肺炎"}, "name a file with --reference", ""),
         (record(True), "Expected `int | str`, got `bool`", "$.patient_id"),
         (record(2, diagnosis_choice=3), "Expected `str | null`, got `int`", "$.diagnosis_choice"),
         (record(2, reference_diagnosis={"diagnosis": 1}), "Expected `str`", "$.reference_diagnosis.diagnosis"),
@@ -101,6 +102,54 @@ def test_a_wrong_line_is_named(write, second, problem, field):
         read_recorded_reports(path)
     assert problem in caught.value.problem
     assert (caught.value.path, caught.value.line, caught.value.field) == (path, 2, field)
+
+
+REPORT = "#症状#\n(1) 咳嗽\n\n#辅助检查#\n(1) 胸片：浸润影\n\n#诊断结果#\n肺炎\n\n#诊断依据#\n发热\n\n#治疗方案#\n休息"
+
+
+def test_dialogues_and_collaborations_take_their_references_from_another_file(write, tmp_path):
+    turns = [("Doctor", "您好？"), ("Patient", "咳嗽"), ("Doctor", REPORT), ("Patient", "<结束>")]
+    dialogue = {
+        "patient_id": "1",
+        "doctor": "Agent.Doctor.GPT",
+        "dialog_history": [{"turn": n, "role": who, "content": text} for n, (who, text) in enumerate(turns)],
+    }
+    team = {
+        "patient_id": 2,
+        "final_turn": 3,
+        "diagnosis": "## 诊断结果 ##\n肺炎\n#诊断依据#\n发热\n#治疗方案#\n休息",
+        "symptom_and_examination": "#症状#\n(1) 咳嗽\n\n#辅助检查#\n(1) 胸片：浸润影",
+        "doctor_engine_names": ["gpt-3.5", "gpt-4"],
+        "host_engine_name": "gpt-4",
+    }
+    apart = {**team, "patient_id": 3, "diagnosis": {"诊断结果": "肺炎", "诊断依据": "发热", "治疗方案": "休息"}}
+    one_step = {"patient_id": 4, "doctor": "Engine.GPT", "diagnosis": REPORT}
+    references = read_references(write(*(record(id) for id in (1, 2, 3, 4))))
+    path = tmp_path / "recorded.jsonl"
+    for line in (dialogue, team, apart, one_step):
+        path.write_text(json.dumps(line), "utf-8")
+        ((report,), without) = read_recorded(path, references)
+        given = report.given
+        assert (given.diagnosis, given.rationale, given.treatment) == ("肺炎", "发热", "休息"), line
+        assert (given.symptoms, given.examinations) == ("(1) 咳嗽", "(1) 胸片：浸润影"), line
+        assert (report.reference.diagnosis, without) == ("肺炎", []), line
+        assert report.doctor == {1: "Agent.Doctor.GPT", 4: "Engine.GPT"}.get(int(report.id), "gpt-3.5 + gpt-4")
+    path.write_text(json.dumps(dialogue) + "\n" + json.dumps({**dialogue, "patient_id": 9}), "utf-8")
+    assert read_recorded(path, references).without_reference == ["9"]
+    path.write_text(json.dumps({**dialogue, "patient_id": 9}), "utf-8")
+    with pytest.raises(BadInput, match="no case of it, such as 9, has a reference; the references are of 1, 2, 3, 4"):
+        read_recorded(path, references)
+
+
+def test_letters_on_symptoms_are_read_where_the_judge_was_asked(write):
+    (report,) = read_recorded_reports(write(record(sympton_choice="B", test_choice=None)))
+    assert report.letters == {
+        "symptoms": "B",
+        "examinations": None,
+        "diagnosis": "A",
+        "rationale": "B or C",
+        "treatment": None,
+    }
 
 
 def test_no_file(tmp_path):

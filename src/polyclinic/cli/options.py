@@ -28,6 +28,7 @@ _MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, o
 MIND = Parameter(metavar="MIND")
 MINDS = Parameter(metavar="MIND...", consume_multiple=1)
 FILE = Parameter(metavar="FILE")
+FILES = Parameter(metavar="FILE...", consume_multiple=1)
 DIR = Parameter(metavar="DIR")
 
 Several = Parameter(consume_multiple=1)

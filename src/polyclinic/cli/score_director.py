@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,9 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from polyclinic.cli.options import BootstrapSeed, Json
+from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.options import FILE, FILES, MIND, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
+from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.errors import BadInput
 from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
@@ -29,14 +32,19 @@ from polyclinic.metrics.director import (
 )
 from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
 from polyclinic.metrics.icd.reports import ReportLayout
-from polyclinic.metrics.recorded_reports import read_recorded_reports
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, read_references
+from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import interval, mean_and_error, number, show_problems, table
+from polyclinic.terminal.usage import show_usage
+from polyclinic.verdicts.judgements import people_judgements
+from polyclinic.verdicts.people import QuestionAgreement, agreed
+from polyclinic.verdicts.results import PeopleFigures, figures
+from polyclinic.verdicts.verdict import read_verdicts
 
 _MOST_FILES = 2
 
 
-def director(
+async def director(
     files: Annotated[
         list[Path],
         Parameter(
@@ -50,26 +58,50 @@ def director(
         ReportLayout | None,
         Parameter(help="polyclinic: judgements of ours; ai-hospital: letters as published. Else the first line tells."),
     ] = None,
+    reference: Annotated[
+        Path | None,
+        FILE,
+        Parameter(help="References of recorded dialogues and collaborations: published evaluations of the same cases."),
+    ] = None,
+    judge: Annotated[
+        str,
+        MIND,
+        Parameter(help="Who grades recorded reports that have no letters: rules, or a model."),
+    ] = "rules",
+    verdicts: Annotated[
+        list[Path] | None,
+        FILES,
+        Parameter(help="What people grade of the same reports ('polyclinic verdicts export grades')."),
+    ] = None,
     protocol: Annotated[
         Protocol, Parameter(help="A missing grade counts nothing, and is counted; paper: it counts as 1, as published.")
     ] = "readable",
     seed: BootstrapSeed = 0,
     json: Json = False,
+    models: Models = MODELS,
+    journal: Journal = None,
 ) -> None:
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
-    read = [_read(path, layout) for path in files]
+    run = RunOptions(seed=seed, json=json, models=models, journal=journal)
+    read = [await _read(path, layout, reference, judge, run) for path in files]
+    people = _people(verdicts, read, seed)
     graded = [_grades(path, judgements, protocol, seed) for path, judgements in zip(files, read, strict=True)]
-    agreed = compare_judges(*read) if len(read) == _MOST_FILES else None
+    between = compare_judges(*read) if len(read) == _MOST_FILES else None
     if json:
-        print_json(graded[0] if agreed is None else {"files": graded, "agreement": agreed})
+        document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
+        print_json(document | ({} if people is None else {"people": people}))
         return
     screen = console()
     for one in graded:
         _show(screen, one)
-    if agreed is not None:
-        _show_agreement(screen, agreed, f"{files[0]} and {files[1]}")
+    if between is not None:
+        _show_agreement(screen, between, f"{files[0]} and {files[1]}")
+    if people is not None:
+        show_agreement(screen, "grades", people.among_themselves)
+        show_figures(screen, people.figures)
+        _show_agreement(screen, people.with_judge, f"{files[0]} and people, most of whom say")
 
 
 class _FileGrades(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +137,32 @@ def _grades(path: Path, judgements: Sequence[Judgement], protocol: Protocol, see
     )
 
 
-def _read(path: Path, layout: ReportLayout | None) -> list[Judgement]:
+class _PeoplesGrades(msgspec.Struct, frozen=True, kw_only=True):
+    """What people grade of the same reports, how far they agree, and how far the judge of the first file does."""
+
+    figures: dict[str, PeopleFigures]
+    among_themselves: list[QuestionAgreement]
+    with_judge: dict[Aspect, TwoJudges]
+
+
+def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], seed: int) -> _PeoplesGrades | None:
+    """Returns what people say; their verdicts may be on no other reports than those of the files."""
+    if not paths:
+        return None
+    known = {(one.case, one.doctor): None for judgements in read for one in judgements}
+    said = read_verdicts(paths, form="grades", known={"grades": known})
+    if not any(verdict.form == "grades" for verdict in said):
+        raise BadInput("no grades in it: what is wanted is the form 'grades'", path=paths[0])
+    return _PeoplesGrades(
+        figures=figures(said, "grades", seed=seed),
+        among_themselves=agreed(said, "grades", seed=seed),
+        with_judge=compare_judges(read[0], people_judgements(said)),
+    )
+
+
+async def _read(
+    path: Path, layout: ReportLayout | None, reference: Path | None, judge: str, run: RunOptions
+) -> list[Judgement]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
         judges = dict.fromkeys((one.judge, one.version, one.prompts) for one in judgements)
@@ -113,15 +170,44 @@ def _read(path: Path, layout: ReportLayout | None) -> list[Judgement]:
             named = "; ".join(f"{judge} version {version}, {prompts}" for judge, version, prompts in judges)
             raise BadInput(f"{len(judges)} judges or versions of one in a file: {named}; one a file", path=path)
         return judgements
-    try:
-        return recorded_judgements(read_recorded_reports(path))
-    except BadInput as error:
-        raise error if error.path is not None else BadInput(error.problem, path=path) from None
+    found = read_recorded(path, None if reference is None else read_references(reference))
+    if found.without_reference:
+        note(f"{path}: {len(found.without_reference)} cases without a reference are left out")
+    if any(letter for one in found.reports for letter in one.letters.values()):
+        return recorded_judgements(found.reports)
+    return await _graded(judge, found.reports, run)
+
+
+async def _graded(judge: str, reports: Sequence[RecordedReport], run: RunOptions) -> list[Judgement]:
+    """Returns the grades of reports without letters, which a judge of ours gives."""
+    # Neither is needed where the letters are there.
+    from polyclinic.judges.director import ModelJudge  # noqa: PLC0415
+    from polyclinic.judges.director_by_rules import RulesJudge  # noqa: PLC0415
+    from polyclinic.judges.recorded import grade_recorded  # noqa: PLC0415
+    from polyclinic.knowledge.knowledge import read_knowledge  # noqa: PLC0415
+    from polyclinic.models.session import open_session  # noqa: PLC0415
+
+    if judge == "rules":
+        return await grade_recorded(RulesJudge(read_knowledge()), reports)
+    opening = open_session(judge_of(judge), run.models, journal=run.journal, run="director", seed=run.seed)
+    with within_budget(run, "grading"):
+        async with opening as session:
+            model = session.metered(judge, role="judge", episode="director")
+            graded = await grade_recorded(ModelJudge(model, temperature=run.models.temperature), reports)
+    if not run.json:
+        show_usage(console(sys.stderr), session.ledger, purposes=False)
+    return graded
 
 
 def _layout_of(path: Path) -> ReportLayout:
     line_number, line = next(read_lines(path))
-    for mark, layout in {'"reference_diagnosis"': ReportLayout.AI_HOSPITAL, '"judge"': ReportLayout.POLYCLINIC}.items():
+    marks = {
+        '"reference_diagnosis"': ReportLayout.AI_HOSPITAL,
+        '"dialog_history"': ReportLayout.AI_HOSPITAL,
+        '"judge"': ReportLayout.POLYCLINIC,
+        '"patient_id"': ReportLayout.AI_HOSPITAL,
+    }
+    for mark, layout in marks.items():
         if mark in line:
             return layout
     allowed = " | ".join(ReportLayout)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
-from polyclinic.cli.options import FILE, BootstrapSeed, Json
+from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.options import FILE, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
 from polyclinic.metrics.icd.plain import link_plainly, split_plainly
-from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_named_reports
-from polyclinic.metrics.icd.scores import IcdSummary, score_names
+from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_named_reports, whole_text
+from polyclinic.metrics.icd.scores import IcdSummary, score_names, texts_of, with_names
 from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
-from polyclinic.terminal.screen import console, print_json
+from polyclinic.metrics.recorded_reports import read_references
+from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import interval, mean_and_error
 from polyclinic.terminal.tables import table as table_of
+from polyclinic.terminal.usage import show_usage
 
 _ROWS = (
     ("names a report", "number", None),
@@ -37,12 +42,17 @@ _ROWS = (
 )
 
 
-def icd(
+async def icd(
     file: Annotated[Path, Parameter(help="Traces of ours, or recorded reports; one doctor a file.")],
     /,
     *,
     layout: Annotated[
         ReportLayout | None, Parameter(help="How the file is laid out; by default the first record tells.")
+    ] = None,
+    reference: Annotated[
+        Path | None,
+        FILE,
+        Parameter(help="References of recorded dialogues and collaborations: published evaluations of the same cases."),
     ] = None,
     table: Annotated[
         Path | None,
@@ -50,23 +60,62 @@ def icd(
         Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
     ] = None,
     plain: Annotated[bool, Parameter(help="The baseline: cut at punctuation, plain edit distance.")] = False,
+    names_by: Annotated[
+        str | None,
+        Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
+    ] = None,
     known_codes: Annotated[
         bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names.")
     ] = False,
     seed: BootstrapSeed = 0,
     json: Json = False,
+    models: Models = MODELS,
+    journal: Journal = None,
 ) -> None:
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
-    reports = read_named_reports(file, layout=layout, split=split_plainly if plain else split_names)
+    references = None if reference is None else read_references(reference)
+    if names_by is not None and (plain or known_codes):
+        raise UserError(
+            f"--names-by has no effect with {'--plain' if plain else '--known-codes'}; leave one of them out"
+        )
+    split = whole_text if names_by is not None else split_plainly if plain else split_names
+    reports = read_named_reports(file, layout=layout, references=references, split=split)
+    by_rules: dict[str, int] = {}
+    if names_by is not None:
+        run = RunOptions(seed=seed, json=json, models=models, journal=journal)
+        reports, by_rules = await _named_by(names_by, reports, run)
     entries = _entries(reports, table)
     linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
     summary = score_names(reports.pairs, linker, known_codes=known_codes, seed=seed)
     seconds = time.perf_counter() - begun
     if json:
-        print_json(_document(file, reports, entries, summary, seconds))
+        print_json(
+            _document(file, reports, entries, summary, seconds) | {"names_by": names_by, "names_by_rules": by_rules}
+        )
     else:
         _show(console(), file, reports, entries, summary, seconds)
+        if by_rules:
+            lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
+            note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
+
+
+async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple[NamedReports, dict[str, int]]:
+    # Not for those who ask the rules: a session of models takes longer to import than they to answer.
+    from polyclinic.judges.disease_extraction import extract_diseases  # noqa: PLC0415
+    from polyclinic.models.session import open_session  # noqa: PLC0415
+
+    opening = open_session(judge_of(model), run.models, journal=run.journal, run="disease names", seed=run.seed)
+    texts = texts_of(reports.pairs)
+    with within_budget(run, "scoring"):
+        async with opening as session:
+            asked = session.metered(model, role="judge", episode="disease extraction")
+            with progress("reading names", len(set(texts)), quiet=run.json) as advance:
+                found = await extract_diseases(texts, asked, temperature=run.models.temperature, advance=advance)
+    if not run.json:
+        show_usage(console(sys.stderr), session.ledger, purposes=False)
+    pairs = tuple(with_names(pair, found.names) for pair in reports.pairs)
+    return msgspec.structs.replace(reports, pairs=pairs), found.by_rules
 
 
 def _entries(reports: NamedReports, table: Path | None) -> Sequence[IcdEntry]:

@@ -14,7 +14,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import length
-from polyclinic.metrics.grades import LETTERS, NO_GRADE, ONE_STEP, Aspect, Grade, Judgement, grade_named, why_no_grade
+from polyclinic.metrics.grades import LETTERS, NO_GRADE, Aspect, Grade, Judgement, aspects_of, grade_named, why_no_grade
 from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import Agreement, agreement, spearman, weighted_kappa
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
@@ -199,14 +199,15 @@ def _grouped(judgements: Sequence[Judgement], by: Callable[[Judgement], Key]) ->
 
 
 def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:
-    """Returns the letters of recorded reports as judgements, in one step.
+    """Returns the letters of recorded reports as judgements; in one step where symptoms were not asked about.
 
     Raises:
         BadInput: not one of the reports has a letter.
     """
     judgements = []
     for report in reports:
-        letters = {aspect: report.letters.get(aspect.value) for aspect in ONE_STEP}
+        one_step = Aspect.SYMPTOMS.value not in report.letters
+        letters = {aspect: report.letters.get(aspect.value) for aspect in aspects_of(one_step=one_step)}
         grades = {aspect: grade_named(letter) for aspect, letter in letters.items()}
         judgements.append(
             Judgement(
@@ -214,10 +215,10 @@ def recorded_judgements(reports: Sequence[RecordedReport]) -> list[Judgement]:
                 doctor=report.doctor,
                 judge=RECORDED,
                 version=1,
-                one_step=True,
+                one_step=one_step,
                 grades=grades,
-                unreadable={aspect: why_no_grade(letters[aspect]) for aspect in ONE_STEP if grades[aspect] is None},
-                lengths={aspect: length(getattr(report.given, aspect.value)) for aspect in ONE_STEP},
+                unreadable={aspect: why_no_grade(letters[aspect]) for aspect in grades if grades[aspect] is None},
+                lengths={aspect: length(getattr(report.given, aspect.value)) for aspect in grades},
             )
         )
     if reports and not any(grade for one in judgements for grade in one.grades.values()):

@@ -1,8 +1,9 @@
 """Reads the names of diseases out of a report's free text, Chinese or English, by rules.
 
-Lines, numbers and bullets, and in Chinese commas, end a name; explanations, negations and sentences are no names. What
-joins two diseases in one name ("胆囊结石伴胆囊炎", "pneumonia with effusion") stays together here: whether ICD-10 has
-one code for both is only known to who links them. The words stand in `disease_names.en.yaml` and `.zh.yaml`.
+Lines, numbers and bullets, and in Chinese commas, end a name; explanations, negations and sentences are no names, but
+a sentence that says what is diagnosed ("初步诊断为肺炎", "you may have pneumonia") holds one. What joins two diseases in
+one name ("胆囊结石伴胆囊炎", "pneumonia with effusion") stays together here: whether ICD-10 has one code for both is
+only known to who links them. The words stand in `disease_names.en.yaml` and `.zh.yaml`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from polyclinic.yaml_files import read_yaml
 
 _LEAD = re.compile(r"^\s*(?:[-*•·>#]+\s*|[（(]?(?:\d{1,2}|[一二三四五六七八九十])[.、．)）:：](?!\d)\s*|[①-⑳]\s*)+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
+# At least three things of three letters or more, without numbers: no stages, levels, sides and organs.
+_NAMED = r"(?:[^（()）、，；\w]|[^\W\dA-Za-z_]){3,}"
+_LISTED = re.compile(rf"[（(]({_NAMED}(?:、{_NAMED}){{2,}})[)）]")
 _BRACKET = re.compile(r"[（(\[【][^（()）\[\]【】]*[)）\]】]")
 
 
 class _NameRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: re.Pattern[str]
+    lead: re.Pattern[str]
+    tail: re.Pattern[str]
     end: re.Pattern[str]
     prose: re.Pattern[str]
     negation: re.Pattern[str]
@@ -38,7 +44,8 @@ def _rules(language: Language) -> _NameRules:
 def split_names(text: str) -> tuple[str, ...]:
     """Returns the names of diseases in the diagnosis section of a report, in order, each once.
 
-    Brackets go: they hold stages, abbreviations and reasons. Of "心律失常：心房颤动" both sides are names.
+    Brackets go: they hold stages, abbreviations and reasons; but one that lists three things or more names them. Of
+    "心律失常：心房颤动" both sides are names.
     """
     names: dict[str, None] = {}
     for line in text.splitlines():
@@ -54,7 +61,7 @@ def _names_in(line: str) -> list[str]:
     rules = _rules(language)
     if rules.traditional is not None and rules.traditional.match(line):
         return []
-    clauses = (_LEAD.sub("", part).strip(" .-–—").strip() for part in rules.end.split(_without_brackets(line)))
+    clauses = (_bare(part, rules) for part in rules.end.split(_without_brackets(line)))
     return [
         clause
         for clause in clauses
@@ -65,7 +72,16 @@ def _names_in(line: str) -> list[str]:
     ]
 
 
+def _bare(part: str, rules: _NameRules) -> str:
+    """Returns a part of a line without number, without what leads to a name in it and what stands behind it."""
+    text = _LEAD.sub("", part).strip(" .-–—").strip()
+    if rules.negation.match(text):
+        return text
+    return rules.tail.sub("", rules.lead.sub("", text)).strip()
+
+
 def _without_brackets(text: str) -> str:
+    text = _LISTED.sub(r"；\1；", text)
     before = None
     while text != before:
         before, text = text, _BRACKET.sub("", text)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from polyclinic.benchmarks.mvme.evaluation import mvme
-from polyclinic.benchmarks.mvme.results import Entrant, Setting
+from polyclinic.benchmarks.mvme.results import Entrant, TablePart
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
@@ -110,7 +110,7 @@ async def test_grades_are_the_judges_and_no_judge_is_told_whose_report_it_is(kno
     assert len(steps) == 2 * N
     assert (came.judge, came.judge_version, came.judge_prompts) == ("judge", 7, "abc")
     one, two = came.entrants
-    assert one.setting is two.setting is Setting.INTERACTION
+    assert one.setting is two.setting is TablePart.INTERACTION
     for row, mean in ((one, 2.0), (two, 4.0)):
         metrics = row.verdicts.metrics
         assert {metrics[a].mean for a in Aspect} == {mean}
@@ -177,7 +177,7 @@ async def test_what_a_visit_took_is_counted_from_its_trace(knowledge, cases):
         assert sum(isinstance(e, Examined) for e in visit.trace) == 2
     assert (alone.qa.mean, alone.tests.mean) == (2, 2)
     assert (team.qa.mean, team.tests.mean) == (4, 4)
-    assert team.setting is Setting.COLLABORATION
+    assert team.setting is TablePart.COLLABORATION
     assert alone.rounds is None
 
 
@@ -201,7 +201,7 @@ async def test_rounds_to_consensus(knowledge, cases):
 async def test_in_one_step_only_the_conclusions_are_graded(knowledge, cases):
     entrant = Entrant("one", (minds(knowledge, doctor()),), one_step=True)
     (row,) = (await evaluated(knowledge, cases, [entrant], Judge({"Gout": Grade.B}))).entrants
-    assert row.setting is Setting.ONE_STEP
+    assert row.setting is TablePart.ONE_STEP
     metrics = row.verdicts.metrics
     assert [metrics[a].n for a in Aspect] == [0, 0, N, N, N]
     assert row.qa.mean == 0
@@ -237,7 +237,7 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
         Entrant("rules, whole record", (minds(knowledge),), one_step=True),
     ]
     came = await evaluated(knowledge, cases, entrants, RulesJudge(knowledge), missing="normal")
-    assert [row.setting for row in came.entrants] == list(Setting)
+    assert [row.setting for row in came.entrants] == list(TablePart)
     for row in came.entrants:
         assert (row.failed, row.no_report, len(row.judgements)) == ({}, 0, N)
         assert row.verdicts.metrics[Aspect.DIAGNOSIS].mean > 3  # it knows these diseases

@@ -25,7 +25,7 @@ from polyclinic.visits.team import TeamVisit
 from polyclinic.visits.visit import Visit
 
 
-class Setting(StrEnum):
+class TablePart(StrEnum):
     """The three parts of the paper's tables."""
 
     INTERACTION = "interaction"
@@ -41,11 +41,11 @@ class Entrant(NamedTuple):
     one_step: bool = False
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> TablePart:
         """Which part of the tables it belongs to."""
         if len(self.minds) > 1:
-            return Setting.COLLABORATION
-        return Setting.ONE_STEP if self.one_step else Setting.INTERACTION
+            return TablePart.COLLABORATION
+        return TablePart.ONE_STEP if self.one_step else TablePart.INTERACTION
 
 
 MvmePlay = Play[Case, Entrant, Visit | TeamVisit, Judgement | None]
@@ -99,7 +99,7 @@ class EntrantResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    setting: Setting
+    setting: TablePart
     verdicts: GradeSummary
     icd: dict[Language, IcdSummary]
     qa: Estimate
@@ -125,7 +125,7 @@ def entrant_result(
 ) -> EntrantResult:
     """Sums up an entrant's plays and why diagnoses graded 1 went wrong; other arguments as `mvme`."""
     graded = [play for play in plays if play.scored is not None]
-    setting = plays[0].player.setting if plays else Setting.INTERACTION
+    setting = plays[0].player.setting if plays else TablePart.INTERACTION
     teams = [play.played for play in graded if isinstance(play.played, TeamVisit)]
     departments = Counter(play.item.department for play in graded if play.item.department)
 
@@ -152,7 +152,7 @@ def entrant_result(
         qa=counted(answers_in),
         tests=counted(examinations_in),
         told_as_normal=sum(visit.told_as_normal for play in graded for visit in consultations_of(play.played)),
-        rounds=rounds_of(teams) if setting is Setting.COLLABORATION else None,
+        rounds=rounds_of(teams) if setting is TablePart.COLLABORATION else None,
         departments={
             place: department([play for play in graded if play.item.department == place])
             for place, _ in departments.most_common()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from polyclinic.language.language import Language, is_chinese
 from polyclinic.metrics.dialogue import LeftOut, unusable_answer
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.scores import NamedPair, named
-from polyclinic.metrics.recorded_reports import read_recorded_reports
+from polyclinic.metrics.recorded_reports import Sections, read_recorded
 
 _SHOWN = 8
 
@@ -43,30 +43,37 @@ def _layout_of(path: Path) -> ReportLayout:
     keys = list(record) if isinstance(record, dict) else []
     if "event" in keys:
         return ReportLayout.POLYCLINIC
-    if {"doctor_diagnosis", "reference_diagnosis"} & set(keys):
+    if {"doctor_diagnosis", "reference_diagnosis", "dialog_history"} & set(keys) or {"patient_id", "diagnosis"} <= set(
+        keys
+    ):
         return ReportLayout.AI_HOSPITAL
     came = ", ".join(map(repr, keys[:_SHOWN])) or "none"
     raise BadInput(
         f"in no known layout by the keys that came: {came}; a trace has 'event', "
-        "a recorded report of ai-hospital 'doctor_diagnosis' and 'reference_diagnosis'",
+        "a recorded report of ai-hospital 'patient_id' and 'doctor_diagnosis', 'dialog_history' or 'diagnosis'",
         path=path,
         line=number,
     )
 
 
 def read_named_reports(
-    path: Path, *, layout: ReportLayout | None = None, split: Callable[[str], tuple[str, ...]] = split_names
+    path: Path,
+    *,
+    layout: ReportLayout | None = None,
+    references: Mapping[str, Sections] | None = None,
+    split: Callable[[str], tuple[str, ...]] = split_names,
 ) -> NamedReports:
     """Reads the reports of a file; by default its first record tells the layout.
 
-    `split` reads names out of free text; typed ones are taken as they are.
+    `split` reads names out of free text; typed ones are taken as they are. The `references` are of recorded reports
+    that stand without, by case.
 
     Raises:
         BadInput: the file cannot be read, is in another layout, holds nothing to score, or cases in two languages.
     """
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         return _from_traces(path)
-    reports = read_recorded_reports(path)
+    reports, without = read_recorded(path, references)
     chinese = sum(is_chinese(report.reference.diagnosis) for report in reports)
     return NamedReports(
         layout=ReportLayout.AI_HOSPITAL,
@@ -79,7 +86,13 @@ def read_named_reports(
             )
             for report in reports
         ),
+        left_out=tuple(LeftOut(id, "there is no reference of this case", failed=False) for id in without),
     )
+
+
+def whole_text(text: str) -> tuple[str, ...]:
+    """Returns a text as it is, in the place of the names in it, for who reads them out later; nothing of no text."""
+    return (text,) if text.strip() else ()
 
 
 def _from_traces(path: Path) -> NamedReports:

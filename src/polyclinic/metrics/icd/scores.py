@@ -7,7 +7,7 @@ they are pooled over the cases and not means of them; here the pooled ones are t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -41,7 +41,7 @@ class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
-            report holds (the paper's #), `category_number` how many categories they come to.
+            report holds that names any (the paper's #), `category_number` how many categories all come to.
         per_case: the same six shares as means over the cases.
         names: different names that were linked or not, on either side.
         unlinked: those of them with no title similar enough.
@@ -64,6 +64,22 @@ class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
 def named(names: Iterable[str]) -> tuple[Diagnosis, ...]:
     """Returns names as diagnoses without codes."""
     return tuple(Diagnosis(name=name) for name in names)
+
+
+def text_of(diagnoses: Iterable[Diagnosis]) -> str:
+    """Returns the names of diagnoses, a line each, or the text that stands in their place."""
+    return "\n".join(diagnosis.name for diagnosis in diagnoses)
+
+
+def texts_of(pairs: Iterable[NamedPair]) -> list[str]:
+    """Returns what both sides of every pair say, for whoever reads the names of diseases out of it."""
+    return [text_of(side) for pair in pairs for side in (pair.given, pair.reference)]
+
+
+def with_names(pair: NamedPair, names: Mapping[str, tuple[str, ...]]) -> NamedPair:
+    """Returns a pair with the names that were read out of what its sides say."""
+    given, reference = (named(names.get(text_of(side), ())) for side in (pair.given, pair.reference))
+    return NamedPair(id=pair.id, given=given, reference=reference)
 
 
 def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool = False, seed: int = 0) -> IcdSummary:
@@ -95,7 +111,9 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool
     whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
     categories = [sets.categories() for sets in whole]
     numbers = [count(pair.given) for pair in pairs]
-    metrics = {"number": mean(numbers), "category_number": mean([len(sets.given) for sets in categories])}
+    naming = [(pair.id, number) for pair, number in zip(pairs, numbers, strict=True) if number]
+    number = estimate([n for _, n in naming], clusters=[id for id, _ in naming], seed=seed)
+    metrics = {"number": number, "category_number": mean([len(sets.given) for sets in categories])}
     per_case = {}
     for prefix, several in (("", whole), ("category_", categories)):
         for name, wholes in _WHOLES.items():
