@@ -1,8 +1,8 @@
 """Reads the names of diseases out of a report's free text, Chinese or English, by rules.
 
 Lines, numbers and bullets, and in Chinese commas, end a name; explanations, negations and sentences are no names, but
-a sentence that says what is diagnosed ("初步诊断为肺炎", "you may have pneumonia") holds one. What joins two diseases in
-one name ("胆囊结石伴胆囊炎", "pneumonia with effusion") stays together here: whether ICD-10 has one code for both is
+a sentence that says what is diagnosed ("初步诊断为肺炎", "you may have pneumonia") holds one. What joins two diseases
+in one name ("胆囊结石伴胆囊炎", "pneumonia with effusion") stays together here: whether ICD-10 has one code for both is
 only known to who links them. The words stand in `disease_names.en.yaml` and `.zh.yaml`.
 """
 

@@ -104,7 +104,7 @@ class _Reference(_Parts, frozen=True, kw_only=True):
     diagnosis: str
 
 
-class _Turn(msgspec.Struct, frozen=True):
+class _RecordedTurn(msgspec.Struct, frozen=True):
     role: str
     content: str | None
 
@@ -125,7 +125,7 @@ class _PublishedReport(msgspec.Struct):
     diagnosis_choice: str | None = None
     basis_choice: str | None = None
     treatment_choice: str | None = None
-    dialog_history: list[_Turn] | None = None
+    dialog_history: list[_RecordedTurn] | None = None
     diagnosis: Said = None
     symptom_and_examination: Said = None
     doctor: str = ""
