@@ -111,7 +111,7 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool
     whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
     categories = [sets.categories() for sets in whole]
     numbers = [count(pair.given) for pair in pairs]
-    naming = [(pair.id, number) for pair, number in zip(pairs, numbers, strict=True) if number]
+    naming = [(pair.id, number) for pair, number in zip(pairs, numbers, strict=True) if number or not any(numbers)]
     number = estimate([n for _, n in naming], clusters=[id for id, _ in naming], seed=seed)
     metrics = {"number": number, "category_number": mean([len(sets.given) for sets in categories])}
     per_case = {}
