@@ -1,126 +1,118 @@
-"""MedAgent-Zero on a model: what it is shown, which experience is kept, and what a failure becomes."""
+"""MedAgent-Zero on questions: what comes to mind, what stands in the prompt, and the paper's tables."""
 
 import numpy as np
 import pytest
 
+from polyclinic.answering.outcome import OutcomeEnd
+from polyclinic.benchmarks.exams.memory_study import methods_of, paper_tables
+from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.cases.presentation import Question
-from polyclinic.errors import TimedOut
-from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
-from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
-from polyclinic.memory.library import MemoryLibrary
-from polyclinic.methods.medagent_zero import MedAgentZero
-from polyclinic.models.scripted import Scripted
+from polyclinic.errors import BadInput, TimedOut, UserError
+from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
+from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.memory.memory import About, DoctorMemory, New
+from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary
+from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.methods.medagent_zero import medagent_zero
+from polyclinic.questions.exam import ExamQuestion
 
-LABELS = ("influenza", "common cold")
+ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
+VALVES = {"A": "Aortic", "B": "Mitral"}
+PRINCIPLES = {
+    ClinicalTask.EXAMINATION: ("a diastolic murmur needs an echocardiogram", "fever needs a blood test"),
+    ClinicalTask.DIAGNOSIS: ("a murmur at the apex is mitral", "itching is an allergy"),
+    ClinicalTask.TREATMENT: ("a diastolic murmur at the apex is mild",),
+}
 
 
-def put(language="en"):
-    stem, context = ("Which disease?", "a high fever") if language == "en" else ("是哪种病？", "高热")
-    question = Question(
-        id="c1/diagnosis", stem=stem, context=context, options=dict(zip("AB", LABELS, strict=True)), language=language
+def remembered(language="en"):
+    memory, library = DoctorMemory(ABOUT), ReadingLibrary(ReadingAbout(embedder="case-words", dimensions=DIMENSIONS))
+    new = []
+    for task, principles in PRINCIPLES.items():
+        for n, principle in enumerate(principles):
+            query = "fever" if language == "en" else "发热"
+            asked = AskedTask(case=f"c{n}", number=100 * n + 1, query=query, options=("x", "y"))
+            lesson = Experience(asked=asked, before="x", after="y", right=("y",), principle=principle)
+            new.append(New(task, lesson, np.zeros(DIMENSIONS, "f4")))
+    memory.commit(new)
+    records = [
+        StudyRecord(
+            passage=f"book#{n}",
+            question=Question(id=f"q{n}", stem=stem, options=VALVES),
+            key="B",
+            reasoning=f"reason {n}",
+            evidence="",
+            written_by="w",
+            answered_by="d",
+        )
+        for n, stem in enumerate(("Which valve makes a diastolic murmur?", "Which valve is mitral?", "What itches?"))
+    ]
+    vectors = CaseWordsEmbedder().vectors([record.query for record in records])
+    library.commit([PassageRead(Studied(passage="book#1", records=tuple(records)), vectors)])
+    return ExamMemory(memory, library, embedder=CaseWordsEmbedder())
+
+
+def said(purpose, text):
+    return {"numbers": [1]} if purpose == "helpful" else "It rumbles.\n\nAnswer: B"
+
+
+async def test_records_are_examples_and_helpful_experience_stands_before_the_question(by_purpose, question):
+    model = by_purpose(said)
+    outcome = await medagent_zero(question, model, memory=remembered())
+    assert (outcome.answer, outcome.calls, outcome.round_trips) == ("B", 2, 2)
+    (judged,), (answered,) = model.shown("helpful"), model.shown("reasoning")
+    assert "a diastolic murmur at the apex is mild" not in judged.text  # of a treatment
+    assert ("needs an echocardiogram" in judged.text) and ("at the apex is mitral" in judged.text)
+    assert answered.user.count("=== ") == 2
+    assert ("at the apex is mitral" in answered.user) != ("needs an echocardiogram" in answered.user)
+    assert "come first; the last question is yours" in answered.system
+
+
+async def test_parts_and_snapshots_of_the_memory(by_purpose, question):
+    for settings, calls, round_trips in (
+        ({"records": 0}, 2, 2),
+        ({"experience": 0}, 1, 1),
+        ({"patients": 0}, 1, 1),
+        ({"patients": 50}, 2, 2),
+    ):
+        model = by_purpose(said)
+        outcome = await medagent_zero(question, model, memory=remembered(), **settings)
+        assert (outcome.calls, outcome.round_trips) == (calls, round_trips), settings
+        (answered,) = model.shown("reasoning")
+        assert ("last question is yours" in answered.system) == (settings.get("records") != 0), settings
+    assert "itching" not in model.shown("helpful")[0].text  # learnt later
+    plain = by_purpose(said)
+    assert (await medagent_zero(question, plain)).calls == 1
+
+
+async def test_an_equal_question_is_no_example_and_a_judge_who_fails_leaves_experience_out(by_purpose):
+    same = Question(id="q", stem="Which valve makes a diastolic murmur?", options=VALVES)
+    model = by_purpose(lambda purpose, _: "no list" if purpose == "helpful" else "So.\n\nAnswer: B")
+    outcome = await medagent_zero(same, model, memory=remembered())
+    assert outcome.answer == "B"
+    assert "reason 0" not in model.shown("reasoning")[0].text
+    assert "=== memory" not in model.shown("reasoning")[0].user
+    late = by_purpose(lambda *_: TimedOut("late"))
+    assert (await medagent_zero(same, late, memory=remembered())).end is OutcomeEnd.FAILED
+    with pytest.raises(BadInput, match="the memory is in 'zh', question q in 'en'"):
+        await medagent_zero(same, model, memory=remembered("zh"))
+    with pytest.raises(UserError, match="-1 records"):
+        await medagent_zero(same, model, records=-1)
+
+
+async def test_the_tables_of_the_paper(by_purpose, question):
+    tables = paper_tables(5_000)
+    assert [len(one.rows) for one in tables] == [5, 3, 4]
+    assert [row.name for row in tables[2].rows] == ["0", "2,000", "4,000", "5,000"]
+    assert tables[2].rows[1].published == (79.16, 91.67)
+    labels = [one.label for one in methods_of(tables)]
+    assert len(labels) == len(set(labels)) == 10
+    assert [row.name for row in paper_tables(0)[2].rows] == ["0"]
+    two = [tables[0].rows[1].method, tables[0].rows[-1].method]
+    put = [ExamQuestion(question=question, key=("B",))]
+    results = await run_methods(
+        put, two, lambda _: lambda _: by_purpose(said), learning=Learning(memory=remembered()), match="none"
     )
-    return Put(
-        ClinicalTask.DIAGNOSIS,
-        question,
-        LABELS,
-        AskedTask(case="c1", number=1, query=context, options=LABELS),
-        "practice",
-    )
-
-
-def brought(records=(), principles=()):
-    libraries = MemoryLibrary(2), MemoryLibrary(2)
-    asked = AskedTask(case="c0", number=1, query="of another patient", options=LABELS)
-    for n, answer in enumerate(records):
-        entry = MedicalRecord(asked=asked, answer=answer, reasoning=f"reasoning {n}")
-        libraries[0].add(entry, np.array([1 - n / 10, 0], "f4"))
-    for n, principle in enumerate(principles):
-        entry = Experience(asked=asked, before="x", after="y", right=("y",), principle=principle)
-        libraries[1].add(entry, np.array([1 - n / 10, 0], "f4"))
-    near = [library.nearest(np.array([[1, 0]], "f4"), 9)[0] for library in libraries]
-    return CameToMind(libraries[0], near[0], libraries[1], near[1])
-
-
-def said(key, reasoning="So."):
-    return {"reasoning": reasoning, "answer": key}
-
-
-def learner(*answers):
-    """Returns a learner on a script, and what the model was asked: (system, user) each."""
-    asked, script = [], iter(answers)
-
-    def answer(messages):
-        asked.append([text for _, text in messages])
-        return next(script)
-
-    model = Scripted(answer)
-    return MedAgentZero("scripted", lambda _: model), asked
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_what_came_to_mind_stands_before_the_question_the_most_like_next_to_it(language):
-    doctor, asked = learner({"numbers": [2]}, said("A", "It is high."))
-    came = await doctor.answer(put(language), brought(["common cold", "influenza"], ["the first", "the second"]))
-    assert came.label == "influenza"
-    assert came.reasoning == "It is high."
-    user = asked[1][1]
-    places = [user.index(text) for text in ("the second", "reasoning 1", "reasoning 0", put(language).question.stem)]
-    assert places == sorted(places)
-    assert "the first" not in user  # nobody called it helpful
-
-
-async def test_a_memory_that_is_empty_costs_one_call_and_says_nothing():
-    doctor, asked = learner(said("B"))
-    assert (await doctor.answer(put(), brought())).label == "common cold"
-    assert len(asked) == 1
-    assert asked[0][1].startswith("Context:")
-
-
-async def test_a_judge_who_says_nothing_usable_leaves_the_experience_out():
-    asked = []
-
-    def answer(messages):
-        asked.append(messages[-1][1])
-        return "no list" if "=== notes" in messages[-1][1] else said("B")
-
-    doctor = MedAgentZero("scripted", lambda _: Scripted(answer))
-    assert (await doctor.answer(put(), brought(principles=["never this"]))).label == "common cold"
-    assert "never this" not in asked[-1]
-
-
-async def test_a_lesson_is_kept_in_general_terms_where_the_retest_is_right():
-    doctor, asked = learner(
-        {"principle": "High fever means influenza."}, said("A"), {"principle": "High fever speaks for influenza."}
-    )
-    lesson = await doctor.learn(put(), brought(), TaskAnswer("common cold", "it is winter"), ("influenza",))
-    assert (lesson.principle, lesson.after) == ("High fever speaks for influenza.", "influenza")
-    reflection, again, abstraction = asked
-    assert "it is winter" in reflection[1]
-    assert "influenza" in reflection[1].rpartition("right:")[2]
-    assert "High fever means influenza." in again[1]
-    assert "right:" not in again[1]  # the golden answer is in the principle at most
-    assert abstraction[1] == "High fever means influenza."
-
-
-async def test_a_lesson_that_does_not_help_is_no_lesson():
-    doctor, asked = learner({"principle": "Look twice."}, said("B"))
-    assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
-    assert len(asked) == 2
-
-
-async def test_what_cannot_be_used_is_no_answer():
-    doctor = MedAgentZero("scripted", lambda _: Scripted(lambda _: "nothing of the kind"))
-    came = await doctor.answer(put(), brought())
-    assert came.label == ""
-    assert came.problem.startswith("UnreadableReply: ")
-    assert await doctor.learn(put(), brought(), TaskAnswer("common cold"), ("influenza",)) is None
-
-
-async def test_an_endpoint_that_gives_no_answer_ends_the_practice_and_is_not_a_wrong_answer():
-    def late(_):
-        raise TimedOut("too slow")
-
-    doctor = MedAgentZero("scripted", lambda _: Scripted(late))
-    for came in (doctor.answer(put(), brought()), doctor.learn(put(), brought(), TaskAnswer("x"), ("influenza",))):
-        with pytest.raises(TimedOut):
-            await came
+    assert [one.cost.calls for one in results] == [1, 2]
+    assert [one.accuracy.mean for one in results] == [100, 100]

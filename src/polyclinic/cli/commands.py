@@ -77,6 +77,8 @@ COMMANDS = {
     "options.",
     "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
     "people.",
+    "study medagent-zero": "study_memory:medagent_zero What a doctor's memory brings on MedQA, after Agent Hospital's "
+    "Tables 2 to 4.",
     "study tor": "eval_tor:ablation What each doctor and each mechanism of Tree-of-Reasoning brings, after its Tables "
     "2 and 3.",
     "knowledge show": "knowledge:show Show a disease as a page: definition, what it looks like, examinations, plans, "

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import msgspec
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
@@ -13,10 +14,22 @@ from polyclinic.benchmarks.exams.published import as_published, check_sample, sa
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.cli.evaluation import check_looks_up, finish, within_budget
+from polyclinic.cli.exam_memory import open_exam_memory, remembering
 from polyclinic.cli.following import Protocol, followed, say
-from polyclinic.cli.options import FILE, LIBRARY, RUN, ExamFileOptions, ExamOptions, Library, RunOptions, Several
+from polyclinic.cli.options import (
+    FILE,
+    LIBRARY,
+    RUN,
+    ExamFileOptions,
+    ExamOptions,
+    Library,
+    Memory,
+    RunOptions,
+    Several,
+)
 from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, UserError
+from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
 from polyclinic.models.ledger import Ledger
@@ -28,6 +41,7 @@ from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
 from polyclinic.questions.layouts import parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
+from polyclinic.questions.topics import of_topic
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import note, plain, progress
@@ -64,6 +78,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         ] = None,
         library: Library = LIBRARY,
         protocol: Protocol = "ours",
+        memory: Memory = FORGETFUL,
         run: RunOptions = RUN,
     ) -> None:
         rules = followed(MedAgentsSettings, protocol)
@@ -74,6 +89,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         if baseline is not None and baseline not in {one.name for one in chosen}:
             raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
         check_looks_up(chosen, library.corpus)
+        chosen = remembering(chosen, memory)
         chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
         against_what = next((one.label for one in chosen if one.name == baseline), None)
         say(rules)
@@ -88,21 +104,24 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         async def work(
             models: Episode, advance: Callable[[], None], looking_up: LookingUp | None
         ) -> list[MethodResult]:
-            return await run_methods(
-                put,
-                chosen,
-                models,
-                learning=learning,
-                match=match,
-                shuffle=shuffle,
-                advance=advance,
-                looking_up=looking_up,
-            )
+            async with open_exam_memory(memory) as remembered:
+                return await run_methods(
+                    put,
+                    chosen,
+                    models,
+                    learning=msgspec.structs.replace(learning, memory=remembered),
+                    match=match,
+                    shuffle=shuffle,
+                    advance=advance,
+                    looking_up=looking_up,
+                )
 
         total = asked(len(put), chosen, match=match, shuffle=shuffle)
         named = f"{dataset} {options.questions.name}"
         results, ledger = await ask_all(work, options, run, named=named, total=total, library=library)
         about = {"dataset": dataset, "questions": len(put), "seed": run.seed, "protocol": protocol}
+        about |= {"topic": options.topic} if options.topic is not None else {}
+        about |= {"memory": str(memory.memory)} if memory.memory is not None else {}
         about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
         title = f"{dataset}, {counted(len(put), 'question')}, {options.model}"
         finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
@@ -132,6 +151,12 @@ def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list
         fields=parse_fields(options.fields) if options.fields is not None else None,
         answer_base=options.answer_base,
     )
+    if options.topic is not None:
+        if dataset != "medqa":
+            raise UserError(f"--topic {options.topic} is known of MedQA alone, not of {dataset}; leave it out")
+        questions = of_topic(questions, options.topic, dataset)
+        if not isinstance(options, ExamOptions) or options.sample is None:
+            return questions
     if not isinstance(options, ExamOptions) or options.everything:
         return questions
     number = options.sample or sample_of(follow(MedAgentsSettings), dataset)

@@ -32,7 +32,7 @@ from polyclinic.memory.learner import Learner
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
-from polyclinic.methods.medagent_zero import MedAgentZero
+from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.minds import model_of
 from polyclinic.terminal.screen import console, note, print_json

@@ -19,6 +19,7 @@ from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.session import Address, ModelOptions
+from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
 
 _MODELS = Group("Language models", sort_key=20)
@@ -189,6 +190,8 @@ class ExamFileOptions:
     """Where the file's own fields differ: question=stem,options=choices,answer=gold."""
     answer_base: Literal[0, 1] | None = None
     """With --fields: the answer is a number that counts from this."""
+    topic: Topic | None = None
+    """Only questions about this, of MedQA's test set; all of them unless --sample says fewer."""
 
 
 @Parameter(name="*")

@@ -56,12 +56,16 @@ class MemoryLibrary(Generic[E]):
             k: how many.
             among: only the first so many that came; None for all.
         """
-        vectors = self.vectors[:among]
-        k = min(k, len(vectors))
-        if not k:
-            none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-            return [none] * len(queries)
-        return [_nearest(row, k) for row in queries @ vectors.T]
+        return nearest_rows(self.vectors[:among], queries, k)
+
+
+def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
+    """Returns for each query the places of the `k` vectors nearest to it, all of length 1; of equals, the first."""
+    k = min(k, len(vectors))
+    if not k:
+        none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        return [none] * len(queries)
+    return [_nearest(row, k) for row in queries @ vectors.T]
 
 
 def _nearest(cosines: NDArray[np.float32], k: int) -> Near:

@@ -5,6 +5,7 @@ from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import few_shot
 from polyclinic.methods.mdagents import mdagents
+from polyclinic.methods.medagent_zero import medagent_zero
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import medprompt, prepare
 from polyclinic.methods.mindmap import mindmap
@@ -22,6 +23,7 @@ __all__ = [
     "choose",
     "few_shot",
     "mdagents",
+    "medagent_zero",
     "medagents",
     "medprompt",
     "mindmap",

@@ -23,9 +23,11 @@ from polyclinic.doors import find, offered, parameters
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.language.language import Language
+from polyclinic.memory.for_questions import ExamMemory
 from polyclinic.methods.chain_of_thought import chain_of_thought
 from polyclinic.methods.few_shot import SHOTS, few_shot
 from polyclinic.methods.mdagents import mdagents
+from polyclinic.methods.medagent_zero import medagent_zero
 from polyclinic.methods.medagents import medagents
 from polyclinic.methods.medprompt import Pool, medprompt, prepare
 from polyclinic.methods.mindmap import mindmap
@@ -40,7 +42,7 @@ from polyclinic.models.model import Model
 from polyclinic.questions.examples import Example, ExampleKind, kind_of, shipped_examples
 from polyclinic.retrieval.retriever import Retriever
 
-_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors")
+_GIVEN_TO_ALL = ("examples", "pool", "training", "seed", "record", "retriever", "doctors", "memory")
 _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
 Answering = Callable[[Question], Awaitable[Outcome]]
@@ -78,6 +80,7 @@ METHODS: dict[str, Method] = {
     "mindmap": Method(mindmap, "reasoning with what a knowledge graph says of the question's entities"),
     "mdagents": Method(mdagents, "one doctor or a team, by how hard the question is", team=True),
     "medagents": Method(medagents, "experts analyse, report, vote and decide", team=True),
+    "medagent_zero": Method(medagent_zero, "what was read and learnt from patients comes to mind"),
     "mma": Method(mma, "specialists with one shared pool of findings", team=True),
     "tree_of_reasoning": Method(tree_of_reasoning, "doctors by kind of data check one another's trees", team=True),
 }
@@ -265,6 +268,7 @@ def answering(
     records: Mapping[str, Record] | None = None,
     retriever: Retriever | None = None,
     doctors: Doctors | None = None,
+    memory: ExamMemory | None = None,
     temperature: float | None = None,
     seed: int = 0,
 ) -> Answering:
@@ -273,7 +277,7 @@ def answering(
     By default, examples and what `medprompt` learns from are those that are shipped for the question's language. The
     temperature is that of the method's settings, else the one that is given, else the method's own. `records` are those
     that questions are about, by the question's id, for methods that read one by its parts; `doctors` are who thinks in
-    a model's place, for those that such can think for.
+    a model's place, for those that such can think for; `memory` is what comes to mind, for those that remember.
     """
     method, takes = find_method(chosen.named), _keywords(chosen.named)
     always: dict[str, Any] = dict(chosen.settings)
@@ -281,7 +285,9 @@ def answering(
         always["seed"] = seed
     if "temperature" in takes and temperature is not None:
         always.setdefault("temperature", temperature)
-    always |= {name: given for name, given in (("retriever", retriever), ("doctors", doctors)) if name in takes}
+    for name, given in (("retriever", retriever), ("doctors", doctors), ("memory", memory)):
+        if name in takes:
+            always[name] = given
     pools: dict[tuple[Language, ExampleKind], asyncio.Future[Pool]] = {}
 
     def shown(question: Question) -> tuple[Example, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from polyclinic.answering.outcome import Outcome
 from polyclinic.benchmarks.exams.evaluation import MethodResult, exam, stability
 from polyclinic.cases.presentation import Question
+from polyclinic.memory.for_questions import ExamMemory
 from polyclinic.methods.self_consistency import self_consistency
 from polyclinic.methods.table import Answering, ChosenMethod, ModelFor, answering, find_method
 from polyclinic.questions.exam import ExamQuestion
@@ -35,6 +36,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[Example, ...] = ()
     training: tuple[Example, ...] = ()
     temperature: float | None = None
+    memory: ExamMemory | None = None
     seed: int = 0
 
 
@@ -97,6 +99,7 @@ def _method(chosen: ChosenMethod, learning: Learning) -> _With:
         examples=learning.examples,
         training=learning.training,
         temperature=learning.temperature,
+        memory=learning.memory,
         seed=learning.seed,
     )
 

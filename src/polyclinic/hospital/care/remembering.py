@@ -23,7 +23,7 @@ from polyclinic.memory.options import NEAREST
 from polyclinic.memory.published import Publication, PublishedMemories, PublishedMemory
 from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
 from polyclinic.memory.remembering import Situation, situation_text
-from polyclinic.methods.medagent_zero import MedAgentZero
+from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session

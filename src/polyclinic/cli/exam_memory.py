@@ -1,0 +1,57 @@
+"""What methods remember on an exam: which of them do, how much comes to mind, and the memory that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from polyclinic.errors import UserError
+from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.memory.opening import open_what_is_remembered
+from polyclinic.memory.options import MemoryOptions
+from polyclinic.methods.table import ChosenMethod
+from polyclinic.terminal.screen import note, plain
+
+REMEMBERS = "medagent_zero"
+"""The method that goes by a memory."""
+
+
+def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[ChosenMethod]:
+    """Returns the methods with how much comes to mind, where the options say that.
+
+    Raises:
+        UserError: a method remembers and no memory is named, or the other way round.
+    """
+    if any(one.name == REMEMBERS for one in chosen) and memory.memory is None:
+        raise UserError(f"{REMEMBERS} goes by what was learnt; name it with --memory DIR")
+    if memory.memory is not None and all(one.name != REMEMBERS for one in chosen):
+        raise UserError(f"--memory has no effect without a method that remembers; give --method {REMEMBERS}")
+    given = {"records": memory.k_records, "experience": memory.k_experience}
+    known = {key: k for key, k in given.items() if k is not None}
+    return [
+        msgspec.structs.replace(one, settings={**known, **one.settings}) if one.name == REMEMBERS else one
+        for one in chosen
+    ]
+
+
+@asynccontextmanager
+async def open_exam_memory(memory: MemoryOptions) -> AsyncIterator[ExamMemory | None]:
+    """Opens what is remembered on an exam, and says how much it is; None where no memory is named.
+
+    Raises:
+        BadInput: there is no such memory, or it cannot be read.
+        MissingExtra: what makes its vectors is not installed.
+    """
+    async with open_what_is_remembered(memory) as opened:
+        if opened is None:
+            yield None
+            return
+        made = ExamMemory(opened.memory, opened.reading, source=opened.source)
+        records, principles = made.counts
+        told = f"{opened.source}: {records:,} records of documents, {principles:,} principles from patients"
+        if not records:
+            told += f"; polyclinic memory read {memory.memory} --corpus NAME --doctor MODEL adds records"
+        note(plain(told))
+        yield made

@@ -1,0 +1,72 @@
+"""`polyclinic study medagent-zero`: what a doctor's memory brings on real questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
+from polyclinic.benchmarks.exams.memory_study import METHOD, memory_output, methods_of, paper_tables
+from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
+from polyclinic.cli import options
+from polyclinic.cli.eval_exam import ask_all, check_failures, read_questions
+from polyclinic.cli.evaluation import finish
+from polyclinic.cli.exam_memory import open_exam_memory
+from polyclinic.errors import UserError
+from polyclinic.memory.memory import FILE, open_memory, snapshot_of
+from polyclinic.memory.options import FORGETFUL
+from polyclinic.terminal.tables import counted
+
+
+async def medagent_zero(
+    *,
+    exam: options.ExamOptions,
+    memory: options.Memory = FORGETFUL,
+    snapshots: Annotated[
+        int, options.POSITIVE, Parameter(help="The memory is tested after every so many of its patients.")
+    ] = 2_000,
+    run: options.RunOptions = options.RUN,
+) -> None:
+    """Puts MedQA's questions to the paper's methods and to the memory in parts and as it was, and prints its tables."""
+    if memory.memory is None:
+        raise UserError("the study is of a memory; name it with --memory DIR")
+    if exam.settings:
+        raise UserError("this study sets its methods by itself; leave --set out")
+    records, experience = memory.wanted(2)
+    if records != experience:
+        raise UserError(f"--k-records {records} and --k-experience {experience}; the study takes one number for both")
+    seen = _seen(memory.memory)
+    tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
+    chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
+
+    async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
+        async with open_exam_memory(memory) as remembered:
+            learnt = Learning(temperature=run.models.temperature, seed=run.seed, memory=remembered)
+            return await run_methods(put, chosen, models, learning=learnt, match="none", advance=advance)
+
+    named = f"medagent_zero {exam.questions.name}"
+    results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
+    about = {"study": "medagent-zero", "dataset": "medqa", "questions": len(put), "seed": run.seed}
+    about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records}
+    whole = next(one.name for one in results if one.name == tables[0].rows[-1].method.label)
+    title = f"{METHOD}, {counted(len(put), 'question')}, {exam.model}"
+    against = compare(results, baseline=whole, seed=run.seed)
+    finish(
+        memory_output(tables, results, against, model=exam.model, title=title, about=about),
+        run,
+        ledger,
+        purposes=False,
+    )
+    check_failures(results, run.max_failures)
+
+
+def _seen(folder: Path) -> int:
+    """Returns how many patients the memory is of; 0 of one that was only read."""
+    where, _ = snapshot_of(folder)
+    if not (where / FILE).is_file():
+        return 0
+    with open_memory(folder) as memory:
+        return max((note.patients for note in memory.notes()), default=0)
