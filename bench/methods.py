@@ -28,7 +28,7 @@ def answer(body):
         return "The findings point to one option; the others do not fit the course."
     fields = form["json_schema"]["schema"]["properties"]
     if "vote" in fields:
-        return {"vote": "yes", "modification": None}
+        return {"assessment": "It stands.", "vote": "yes", "modification": ""}
     if "key_knowledge" in fields:
         return {"key_knowledge": ["A fact."], "total_analysis": "A line of reasoning."}
     if "rationale" in fields:

@@ -15,11 +15,11 @@ from polyclinic.models.direct import Direct
 from polyclinic.prompts import read_prompts
 from polyclinic.testing.endpoint import Endpoint
 
-YES = {"vote": "yes", "modification": None}
+YES = {"assessment": "It stands.", "vote": "yes", "modification": ""}
 
 
 def no(text=None):
-    return {"vote": "no", "modification": text}
+    return {"assessment": "It does not.", "vote": "no", "modification": text or ""}
 
 
 def answers(given=None, *, field="cardiology"):
@@ -116,7 +116,7 @@ async def test_a_dissenting_round_adds_a_revision_and_another_round_its_votes(by
 
 
 async def test_the_modification_of_a_yes_is_not_read(by_purpose, question):
-    model = by_purpose(answers({"vote 1": {"vote": "yes", "modification": "Change it."}}))
+    model = by_purpose(answers({"vote 1": YES | {"modification": "Change it."}}))
     assert cost(await medagents(question, model)) == (18, 6)
 
 

@@ -55,8 +55,9 @@ class Synthesis(msgspec.Struct, frozen=True):
 class Vote(msgspec.Struct, frozen=True):
     """What an expert says to the report; the modification counts only with a no."""
 
+    assessment: str
     vote: Literal["yes", "no"]
-    modification: str | None
+    modification: str
 
 
 async def medagents(
@@ -158,7 +159,7 @@ class _Panel(Asker):
     async def _vote_at_once(self, report: Synthesis, experts: Sequence[Expert], number: int) -> dict[Expert, str]:
         """Returns what those who do not agree want modified, "" for those who did not say."""
         said = await self._of_each("vote", report, experts, f"vote {number}", Vote)
-        wanted = {e: (s.modification or "") if isinstance(s, Vote) else "" for e, s in said.items()}
+        wanted = {e: s.modification if isinstance(s, Vote) else "" for e, s in said.items()}
         return {e: wanted[e].strip() for e, s in said.items() if not (isinstance(s, Vote) and s.vote == "yes")}
 
     async def _vote_apart(self, report: Synthesis, experts: Sequence[Expert], number: int) -> dict[Expert, str]:
