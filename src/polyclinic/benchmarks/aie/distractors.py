@@ -1,7 +1,14 @@
-"""Wrong options beside the right one, for cases whose source gives none (aie-saps §4.3)."""
+"""Wrong options beside the right one, for cases whose source gives none (aie-saps §2.2.2).
+
+They are what the patient might have as well. Where the knowledge has the right disease they are its differential
+diagnoses, then those of its department that share the most symptoms. Where it has not, they are what the case itself
+calls its differential, other cases' diagnoses of the same department, and the knowledge's diseases that the patient's
+complaint and history fit best. `made_distractors` has a model make them, as in the paper.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
@@ -12,48 +19,99 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
 from polyclinic.knowledge.disease_names.known import known_relation
 from polyclinic.knowledge.disease_names.relation import Relation
+from polyclinic.knowledge.entries import Disease
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import lexicon_of
+from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import identity
 from polyclinic.seeds import derive
 
 WRONG_OPTIONS = 4
 
 _STEM = {"en": "Which diagnosis fits best?", "zh": "根据病人的情况，最可能的诊断是什么？"}
+_SPELLED = 80  # percent of the letters from which on a name that the knowledge has not is one it has, spelled otherwise
+_SOME = 0.2  # of the symptoms that either patient tells of, the share that both have from which on they are alike
+
+Rank = tuple[float, ...]
+"""Where a wrong option stands: the smallest first."""
 
 
 def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> list[Case]:
     """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
 
-    The wrong options are the names most like the right one among the diagnoses of the other cases and of the knowledge.
-    None of them is the right one by another name, a kind or a part of it, or another diagnosis of the same case. The
-    seed gives the order of the options.
+    None of the wrong options is the right one by another name, a kind or a part of it, or another diagnosis of the same
+    case. The seed gives the order of the options.
     """
-    named: dict[str, list[str]] = {"en": [], "zh": []}
-    for case in cases:
-        named[case.presentation.language] += [d.name for d in case.truth.diagnoses[:1]]
+    return [with_question(case, ranked(case, cases, knowledge), knowledge, seed=seed) for case in cases]
+
+
+def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]:
+    """Returns names that may stand beside the right one, the best first: of the knowledge, and of the other cases."""
+    if case.question is not None or not case.truth.diagnoses:
+        return []
+    right, language = case.truth.diagnoses[0].name, case.presentation.language
+    known = knowledge.disease_named(right)
+    read = () if known is not None else _read(case, knowledge)
+    names: dict[str, Rank] = {}
     for disease in knowledge.diseases.values():
-        named["en"].append(disease.name.en)
-        named["zh"].append(disease.name.zh)
-    return [_with_question(case, named[case.presentation.language], knowledge, seed) for case in cases]
+        names[disease.name.get(language)] = _fits(disease, read) if known is None else _looks_like(disease, known)
+    for name in case.truth.differential:
+        # Names of the knowledge go first beside one of its own: a name in another style tells itself from them.
+        names.setdefault(name, (2.5 if known is not None else 0.0, 0.0))
+    for other in cases:
+        if other.presentation.language == language and other.truth.diagnoses and other is not case:
+            alike = 0.0 if known is not None else _shared(read, _read(other, knowledge))
+            names.setdefault(other.truth.diagnoses[0].name, (1.0, -alike) if alike > _SOME else (4.0, -alike))
+    near = {name: fuzz.WRatio(name, right) for name in names}
+    return sorted(names, key=lambda n: (*names[n], -near[n], n))
 
 
-def _with_question(case: Case, names: Iterable[str], knowledge: Knowledge, seed: int) -> Case:
+def _looks_like(disease: Disease, right: Disease) -> Rank:
+    """Returns where a disease stands beside the right one: differential diagnoses, its department, all others."""
+    looks_like_it = disease.id in right.differential or right.id in disease.differential
+    return (0.0 if looks_like_it else 2.0 if disease.department == right.department else 3.0, -_alike(right, disease))
+
+
+def _fits(disease: Disease, read: Sequence[str]) -> Rank:
+    """Returns where a disease stands beside one that the knowledge has not: by how well it fits what the patient has."""
+    fit = sum(disease.symptoms[symptom][1] for symptom in read if symptom in disease.symptoms) / max(len(read), 1)
+    return (1.0, -fit) if fit > 0 else (5.0, 0.0)
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> float:
+    return len({*one} & {*other}) / len({*one} | {*other}) if one and other else 0.0
+
+
+def _alike(one: Disease, other: Disease) -> float:
+    """Returns how much of what patients of either have those of both have, from 0 to 1."""
+    symptoms = one.symptoms.keys() | other.symptoms.keys()
+    pairs = [(one.symptoms.get(s, (0, 0, 0))[1], other.symptoms.get(s, (0, 0, 0))[1]) for s in symptoms]
+    whole = sum(max(pair) for pair in pairs)
+    return sum(min(pair) for pair in pairs) / whole if whole else 0.0
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_texts(texts: tuple[str, ...], language: Language, knowledge: Knowledge) -> tuple[str, ...]:
+    found = lexicon_of(knowledge, language).read_all(texts)
+    return tuple(symptom for symptom, has in found.items() if has)
+
+
+def _read(case: Case, knowledge: Knowledge) -> tuple[str, ...]:
+    """Returns the symptoms that the patient has by its complaint and its history."""
+    history = case.record.history
+    texts = (case.presentation.complaint, *history.symptoms, history.present)
+    return _read_texts(texts, case.presentation.language, knowledge)
+
+
+def with_question(case: Case, names: Iterable[str], knowledge: Knowledge, *, seed: int) -> Case:
+    """Returns a case with a question whose wrong options are the first of these names that can be wrong ones.
+
+    A case with a question, or without a diagnosis, is returned as it is.
+    """
     if case.question is not None or not case.truth.diagnoses:
         return case
     right = case.truth.diagnoses[0].name
-    taken = {identity(d.name, knowledge) for d in case.truth.diagnoses}
-    near = [d.name for d in case.truth.diagnoses]
-    wrong: list[str] = []
-    for name in sorted(dict.fromkeys(names), key=lambda n: (-fuzz.WRatio(n, right), n)):
-        same = identity(name, knowledge)
-        if len(wrong) == WRONG_OPTIONS:
-            break
-        if any(same in other or other in same for other in taken):
-            continue
-        if all(known_relation(name, other, knowledge) is Relation.DIFFERENT for other in near):
-            wrong.append(name)
-            taken.add(same)
-            near.append(name)
+    wrong = distinct([d.name for d in case.truth.diagnoses], names, knowledge)[:WRONG_OPTIONS]
     options = [right, *wrong]
     derive(seed, case.id, "options").shuffle(options)
     keyed = dict(zip(ascii_uppercase, options, strict=False))
@@ -62,3 +120,34 @@ def _with_question(case: Case, names: Iterable[str], knowledge: Knowledge, seed:
     answers = tuple(key for key, text in keyed.items() if text == right)
     truth = msgspec.structs.replace(case.truth, answers=answers)
     return msgspec.structs.replace(case, question=question, truth=truth)
+
+
+def _one_name(a: str, b: str, knowledge: Knowledge) -> bool:
+    """Whether one name is a part of the other, or the other in another spelling."""
+    plain, other = a.casefold(), b.casefold()
+    if knowledge.disease_named(a) is not None and knowledge.disease_named(b) is not None:
+        return False
+    return plain in other or other in plain or fuzz.ratio(plain, other) >= _SPELLED
+
+
+def distinct(right: Sequence[str], names: Iterable[str], knowledge: Knowledge) -> list[str]:
+    """Returns those names, in order, that are another disease than the right ones and than those before them.
+
+    Another name for the same is none, nor is a kind or a part of it. Names beyond as many as can be needed are not
+    looked at.
+    """
+    taken = {identity(name, knowledge) for name in right}
+    near, found = list(right), list[str]()
+    for name in names:
+        if len(found) == WRONG_OPTIONS:
+            break
+        same = identity(name, knowledge)
+        if not same or any(same in other or other in same for other in taken):
+            continue
+        if any(_one_name(name, other, knowledge) for other in near):
+            continue
+        if all(known_relation(name, other, knowledge) is Relation.DIFFERENT for other in near):
+            found.append(name)
+            taken.add(same)
+            near.append(name)
+    return found
