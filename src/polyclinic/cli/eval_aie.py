@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.benchmarks.aie.evaluation import aie as aie_benchmark
+from polyclinic.benchmarks.aie.made_distractors import MadeOptions, with_made_questions
 from polyclinic.benchmarks.aie.tables import aie_output
+from polyclinic.cases.case import Case
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.errors import UserError
+from polyclinic.judges.pairs import CRITERIA
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.own_metrics import choose_metrics
+from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
+from polyclinic.verdicts.verdict import Known, in_order, read_verdicts
 from polyclinic.visits.staging import Staging
 
 
@@ -40,6 +47,22 @@ async def aie(
         Parameter(
             metavar="MIND=GROUP...",
             help="A doctor's group, for correlations within and between groups; one for each doctor.",
+        ),
+    ] = None,
+    verdicts: Annotated[
+        list[Path] | None,
+        Several,
+        Parameter(
+            metavar="FILE...",
+            help="People's verdicts of the forms 'pairs doctor' and 'pairs patient', to stand beside the judge's; with "
+            "--journal the evaluation that they judged costs nothing again.",
+        ),
+    ] = None,
+    distractors: Annotated[
+        str | None,
+        Parameter(
+            metavar="MODEL",
+            help="A model that makes four wrong options where a case has none. Without it they are the knowledge's.",
         ),
     ] = None,
     max_turns: Annotated[
@@ -75,16 +98,26 @@ async def aie(
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
     if judges and len(doctor) == 1:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
-    asked = with_questions(cases_of(cases), read_knowledge(), seed=run.seed)[: cases.limit]
+    read = cases_of(cases)
+    people = read_verdicts(verdicts or (), known=_judged(read, doctor))
+    _check_options(rules, distractors, read[: cases.limit])
     say(rules)
     limits: dict[Language, int] = rules.of(rules.settings.turns)
-    async with open_players(doctor, cases, run, judges=judges) as opened:
+    made: MadeOptions | None = None
+    async with open_players(doctor, cases, run, judges=[*judges, *filter(None, [distractors])]) as opened:
+        if distractors is None:
+            asked = with_questions(read, read_knowledge(), seed=run.seed)[: cases.limit]
+        else:
+            maker = opened.session.metered(distractors, role="distractors", episode="distractors")
+            made = await with_made_questions(read[: cases.limit], maker, read_knowledge(), seed=run.seed)
+            asked = list(made.cases)
         benchmark = aie_benchmark(
             asked,
             max_turns=max_turns,
             metrics=metrics,
             judge=None if judge is None else opened.judge(judge),
             groups=groups,
+            people=people,
             limits=limits,
             staging=staging_of(rules, thinks=thoughts),
             truncated=truncated,
@@ -92,11 +125,30 @@ async def aie(
         )
         result = await hold(benchmark, opened.minds, run)
     finish(
-        aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed),
+        aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made),
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
     )
+
+
+def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:
+    """Returns what people can have judged: every two doctors on every case."""
+    pairs = {in_order((case.id, *two)) for case in cases for two in combinations(doctors, 2)}
+    return {f"pairs {view}": pairs for view in CRITERIA}
+
+
+def _check_options(rules: FollowedProtocol[AieSettings], distractors: str | None, cases: Sequence[Case]) -> None:
+    """Refuses what cannot make options, and cases without options where the paper has them made by a model."""
+    if distractors is not None and model_of(distractors) is None:
+        raise UserError(f"--distractors {distractors!r} is no model; what makes options is one, such as direct/NAME")
+    without = [case.id for case in cases if case.question is None]
+    setting = rules.settings.distractors
+    if distractors is None and without and rules.of(setting) == "model":
+        raise UserError(
+            f"--protocol {rules.given} has wrong options made by a model ({setting.section}), and {len(without)} cases "
+            f"have none, such as {without[0]}; name one: --distractors MODEL, or take --protocol ours"
+        )
 
 
 def staging_of(rules: FollowedProtocol[AieSettings], *, thinks: bool = False) -> Staging:

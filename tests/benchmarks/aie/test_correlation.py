@@ -1,5 +1,7 @@
 """Correlations between indicators: across doctors, over pairs of doctors, within groups."""
 
+from itertools import combinations
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from polyclinic.errors import BadInput
 from polyclinic.judges.pairs import CRITERIA, Preference, judgements_of
 from polyclinic.metrics.conversation import METRICS, Score, summarise
 from polyclinic.statistics.uncertainty import estimate
+from polyclinic.verdicts.verdict import PersonsVerdict
 
 CASES = ("c0", "c1", "c2")
 
@@ -122,3 +125,34 @@ def test_few_doctors_and_no_judge():
 def test_a_doctor_without_a_group():
     with pytest.raises(BadInput, match="no group is given for: e"):
         correlate(DOCTORS, groups=dict.fromkeys("abcd", "open"))
+
+
+def votes(levels, *, upside_down=()):
+    """Three people who vote for the higher level; the third always for the lower, and is outvoted."""
+    said = []
+    for case in CASES:
+        for a, b in combinations(sorted(levels), 2):
+            for view, criteria in CRITERIA.items():
+                for who in "xyz":
+                    higher = {one: (levels[a] > levels[b]) ^ (one in upside_down) ^ (who == "z") for one in criteria}
+                    answers = {one: "first" if wins else "second" for one, wins in higher.items()}
+                    said.append(PersonsVerdict(form=f"pairs {view}", item=(case, a, b), who=who, answers=answers))
+    return said
+
+
+def test_the_study_of_28_indicators_with_people():
+    people = votes(LEVELS, upside_down=("clear",))
+    came = correlate(DOCTORS, judged(LEVELS), people=people)
+    study = came.study
+    assert len(study.indicators) == 28
+    assert [name.split(" ")[0] for name in study.indicators[:10]] == ["people"] * 10
+    assert not {"AVG_TURN", "AVG_LEN", MCQE} & set(study.indicators)
+    assert cell(study, "people doctor.inquiry", "doctor.inquiry")[0] == pytest.approx(1)
+    assert cell(study, "people patient.clear", "patient.clear")[0] == pytest.approx(-1)
+    assert cell(study, "people doctor.total", "COVERAGE")[0] < -0.8
+    # Nine of people's ten go with the judge, one against it.
+    assert study.with_people["doctor.total"] == pytest.approx(0.8)
+    assert cell(came.doctors, "people doctor.logic", "DISTINCT")[0] == pytest.approx(1)
+    # People who judged other doctors say nothing here.
+    assert correlate(DOCTORS, people=votes({"p": 1, "q": 2})).study is None
+    assert correlate(DOCTORS, judged(LEVELS)).study is None

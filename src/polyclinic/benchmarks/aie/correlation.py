@@ -1,16 +1,19 @@
-"""Which indicators go together: Spearman's rank correlations between metrics, MCQE and a judge (aie-saps §2.6, §2.7).
+"""Which indicators go together: Spearman's correlations of metrics, MCQE, a judge and people (aie-saps §2.6, §2.7).
 
-Across doctors each indicator has one value a doctor: the metric's mean, MCQE, the judge's win rate.
+Across doctors each indicator has one value a doctor: the metric's mean, MCQE, the judge's or the people's win rate.
 
 Over pairs (Figure 5a) what is compared is two doctors on one case, as the paper's ordinal judgements are: a metric's
 value is the one doctor's minus the other's, a judge's is 1, 0 (a tie) or -1. Each pair counts in both directions, so
 that no coefficient depends on the order of the doctors. Figures 5c to 5e are the same within groups: both doctors of
 one group, or one of each. MCQE has no value of a case in an evaluation, and is not in these tables.
+
+With people's verdicts there is the paper's study of 28 indicators: ten of people, ten of the judge, and the eight
+metrics that are no counts of turns and words; beside each its mean coefficient with those of people (Figure 5b).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -21,9 +24,18 @@ from polyclinic.judges.pairs import CRITERIA, Judgements
 from polyclinic.metrics.comparison import by_case
 from polyclinic.metrics.conversation import METRICS
 from polyclinic.statistics.agreement import spearman
+from polyclinic.statistics.pairwise import Comparison, win_rates
+from polyclinic.verdicts.results import comparisons
+from polyclinic.verdicts.verdict import PersonsVerdict
 
 JUDGED = {f"{view}.{criterion}": (view, criterion) for view, criteria in CRITERIA.items() for criterion in criteria}
 """A judge's indicators."""
+
+PEOPLE = {f"people {name}": place for name, place in JUDGED.items()}
+"""People's indicators."""
+
+STUDIED = METRICS[:8]
+"""The metrics of the paper's study; turns and lengths are not in it."""
 
 FEWEST = 4
 """Below four, ranks agree by chance too often: of three, one order in six is perfect by itself."""
@@ -39,7 +51,8 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         indicators: the names of rows and columns; a judge's are "view.criterion".
         matrix: Spearman's coefficients; None where there are too few things, or an indicator does not vary.
         n: over how many things each coefficient is, or would be.
-        with_judge: each indicator's mean coefficient with the judge's, itself aside (Figure 5b); None without any.
+        with_judge: each indicator's mean coefficient with the judge's, itself aside; None without any.
+        with_people: the same with the people's (Figure 5b).
         note: which coefficients are missing and why; "" where all are there.
     """
 
@@ -49,23 +62,30 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     n: tuple[tuple[int, ...], ...]
     with_judge: dict[str, float | None]
     note: str
+    with_people: dict[str, float | None] = {}
 
 
 class Correlations(msgspec.Struct, frozen=True, kw_only=True):
     """The tables: across doctors; over all pairs of doctors on a case (Figures 5a, 5b); and over the pairs of groups.
 
-    The last are within a group, by its name, and between two, by "one - other" (Figures 5c to 5e).
+    The last are within a group, by its name, and between two, by "one - other" (Figures 5c to 5e). `study` is the
+    paper's of 28 indicators, over all pairs; None without people's verdicts.
     """
 
     doctors: Matrix
     pairs: Matrix
     groups: dict[str, Matrix]
+    study: Matrix | None = None
 
 
 def correlate(
-    doctors: Sequence[DoctorResult], judgements: Judgements | None = None, *, groups: Mapping[str, str] | None = None
+    doctors: Sequence[DoctorResult],
+    judgements: Judgements | None = None,
+    *,
+    groups: Mapping[str, str] | None = None,
+    people: Sequence[PersonsVerdict] = (),
 ) -> Correlations:
-    """Correlates all indicators of an evaluation, a judge's where it judged the same visits.
+    """Correlates all indicators of an evaluation: a judge's where it judged the same visits, and people's.
 
     `groups` has each doctor's, such as open and closed models; None makes no tables of groups.
 
@@ -83,12 +103,13 @@ def correlate(
         for a, b in pairs:
             both = sorted({groups[a], groups[b]}, key=order.index)
             among.setdefault(" - ".join(both), []).append((a, b))
-    across, differences = _across(doctors, judgements), _differences(doctors, judgements)
+    compared = _compared(judgements, people, names)
+    across, differences = _across(doctors, compared), _differences(doctors, compared)
     indicators = [name for name in across if name != MCQE]
 
-    def over(what: str, some: Sequence[tuple[str, str]]) -> Matrix:
+    def over(what: str, some: Sequence[tuple[str, str]], of: Sequence[str] = indicators) -> Matrix:
         rows = [values for (a, b, _), values in differences.items() if (a, b) in some]
-        forth = {name: [values.get(name) for values in rows] for name in indicators}
+        forth = {name: [values.get(name) for values in rows] for name in of}
         # Each pair in both directions.
         both = {name: [*column, *(None if x is None else -x for x in column)] for name, column in forth.items()}
         return _matrix(what, both, each=2)
@@ -97,22 +118,40 @@ def correlate(
         doctors=_matrix("doctors", across),
         pairs=over("pairs of doctors on a case", pairs),
         groups={name: over(f"{name}: pairs on a case", some) for name, some in among.items()},
+        study=over("pairs of doctors on a case", pairs, _studied(across)) if set(PEOPLE) & compared.keys() else None,
     )
 
 
-def _across(doctors: Sequence[DoctorResult], judgements: Judgements | None) -> dict[str, Column]:
+def _studied(indicators: Iterable[str]) -> list[str]:
+    """Returns the indicators of the paper's study: people's, the judge's, the metrics."""
+    there = set(indicators)
+    return [name for name in (*PEOPLE, *JUDGED, *STUDIED) if name in there]
+
+
+def _compared(
+    judgements: Judgements | None, people: Sequence[PersonsVerdict], doctors: Sequence[str]
+) -> dict[str, list[Comparison]]:
+    """Returns who won against whom, by indicator of the judge and of people; only of doctors that are here."""
+    found = {} if judgements is None else {name: judgements.comparisons(*place) for name, place in JUDGED.items()}
+    for name, (view, criterion) in PEOPLE.items():
+        found[name] = comparisons(people, f"pairs {view}", criterion)
+    here = set(doctors)
+    kept = {name: [one for one in some if {one.first, one.second} <= here] for name, some in found.items()}
+    return {name: some for name, some in kept.items() if some or name in JUDGED}
+
+
+def _across(doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]) -> dict[str, Column]:
     metrics = doctors[0].summary.metrics if doctors else METRICS
     columns: dict[str, Column] = {name: [one.summary.metrics[name].mean for one in doctors] for name in metrics}
     columns[MCQE] = [one.mcqe.mean for one in doctors]
-    for indicator, (view, criterion) in JUDGED.items():
-        if judgements is not None:
-            rates = judgements.views[view][criterion].win_rates
-            columns[indicator] = [rates[one.name].percent if one.name in rates else None for one in doctors]
+    for indicator, some in compared.items():
+        rates = win_rates(some)
+        columns[indicator] = [rates[one.name].percent if one.name in rates else None for one in doctors]
     return columns
 
 
 def _differences(
-    doctors: Sequence[DoctorResult], judgements: Judgements | None
+    doctors: Sequence[DoctorResult], compared: Mapping[str, Sequence[Comparison]]
 ) -> dict[tuple[str, str, str], dict[str, float]]:
     """Returns by two doctors and a case how much the one is above the other, by indicator."""
     found: dict[tuple[str, str, str], dict[str, float]] = {}
@@ -125,12 +164,11 @@ def _differences(
                     found.setdefault(key, {})[metric] = ours[case] - theirs[case]
     place = {one.name: number for number, one in enumerate(doctors)}
     won: dict[tuple[tuple[str, str, str], str], list[float]] = {}
-    for indicator, (view, criterion) in JUDGED.items():
-        for one in () if judgements is None else judgements.comparisons(view, criterion):
-            if one.first in place and one.second in place:
-                a, b = sorted((one.first, one.second), key=place.__getitem__)
-                value = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
-                won.setdefault(((a, b, one.case), indicator), []).append(value)
+    for indicator, some in compared.items():
+        for one in some:
+            a, b = sorted((one.first, one.second), key=place.__getitem__)
+            value = 0.0 if one.winner is None else 1.0 if one.winner == a else -1.0
+            won.setdefault(((a, b, one.case), indicator), []).append(value)
     for (key, indicator), several in won.items():
         found.setdefault(key, {})[indicator] = sum(several) / len(several)
     return found
@@ -144,11 +182,15 @@ def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matri
         tuple(value if count >= FEWEST else None for value, count in zip(*line, strict=True))
         for line in zip(spearman(rows), n, strict=True)
     )
-    judges = [i for i, name in enumerate(names) if name in JUDGED]
-    with_judge = {}
-    for i, name in enumerate(names):
-        theirs = [value for j in judges if j != i and (value := matrix[i][j]) is not None]
-        with_judge[name] = sum(theirs) / len(theirs) if theirs else None
+
+    def mean_with(others: Mapping[str, object]) -> dict[str, float | None]:
+        theirs = [i for i, name in enumerate(names) if name in others]
+        found: dict[str, float | None] = {}
+        for i, name in enumerate(names):
+            values = [value for j in theirs if j != i and (value := matrix[i][j]) is not None]
+            found[name] = sum(values) / len(values) if values else None
+        return found
+
     cells = [(matrix[i][j], n[i][j]) for i in range(len(names)) for j in range(i)]
     few = sum(count < FEWEST for _, count in cells)
     flat = sum(value is None and count >= FEWEST for value, count in cells)
@@ -159,6 +201,7 @@ def _matrix(over: str, columns: Mapping[str, Column], *, each: int = 1) -> Matri
         indicators=names,
         matrix=matrix,
         n=tuple(map(tuple, n)),
-        with_judge=with_judge,
+        with_judge=mean_with(JUDGED),
+        with_people=mean_with(PEOPLE) if set(names) & PEOPLE.keys() else {},
         note="; ".join(notes),
     )

@@ -73,7 +73,7 @@ def _looks_like(disease: Disease, right: Disease) -> Rank:
 
 
 def _fits(disease: Disease, read: Sequence[str]) -> Rank:
-    """Returns where a disease stands beside one that the knowledge has not: by how well it fits what the patient has."""
+    """Returns where a disease stands beside one that the knowledge has not: by how well it fits the patient."""
     fit = sum(disease.symptoms[symptom][1] for symptom in read if symptom in disease.symptoms) / max(len(read), 1)
     return (1.0, -fit) if fit > 0 else (5.0, 0.0)
 

@@ -37,6 +37,7 @@ from polyclinic.metrics.own_metrics import TEN, Wanted, measure
 from polyclinic.models.model import Model
 from polyclinic.players.minds import Minds
 from polyclinic.tasks import AT_ONCE, run_all
+from polyclinic.verdicts.verdict import PersonsVerdict
 from polyclinic.visits.staging import OURS, Staging
 from polyclinic.visits.visit import Visit, see
 
@@ -78,6 +79,7 @@ def aie(
     metrics: Wanted = TEN,
     judge: Model | None = None,
     groups: Mapping[str, str] | None = None,
+    people: Sequence[PersonsVerdict] = (),
     limits: Mapping[Language, int] = LIMITS,
     staging: Staging = OURS,
     truncated: bool = False,
@@ -122,7 +124,7 @@ def aie(
             doctors=doctors,
             comparisons=tuple(compare({one.name: one.summary for one in doctors}, seed=seed)),
             judgements=judgements,
-            correlations=correlate(doctors, judgements, groups=groups) if len(doctors) > 1 else None,
+            correlations=correlate(doctors, judgements, groups=groups, people=people) if len(doctors) > 1 else None,
         )
 
     asked = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]

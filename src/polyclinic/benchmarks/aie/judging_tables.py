@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -44,7 +46,16 @@ def _won(judged: CriterionResult, doctor: str) -> str:
 
 
 def show_correlations(screen: Console, correlations: Correlations) -> None:
-    """Prints Spearman's coefficients over all pairs of doctors, and within and between groups, as heat maps."""
+    """Prints Spearman's coefficients over all pairs of doctors, and within and between groups, as heat maps.
+
+    Of the study with people also how far each indicator goes with theirs.
+    """
+    if correlations.study is not None:
+        study = correlations.study
+        _show_matrix(screen, f"the study of {len(study.indicators)} indicators", study)
+        rows = sorted(study.with_people.items(), key=lambda one: -math.inf if one[1] is None else -one[1])
+        told = ((name, _coefficient(value)) for name, value in rows)
+        screen.print(table("mean coefficient with people's indicators, x 100", ("indicator", "people"), told), "")
     for name, matrix in {"all pairs": correlations.pairs, **correlations.groups}.items():
         _show_matrix(screen, f"Spearman's coefficients x 100, {name}", matrix)
 

@@ -8,26 +8,34 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS
 from polyclinic.benchmarks.aie.evaluation import AieResult
 from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
+from polyclinic.benchmarks.aie.made_distractors import MadeOptions
 from polyclinic.benchmarks.aie.results import MCQE, BySource, DoctorResult
 from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
 from polyclinic.benchmarks.aie.truncation import ByLength
 from polyclinic.benchmarks.benchmark import Output, file_names
 from polyclinic.events import End
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import mean_and_error, table
+from polyclinic.terminal.tables import counted, mean_and_error, table
 
 _TURNS_SHOWN = 4  # Doctors whose turns are shown; all are in --json.
 _HAD_IT_ENDED = "had the dialogue ended with this turn: DIAGNOSIS, where it was asked for, and COVERAGE"
+_MADE = ("made", "dropped", "filled", "alone", "asked")
 _SOURCES_SHOWN = 12  # Generated cases have a source each; a table of them says nothing.
 
 
-def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int) -> Output:
-    """Returns what a user gets of an evaluation that was held by this protocol, with this patient."""
+def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, made: MadeOptions | None = None) -> Output:
+    """Returns what a user gets of an evaluation that was held by this protocol, with this patient.
+
+    `made` says what came of making options by a model; None where nobody did.
+    """
 
     def show(screen: Console) -> None:
         show_evaluation(screen, result)
+        if made is not None:
+            _show_made(screen, made)
         screen.print(f"protocol: {protocol}; patient: {patient}; seed: {seed}")
 
     visits = [visit for one in result.doctors for visit in one.visits]
@@ -37,6 +45,7 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int) -> 
             "protocol": protocol,
             "patient": patient,
             "doctors": [_document(one) for one in result.doctors],
+            "options_made": None if made is None else {name: getattr(made, name) for name in _MADE},
             "comparisons": result.comparisons,
             "judgements": result.judgements,
             "correlations": result.correlations,
@@ -98,6 +107,15 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
         show_judgements(screen, result.judgements)
     if result.correlations is not None:
         show_correlations(screen, result.correlations)
+
+
+def _show_made(screen: Console, made: MadeOptions) -> None:
+    """Prints how options came about, and whether who reads them alone finds the right one."""
+    alone = f"; from the options alone it took the right one in {made.alone} of {made.asked}" if made.asked else ""
+    screen.print(
+        f"options made by a model for {counted(made.made, 'case')}: {counted(made.dropped, 'name')} could not be used, "
+        f"{counted(made.filled, 'option')} filled in from the knowledge{alone} (by chance one in {WRONG_OPTIONS + 1})"
+    )
 
 
 def _show_studies(screen: Console, doctors: Sequence[DoctorResult]) -> None:
