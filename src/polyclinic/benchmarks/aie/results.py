@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -11,10 +12,10 @@ import msgspec
 from polyclinic.benchmarks.aie.truncation import ByLength, CutVisit, truncated
 from polyclinic.benchmarks.benchmark import Play
 from polyclinic.cases.case import Case
-from polyclinic.events import End, Role, Said, State
+from polyclinic.events import Said, State
 from polyclinic.frames import Tabular
 from polyclinic.metrics.conversation import METRICS, ConversationSummary, Score, summarise
-from polyclinic.metrics.dialogue import LeftOut
+from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace
 from polyclinic.statistics.uncertainty import Estimate, estimate
 from polyclinic.visits.visit import Visit
 
@@ -102,13 +103,13 @@ def _by_length(scores: Iterable[Score], turns: Mapping[str, int], seed: int) -> 
 
 
 def _actions_by_turn(visits: Iterable[Visit]) -> dict[int, dict[State, float]]:
-    """Returns percent of the visits that have such a turn, which did not fail; they sum to 100."""
+    """Returns percent of the visits that can be scored and have such a turn; they sum to 100."""
     counts: dict[int, Counter[State]] = {}
     for visit in visits:
-        if visit.end is not End.FAILED:
-            for event in visit.trace:
-                if isinstance(event, Said) and event.who is Role.PATIENT and event.turn and event.state is not None:
-                    counts.setdefault(event.turn, Counter())[event.state] += 1
+        with suppress(Unscorable):
+            for number, turn in enumerate(from_trace(visit.trace).turns):
+                if number:
+                    counts.setdefault(number, Counter())[turn.state] += 1
     return {
         turn: {state: 100 * count / states.total() for state, count in sorted(states.items())}
         for turn, states in sorted(counts.items())

@@ -82,6 +82,9 @@ _COUNTS: dict[str, Callable[[DoctorResult], int]] = {
     "failed, outside the means": lambda one: one.summary.failed,
     "no usable choice, counted as wrong": lambda one: one.summary.unreadable,
     "MCQE failed, outside its mean": lambda one: one.mcqe_failed,
+}
+
+_TRACKED: dict[str, Callable[[DoctorResult], int]] = {
     "passages that the patient's tracker gave": lambda one: one.recalled,
     "in other words, matched to the nearest": lambda one: one.near,
 }
@@ -95,7 +98,7 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
         shown.add_row(plain(metric), *(mean_and_error(one.summary.metrics[metric]) for one in doctors))
     shown.add_section()
     shown.add_row(MCQE, *(mean_and_error(one.mcqe) for one in doctors))
-    for name, count in _COUNTS.items():
+    for name, count in (_COUNTS | (_TRACKED if any(one.recalled for one in doctors) else {})).items():
         shown.add_row(name, *(str(count(one)) for one in doctors), style="dim")
     screen.print(shown, "")
     for one in doctors:
