@@ -10,7 +10,7 @@ from polyclinic.answering.calls import Calls
 from polyclinic.answering.outcome import Outcome
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import PlayFailure
-from polyclinic.models.model import Answer, Message, Model
+from polyclinic.models.model import Answer, AskOptions, Message, Model
 from polyclinic.prompts import read_prompts
 from polyclinic.questions.demonstrations import turns
 from polyclinic.questions.examples import Example
@@ -70,9 +70,16 @@ class Asker:
         answer: Answer = None,
         options: bool = True,
         trip: int | None = None,
+        temperature: float | None = None,
         **blanks: object,
     ) -> Any:
-        """Asks with a section, the question, and what else is told, the most changing last."""
+        """Asks with a section, the question, and what else is told, the most changing last.
+
+        The temperature is that of all calls unless another is given.
+        """
         said = "\n\n".join(part for part in (self._question if options else self._stem, *told) if part)
         messages: list[Message] = [("system", self._prompts(section, **blanks)), ("user", said)]
-        return (await self.calls.ask(messages, round_trip=trip or self.trip, purpose=purpose, answer=answer)).value
+        own: AskOptions = {"purpose": purpose}
+        if temperature is not None:
+            own["temperature"] = temperature
+        return (await self.calls.ask(messages, round_trip=trip or self.trip, answer=answer, **own)).value

@@ -1,16 +1,18 @@
 """MDAgents: how hard a question is decides who answers it: one clinician, a team that discusses, or teams in order.
 
 Paper: Kim et al., MDAgents: An Adaptive Collaboration of LLMs for Medical Decision-Making, arXiv:2404.15155, §3.
-Defaults: 5 experts in a team; an assessment, a diagnostic and a review team of 3, the lead included, as the authors'
-code. At most 3 rounds of one turn each (the authors' code: 5 and 5).
+Defaults, all as the authors' code: 5 experts in a team, at most 5 rounds of at most 5 turns; an assessment, a
+diagnostic and a review team of 3, the lead included; 5 examples; the decision by majority, at temperature 0.
 
-Cost with these defaults, triage included: low 2 calls in 2 round trips; moderate 8 in 4 where all agree at once, and at
-most 41 in 13; high 15 in 12. `docs/methods/mdagents.md` has the formulas.
+Cost with these defaults, triage included: low 2 calls in 2 round trips; moderate 14 in 6 where nobody has anything to
+say to another, and at most 163 in 39; high 15 in 12. `docs/methods/mdagents.md` has the formulas.
 
-Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Agreement is
-read from typed opinions, not asked for. To whom an expert speaks is a field. An opinion that cannot be used is no
-agreement, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at once on
-what the assessment team found. Nothing is retrieved, and the single clinician is shown no examples.
+Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Whom an
+expert reports to decides whose opinion it is shown; in the authors' code that is drawn and used for nothing. Those of a
+turn speak at once, and to whom is a field. Where nobody speaks, the opinions that stand are the final ones; all teams'
+reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be used is no
+voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at once on what
+the assessment team found. Examples have the reasons that they came with, and nobody is asked to invent some.
 """
 
 from __future__ import annotations
@@ -25,15 +27,26 @@ import msgspec
 from polyclinic.answering.asking import Asker
 from polyclinic.answering.calls import Calls
 from polyclinic.answering.decision import decision_on, keys_of
+from polyclinic.answering.hierarchy import Recruit, hears_of, links
 from polyclinic.answering.outcome import Outcome
 from polyclinic.answering.together import together, usable
 from polyclinic.cases.presentation import Question
 from polyclinic.errors import ModelError, PlayFailure, UserError
 from polyclinic.models.model import Model
+from polyclinic.questions.demonstrations import examples_for
+from polyclinic.questions.examples import Example
+from polyclinic.questions.formats import write_answer
+from polyclinic.questions.shown import show
+from polyclinic.seeds import derive
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
 Level = Literal["low", "moderate", "high"]
+Moderator = Literal["majority", "reasons"]
+Ends = Literal["silence", "agreement"]
+
+SHOWN = 5
+"""Examples that the single clinician, and a team, are shown."""
 
 
 class Difficulty(msgspec.Struct, frozen=True):
@@ -49,18 +62,26 @@ async def mdagents(
     *,
     level: Level | None = None,
     experts: int = 5,
-    max_rounds: int = 3,
-    turns: int = 1,
+    max_rounds: int = 5,
+    turns: int = 5,
+    ends: Ends = "silence",
+    moderator: Moderator = "majority",
     diagnostic_teams: int = 1,
     members: int = 2,
+    examples: Sequence[Example] | None = None,
     temperature: float | None = None,
+    decision_temperature: float | None = 0.0,
     top_p: float | None = None,
+    seed: int = 0,
 ) -> Outcome:
     """Answers a question with as many clinicians as it needs.
 
-    A `level` leaves the triage out (the paper's ablation). The experts of a moderate question discuss it; in a round
-    everybody may speak so many turns, and silence of all ends them. The diagnostic teams of a hard one stand between
-    assessment and review; each has so many members beside its lead. A failure is the outcome's end; it is not raised.
+    A `level` leaves the triage out (the paper's ablation). The experts of a moderate question discuss it: in a round
+    everybody may speak so many turns, which silence of all ends, and then gives an opinion anew. A round in which
+    nobody says anything ends the debate; or, with "agreement", one that all begin with one opinion does, and silence
+    ends its turns alone. The moderator counts voices, or weighs reasons. The diagnostic teams of a hard question stand
+    between assessment and review; each has so many members beside its lead. Five of the examples, drawn by the seed,
+    are shown; None for the shipped ones. A failure is the outcome's end; it is not raised.
 
     Raises:
         UserError: a number that is too small, or a question without options.
@@ -73,20 +94,26 @@ async def mdagents(
                 raise UserError(f"{name} is {number}; it is at least {least}")
     calls = Calls(model, temperature=temperature, top_p=top_p)
     clinic = _Clinicians(question, calls)
+    pool = examples_for(question, examples)
+    drawn = derive(seed, question.id, "examples").sample(pool, min(SHOWN, len(pool)))
     try:
         # 1. Triage.
         if level is None:
             level = (await clinic.ask("triage", "triage", trip=1, answer=Difficulty)).level
         # 2. Recruitment, and 3. what the recruited work out.
+        stage = f"{level} decision"
         if level == "low":
-            found = ""
+            found = clinic.shown(drawn)
         elif level == "moderate":
-            found = await clinic.discuss(experts, max_rounds, turns)
+            found = await clinic.discuss(experts, max_rounds, turns, ends=ends, before=clinic.shown(drawn))
+            stage += " by reasons" if moderator == "reasons" else ""
         else:
             found = await clinic.teams(diagnostic_teams, members)
         # 4. The decision: of the single clinician, the moderator, or whoever weighs the teams' reports.
         trip = calls.round_trips + 1
-        decided = await clinic.ask(f"{level} decision", "decision", found, trip=trip, answer=clinic.decision)
+        decided = await clinic.ask(
+            stage, "decision", found, trip=trip, answer=clinic.decision, temperature=decision_temperature
+        )
         return calls.outcome(question.id, keys_of(decided), rationale=decided.rationale)
     except PlayFailure as failure:
         return calls.failed(question.id, failure)
@@ -100,65 +127,84 @@ class _Clinicians(Asker):
         super().__init__(PROMPTS, question, calls)
         self._comma = "、" if question.language == "zh" else ", "
 
-    async def discuss(self, count: int, max_rounds: int, turns: int) -> str:
-        """Returns the opinions of a team after its discussion."""
+    def shown(self, examples: Sequence[Example]) -> str:
+        """Returns solved questions as they stand before this one; "" for none."""
+        solved = (
+            "\n".join(
+                (show(one.question), one.reasoning.strip(), write_answer(one.key, language=one.question.language))
+            )
+            for one in examples
+        )
+        return self._prompts("examples", examples="\n\n".join(solved)) if examples else ""
+
+    async def discuss(self, count: int, max_rounds: int, turns: int, *, ends: Ends, before: str) -> str:
+        """Returns the final opinions of a team, with who reports to whom."""
         trip = self.calls.round_trips + 1
-        fields: tuple[str, ...] = await self.ask("recruit", "recruit", trip=trip, answer=_texts(count), number=count)
-        you = [self._prompts("you", number=n, field=field) for n, field in enumerate(fields, start=1)]
-        heard, told, feedback, everybody = [""] * count, "", "", range(count)
+        team: tuple[Recruit, ...] = await self.ask("recruit", "recruit", trip=trip, answer=_team(count), number=count)
+        you, hears, everybody = [self._you(n, one) for n, one in enumerate(team, 1)], hears_of(team), range(count)
+        order = "\n".join(self._prompts("reports to", number=n, above=a) for n, a in links(team))
+        heard, said, report = [""] * count, [before] * count, ""
         for number in range(1, max_rounds + 2):
-            # 3.1 Everybody gives an opinion; from the second time on with what was said to them, and the feedback.
+            # 3.1 Everybody gives an opinion; from the second time on with what was said to them, and the report.
             trip += 1
             stage, asked = ("opinion" if number == 1 else "opinion again"), f"opinion {number}, expert"
             asking = (
-                self.ask(stage, f"{asked} {n + 1}", told, feedback, heard[n], you[n], trip=trip, answer=self.decision)
+                self.ask(stage, f"{asked} {n + 1}", said[n], report, heard[n], you[n], trip=trip, answer=self.decision)
                 for n in everybody
             )
             opinions = await together(*asking)
-            agreed = len({keys_of(opinion) for opinion in usable(opinions)}) == 1
-            told = self._opinions(fields, opinions)
-            # 3.2 The rounds end where all agree; an opinion that cannot be used agrees with nobody.
-            if number > max_rounds or (agreed and not any(isinstance(o, ModelError) for o in opinions)):
+            given = [self._opinion(n, one, o) for n, (one, o) in enumerate(zip(team, opinions, strict=True), 1)]
+            usable(opinions)
+            told = "\n\n".join(filter(None, [order, *given]))
+            # Whom one hears, and oneself: of an order in which all stand alone that is everybody.
+            said = ["\n\n".join(filter(None, (given[n] for n in sorted(hears[m] | {m})))) for m in everybody]
+            agreed = all(given) and len({keys_of(one) for one in usable(opinions)}) == 1
+            if number > max_rounds or (ends == "agreement" and agreed):
                 break
+            # 3.2 The moderator reports where the team stands; without a readable report the round goes on without.
+            trip += 1
+            (came,) = await together(self.ask("report", f"report {number}", told, trip=trip))
+            report = "" if isinstance(came, ModelError) else self._prompts("moderator reported", text=came.strip())
             # 3.3 Who has something to say says it, and to whom.
             heard = [""] * count
             for turn in range(1, turns + 1):
                 trip += 1
                 asked, wanted = f"remark {number}.{turn}, expert", _remark(count)
                 asking = (
-                    self.ask("remark", f"{asked} {n + 1}", told, heard[n], you[n], trip=trip, answer=wanted)
+                    self.ask("remark", f"{asked} {n + 1}", said[n], report, heard[n], you[n], trip=trip, answer=wanted)
                     for n in everybody
                 )
-                remarks = await together(*asking)
-                spoken = self._delivered(fields, remarks)
+                spoken = self._delivered(team, hears, await together(*asking))
                 if not any(spoken):
                     break
                 heard = ["\n\n".join(filter(None, both)) for both in zip(heard, spoken, strict=True)]
-            # 3.4 The moderator tells the team where it stands; without readable feedback the round goes on without.
-            trip += 1
-            all_said = "\n\n".join(filter(None, heard))
-            (came,) = await together(self.ask("feedback", f"feedback {number}", told, all_said, trip=trip))
-            feedback = "" if isinstance(came, ModelError) else self._prompts("fed back", text=came.strip())
+            # 3.4 Silence of all ends the debate: what each thinks by now stands.
+            if ends == "silence" and not any(heard):
+                break
         return told
 
-    def _opinions(self, fields: Sequence[str], opinions: Sequence[Any]) -> str:
-        given = [
-            (n, field, self._comma.join(sorted(keys_of(opinion))), opinion.rationale)
-            for n, (field, opinion) in enumerate(zip(fields, opinions, strict=True), start=1)
-            if not isinstance(opinion, ModelError)
-        ]
-        say = self._prompts
-        return "\n\n".join(say("opinion given", number=n, field=f, answer=a, text=text) for n, f, a, text in given)
+    def _you(self, number: int, one: Recruit) -> str:
+        return self._prompts("you", number=number, field=one.field)
 
-    def _delivered(self, fields: Sequence[str], remarks: Sequence[Any]) -> list[str]:
-        """Returns what each expert was told; a remark that cannot be used is silence, and so is talking to oneself."""
-        told: list[list[str]] = [[] for _ in fields]
-        for sender, (field, remark) in enumerate(zip(fields, remarks, strict=True), start=1):
+    def _opinion(self, number: int, one: Recruit, opinion: Any) -> str:
+        if isinstance(opinion, ModelError):
+            return ""
+        answer = self._comma.join(sorted(keys_of(opinion)))
+        return self._prompts("opinion given", number=number, field=one.field, answer=answer, text=opinion.rationale)
+
+    def _delivered(self, team: Sequence[Recruit], hears: Sequence[set[int]], remarks: Sequence[Any]) -> list[str]:
+        """Returns what each expert was told; a remark that cannot be used is silence, and so is talking to oneself.
+
+        Nobody is told anything by one whose opinion it is not shown.
+        """
+        told: list[list[str]] = [[] for _ in team]
+        for sender, (one, remark) in enumerate(zip(team, remarks, strict=True), start=1):
             if isinstance(remark, ModelError) or not remark.text.strip():
                 continue
             for hearer in sorted(set(remark.to) - {sender}):
-                line = self._prompts("remark heard", number=sender, field=field, to=hearer, text=remark.text.strip())
-                told[hearer - 1].append(line)
+                if sender - 1 in hears[hearer - 1]:
+                    blanks = {"number": sender, "field": one.field, "to": hearer, "text": remark.text.strip()}
+                    told[hearer - 1].append(self._prompts("remark heard", **blanks))
         return ["\n\n".join(lines) for lines in told]
 
     async def teams(self, diagnostic: int, members: int) -> str:
@@ -201,6 +247,11 @@ class _Clinicians(Asker):
         # 3.3 The lead reports.
         text = await self.ask("team report", f"report, {name} team", before, is_team, *findings, trip=trip + 3)
         return self._prompts("reported", goal=team.goal, text=text.strip())
+
+
+@functools.cache
+def _team(number: int) -> Any:
+    return Annotated[tuple[Recruit, ...], msgspec.Meta(min_length=number, max_length=number)]
 
 
 @functools.cache

@@ -59,13 +59,14 @@ class Method(NamedTuple):
     """A function of a question and a model, and one line on it.
 
     In a team several roles take part, so that asking one model as often is the fair comparison; examples say whether it
-    is shown any.
+    is shown any, and `draws` whether it chooses them among all by itself.
     """
 
     run: Callable[..., Awaitable[Outcome]]
     summary: str
     team: bool = False
     examples: bool = False
+    draws: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -78,7 +79,9 @@ METHODS: dict[str, Method] = {
     "medprompt": Method(medprompt, "nearest worked examples, options shuffled, the majority"),
     "tree_of_thought": Method(tree_of_thought, "thoughts proposed, judged and followed"),
     "mindmap": Method(mindmap, "reasoning with what a knowledge graph says of the question's entities"),
-    "mdagents": Method(mdagents, "one doctor or a team, by how hard the question is", team=True),
+    "mdagents": Method(
+        mdagents, "one doctor or a team, by how hard the question is", team=True, examples=True, draws=True
+    ),
     "medagents": Method(medagents, "experts analyse, report, vote and decide", team=True),
     "medagent_zero": Method(medagent_zero, "what was read and learnt from patients comes to mind"),
     "mma": Method(mma, "specialists with one shared pool of findings", team=True),
@@ -293,7 +296,7 @@ def answering(
     def shown(question: Question) -> tuple[Example, ...]:
         there = tuple(examples) or shipped_examples(question.language, kind_of(question))
         # Those that are nearest are chosen out of all.
-        return there if chosen.settings.get("neighbours_by") else there[:SHOTS]
+        return there if method.draws or chosen.settings.get("neighbours_by") else there[:SHOTS]
 
     async def put(question: Question) -> Outcome:
         model = model_for(question.id)

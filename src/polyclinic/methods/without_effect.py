@@ -36,7 +36,7 @@ _ONLY: dict[str, dict[str, _Only]] = {
     "medagents": {"max_rounds": _CONSULTED, "votes": _CONSULTED},
     "tree_of_thought": {"voters": _Only(lambda s: s["evaluation"] == "vote", "evaluation=vote")},
     "mdagents": {
-        **dict.fromkeys(("experts", "max_rounds", "turns"), _PANEL),
+        **dict.fromkeys(("experts", "max_rounds", "turns", "ends", "moderator"), _PANEL),
         **dict.fromkeys(("diagnostic_teams", "members"), _TEAMS),
     },
 }

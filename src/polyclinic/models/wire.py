@@ -33,18 +33,18 @@ class _TokenCounts(msgspec.Struct):
     cost: float | None = None
 
 
-class _Part(msgspec.Struct):
+class _ContentPart(msgspec.Struct):
     """A part of a message that some servers send as a list; what a thought is called differs."""
 
     type: str = "text"
     text: str | None = None
     refusal: str | None = None
-    thinking: str | list[_Part] | None = None
+    thinking: str | list[_ContentPart] | None = None
     reasoning: str | None = None
 
 
 class _Message(msgspec.Struct):
-    content: str | list[_Part] | None = None
+    content: str | list[_ContentPart] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: Any = None
