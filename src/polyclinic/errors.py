@@ -10,6 +10,8 @@
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
     │   └── CannotResume     hospital: a run does not come out as it did before
     ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
+    ├── PersonLeft           a person who plays has left; what was typed is kept
+    ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
     │   └── DiskFull         hospital: no room is left
     ├── WorkerDied           hospital: a process of the run ended by itself; the run ends, and can be taken up again
@@ -116,6 +118,10 @@ class WrongKey(UserError):
 
 class BudgetSpent(PolyclinicError):
     """The run has cost what it may cost, in money or tokens."""
+
+
+class PersonLeft(PolyclinicError):
+    """A person who plays has left the terminal. The text says how to go on."""
 
 
 class ModelError(PlayFailure):

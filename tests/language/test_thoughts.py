@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import CutOff, UnreadableReply
-from polyclinic.language.thoughts import Spoken, apart
+from polyclinic.language.thoughts import SaidAndThought, apart
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.direct import Direct
@@ -50,7 +50,7 @@ IDEA, ANSWER = '{"severity":"severe"}', '{"severity":"mild"}'
     ],
 )
 def test_what_is_said_is_read_and_what_is_thought_is_kept(text, thought):
-    assert apart(text) == Spoken(ANSWER, thought)
+    assert apart(text) == SaidAndThought(ANSWER, thought)
     assert read(Completion(text), Graded, form_of(Graded)) == Graded("mild")
 
 

@@ -15,6 +15,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cli import options
 from polyclinic.cli.one_case import split_case
+from polyclinic.cli.played import hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
@@ -23,6 +24,8 @@ from polyclinic.events import Failed
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.options import FORGETFUL
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.minds import HUMAN
 from polyclinic.players.opening import Cast, open_minds
 from polyclinic.players.patient_trust import trust_fields
 from polyclinic.tasks import run_until_error
@@ -58,24 +61,37 @@ async def consult(
     memory: options.Memory = FORGETFUL,
     models: options.Models = options.MODELS,
     journal: options.Journal = None,
+    session: Annotated[
+        Path | None,
+        Parameter(
+            metavar="FILE",
+            help="Keep what you type as 'human' in this file; the same command goes on from there.",
+        ),
+    ] = None,
 ) -> None:
     """Sees the patients, prints what happens, and writes the traces, also where the models have cost what they may."""
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:
         check_writable(out, unlike=path)
-    if team.doctors and doctor != "rules":
-        raise UserError(f"--doctor {doctor} and --doctors {' '.join(team.named)}; give one of the two")
-    if not team.doctors and team != options.TEAM:
-        raise UserError(
-            "--director, --no-dispute-resolution, --order and --max-rounds need a discussion; give --doctors MIND MIND"
-        )
+    doctors = _doctors(doctor, team)
     cases = list(read_cases(path, layout=layout)) if case_id is None else [find_case(path, case_id, layout=layout)]
     knowledge, screen = read_knowledge(), console()
-    doctors = team.named or [doctor]
+    played = HUMAN in (patient, *doctors)
+    if session is not None and not played:
+        raise UserError("--session keeps what a person types; play the doctor or the patient: --doctor human")
+    desk = Desk(session=session)
     cast = Cast(patient=patient, examiner=examiner, director=team.director)
     opening = open_minds(
-        doctors, cast, models, knowledge=knowledge, seed=seed, journal=journal, library=library, memory=memory
+        doctors,
+        cast,
+        models,
+        knowledge=knowledge,
+        seed=seed,
+        journal=journal,
+        library=library,
+        memory=memory,
+        desk=desk,
     )
     async with opening as opened:
         minds = [opened.minds[name] for name in doctors]
@@ -96,7 +112,11 @@ async def consult(
             )
 
         stopped = None
-        if one and not json:
+        if played:
+            visits, stopped = await hold_in_turn([partial(hold, case) for case in cases], desk)
+            if not json:
+                show_played(screen, visits, knowledge)
+        elif one and not json:
             visits = [await hold(cases[0], screen)]
             show_end(screen, visits[0], knowledge)
         else:
@@ -109,9 +129,7 @@ async def consult(
             show_visits(screen, visits, knowledge)
         show_usage(console(sys.stderr), opened.session.ledger)
     if out is not None and visits:
-        write_text(out, "".join(trace.lines() for visit in visits for trace in visit.traces))
-        if not json:
-            note(f"Trace: {out}. See it again with: polyclinic replay {out}")
+        _write(out, visits, quiet=json)
     if json and visits:
         documents = [{**visit.document(), **trust_fields(trust)} for visit in visits]
         print_json(documents[0] if one else documents)
@@ -121,6 +139,23 @@ async def consult(
     if stopped is not None:
         raise stopped
     _check_failures(visits, max_failures)
+
+
+def _doctors(doctor: str, team: options.TeamOptions) -> list[str]:
+    """Returns who sees the patients; a `UserError` where the options contradict one another."""
+    if team.doctors and doctor != "rules":
+        raise UserError(f"--doctor {doctor} and --doctors {' '.join(team.named)}; give one of the two")
+    if not team.doctors and team != options.TEAM:
+        raise UserError(
+            "--director, --no-dispute-resolution, --order and --max-rounds need a discussion; give --doctors MIND MIND"
+        )
+    return team.named or [doctor]
+
+
+def _write(out: Path, visits: Sequence[Visit | TeamVisit], *, quiet: bool) -> None:
+    write_text(out, "".join(trace.lines() for visit in visits for trace in visit.traces))
+    if not quiet:
+        note(f"Trace: {out}. See it again with: polyclinic replay {out}")
 
 
 def _check_failures(visits: Sequence[Visit | TeamVisit], max_failures: float) -> None:

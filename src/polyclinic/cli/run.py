@@ -167,7 +167,7 @@ def run(
     models: options.Models = options.MODELS,
 ) -> None:
     """Runs the hospital once or several times, or goes on with a run that was kept."""
-    if nurse == HUMAN and (workers > 1 or replicas.several):
+    if HUMAN in (doctor, patient, nurse) and (workers > 1 or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     replicas.check()
     if resume is not None:
@@ -283,9 +283,9 @@ def _hold(
 
     Where it stops before its end, it says how to go on.
     """
-    again = "" if store is None else f"polyclinic run --resume {store.folder}"
+    again, setup = "" if store is None else f"polyclinic run --resume {store.folder}", configuration.setup
     try:
-        with watching(configuration, quiet=quiet or configuration.setup.nurse == HUMAN) as looks_on:
+        with watching(configuration, quiet=quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)) as looks_on:
             going = run_hospital(
                 configuration, store=store, workers=workers, watching=looks_on, brought=str(brought or "")
             )

@@ -31,7 +31,7 @@ _WITHOUT_END = re.compile(r"\A\s*analysis(?=[A-Z\u4e00-\u9fff])")
 _FINAL = "final"
 
 
-class Spoken(NamedTuple):
+class SaidAndThought(NamedTuple):
     """A model's text, apart.
 
     Attributes:
@@ -45,16 +45,16 @@ class Spoken(NamedTuple):
     is_open: bool = False
 
 
-def apart(text: str) -> Spoken:
+def apart(text: str) -> SaidAndThought:
     """Returns what a text says, and what it only thinks. A JSON document is what it is, whatever its strings hold."""
     if "<|channel|>" in text:
         return _by_channels(text)
     if "analysis" in text[:40] and (whole := _WITHOUT_TOKENS.match(text)):
-        return Spoken(whole["said"].strip(), whole["thought"].strip())
+        return SaidAndThought(whole["said"].strip(), whole["thought"].strip())
     if _WITHOUT_END.match(text):
-        return Spoken("", text, is_open=True)
+        return SaidAndThought("", text, is_open=True)
     if _MARK.search(text) is None or _is_json(text):
-        return Spoken(text)
+        return SaidAndThought(text)
     said: list[str] = []
     thought: list[str] = []
     at, thinks = 0, False
@@ -68,10 +68,10 @@ def apart(text: str) -> Spoken:
         thinks = mark["open"] is not None
     (thought if thinks else said).append(text[at:])
     told = _AROUND_THE_ANSWER.sub("", "\n".join(part for part in said if part.strip()))
-    return Spoken(told.strip(), "\n".join(part.strip() for part in thought if part.strip()), thinks)
+    return SaidAndThought(told.strip(), "\n".join(part.strip() for part in thought if part.strip()), thinks)
 
 
-def _by_channels(text: str) -> Spoken:
+def _by_channels(text: str) -> SaidAndThought:
     """Harmony: what is said stands in the channel `final`; without one, nothing has been said yet."""
     marks = list(_CHANNEL.finditer(text))
     said: list[str] = []
@@ -81,7 +81,7 @@ def _by_channels(text: str) -> Spoken:
         part = _CHANNEL_END.split(text[mark.end() : end])[0].strip()
         (said if mark["name"] == _FINAL else thought).append(part)
     before = "\n".join(kept for part in thought if (kept := _CHANNEL_END.sub("", part).strip()))
-    return Spoken("\n".join(said), before, is_open=not said)
+    return SaidAndThought("\n".join(said), before, is_open=not said)
 
 
 def _is_json(text: str) -> bool:

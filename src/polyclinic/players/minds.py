@@ -1,5 +1,6 @@
 """Minds by the names that the command line gives them.
 
+<<<<<<< HEAD
 | name                  | plays                | what it is                                                     |
 |-----------------------|----------------------|----------------------------------------------------------------|
 | `rules`               | everybody            | built in, no model, deterministic                              |
@@ -11,6 +12,18 @@
 | `human`               | nurse                | a person at the terminal                                       |
 | `FILE.py:NAME`        | everybody            | a mind of one's own, see `own_mind`                            |
 | an entry point's name | everybody            | the same, from an installed package (group `polyclinic.minds`) |
+=======
+| name                  | plays                  | what it is                                                     |
+| --------------------- | ---------------------- | -------------------------------------------------------------- |
+| `rules`               | everybody              | built in, no model, deterministic                              |
+| `scripted:FILE`       | all but the examiner   | answers from a JSON file: a list, or a list a purpose          |
+| a model's name        | everybody              | a language model: `local`, `direct/NAME`, `openai/NAME`        |
+| `saps:MODEL`          | patient                | the state-aware patient on a model                             |
+| `saps-parallel:MODEL` | patient                | the same, its tracker's questions asked at once                |
+| `human`               | doctor, patient, nurse | a person at the terminal                                       |
+| `FILE.py:NAME`        | everybody              | a mind of one's own, see `own_mind`                            |
+| an entry point's name | everybody              | the same, from an installed package (group `polyclinic.minds`) |
+>>>>>>> e154a71 (A person plays the doctor or the patient at the terminal, with hints, a session and what was missed)
 
 From Python, a script or a mind of one's own is given itself: see `Playing`.
 """
@@ -37,7 +50,11 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.opened import OpenModels
-from polyclinic.players.human_nurse import HumanNurse
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.human.doctor import HumanDoctor
+from polyclinic.players.human.nurse import HumanNurse
+from polyclinic.players.human.orders import OrderNames
+from polyclinic.players.human.patient import HumanPatient
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
 from polyclinic.players.own_mind import Answer, OwnMind, maker_of
@@ -120,6 +137,7 @@ class Minds:
         journal: keeps every answer of a model; each visit is an episode.
         looking_up: what doctors may look things up in, those that read: models, and minds of one's own.
         remembering: what those same doctors remember of patients of their own.
+        desk: where a person plays; the terminal by default.
 
     Raises:
         UnknownMind: a name is none of those that can play the role.
@@ -143,8 +161,10 @@ class Minds:
         temperature: float | None = None,
         looking_up: LookingUp | None = None,
         remembering: Remembering | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self.seed = seed
+        self.desk = desk or Desk()
         self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
@@ -169,11 +189,11 @@ class Minds:
 
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
-        return None if isinstance(doctor, RulesDoctor | ScriptedMind) else self._looking_up
+        return None if isinstance(doctor, RulesDoctor | ScriptedMind | HumanDoctor) else self._looking_up
 
     def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
         """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
-        return None if isinstance(doctor, RulesDoctor | ScriptedMind) else own or self._remembering
+        return None if isinstance(doctor, RulesDoctor | ScriptedMind | HumanDoctor) else own or self._remembering
 
     def is_reminded(self, doctor: Mind[Doctor]) -> bool:
         """Whether what a doctor remembers comes to its mind by itself; else the mind asks for it."""
@@ -272,6 +292,16 @@ def _draws(minds: Minds, part: _PlayedPart) -> Any:
     return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
 
 
+def _human_doctor(minds: Minds, part: _PlayedPart) -> HumanDoctor:
+    names = _order_names_of(minds._knowledge)
+    return HumanDoctor(minds.desk, part.episode, names, RulesDoctor(minds.reader(part.department), minds.reader()))
+
+
+_AT_THE_DESK: dict[Role, _Maker] = {
+    Role.DOCTOR: _human_doctor,
+    Role.PATIENT: lambda minds, part: HumanPatient(minds.desk, f"{part.episode}/patient"),
+}
+
 _RULES: dict[Role, _Maker] = {
     Role.DOCTOR: lambda minds, part: RulesDoctor(minds.reader(part.department), minds.reader()),
     Role.PATIENT: lambda minds, part: RulesPatient(
@@ -317,6 +347,8 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     if player == HUMAN and role is Role.NURSE:
         human = HumanNurse()
         return lambda *_: human
+    if player == HUMAN and role in _AT_THE_DESK:
+        return _AT_THE_DESK[role]
     if kind == "scripted" and role is not Role.EXAMINER:
         if not rest:
             raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
@@ -327,8 +359,12 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     names = {
         "rules": True,
         "scripted:FILE": role is not Role.EXAMINER,
+<<<<<<< HEAD
         RecallMind.name: role is Role.DOCTOR,
         HUMAN: role is Role.NURSE,
+=======
+        HUMAN: role is Role.NURSE or role in _AT_THE_DESK,
+>>>>>>> e154a71 (A person plays the doctor or the patient at the terminal, with hints, a session and what was missed)
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
@@ -349,6 +385,7 @@ def check_mind(role: Role, name: str) -> None:
 
 # What all minds of one knowledge look up takes a moment to make, and never changes.
 _names_of = functools.lru_cache(maxsize=4)(Names)
+_order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 
 
 @functools.lru_cache(maxsize=64)

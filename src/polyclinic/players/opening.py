@@ -14,7 +14,8 @@ from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.model import Model
 from polyclinic.models.session import WHOLE, ModelOptions, Session, Share, open_session
-from polyclinic.players.minds import Minds, Playing, model_of, name_of
+from polyclinic.players.human.desk import Desk
+from polyclinic.players.minds import HUMAN, Minds, Playing, model_of, name_of
 from polyclinic.players.patient_trust import PatientTrust, trust_in
 from polyclinic.retrieval.looking_up import LibraryOptions
 from polyclinic.retrieval.opening import open_library
@@ -65,12 +66,13 @@ async def open_minds(
     share: Share = WHOLE,
     library: LibraryOptions | None = None,
     memory: MemoryOptions = FORGETFUL,
+    desk: Desk | None = None,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
     name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up;
-    with a memory, they remember.
+    with a memory, they remember. People play at the desk, the terminal by default.
 
     Raises:
         UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
@@ -111,6 +113,7 @@ async def open_minds(
                 temperature=options.temperature,
                 looking_up=looking_up,
                 remembering=remembering,
+                desk=desk,
             )
             for doctor in doctors
         }
@@ -119,4 +122,4 @@ async def open_minds(
 
 def _reads_nothing(doctor: Playing) -> bool:
     name = name_of(doctor)
-    return name == "rules" or name.partition(":")[0] == "scripted"
+    return name in ("rules", HUMAN) or name.partition(":")[0] == "scripted"

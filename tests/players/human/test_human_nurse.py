@@ -10,7 +10,7 @@ import pytest
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.events import Role, Said
-from polyclinic.players.human_nurse import HumanNurse
+from polyclinic.players.human.nurse import HumanNurse
 from polyclinic.players.player import send_to
 from polyclinic.players.roles.nurse import Nurse
 
@@ -100,4 +100,4 @@ def test_at_the_terminal_of_a_run(tmp_path, by):
 
 def test_a_person_is_in_one_place(complaint):
     assert "one process" in complaint("run", "--nurse", "human", "--workers", "2")
-    assert "no mind 'human' can play the doctor" in complaint("run", "--doctor", "human")
+    assert "no mind 'human' can play the pharmacist" in complaint("run", "--pharmacist", "human")

@@ -1,0 +1,85 @@
+"""Visits in which a person plays: one after the other, the last line taken back where wanted, and what was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.cli.show import show_end
+from polyclinic.errors import PersonLeft, PolyclinicError
+from polyclinic.events import Examined
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.names import Names
+from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.terminal.screen import plain
+from polyclinic.visits.team import TeamVisit
+from polyclinic.visits.visit import Visit
+
+AnyVisit = Visit | TeamVisit
+
+
+async def hold_in_turn(
+    holds: Sequence[Callable[[], Awaitable[AnyVisit]]], desk: Desk
+) -> tuple[list[AnyVisit], PolyclinicError | None]:
+    """Holds visits one after the other; returns those that were over before an error of ours, with that error.
+
+    A visit of which the last line is taken back is held once more, with all lines before it.
+    """
+    visits: list[AnyVisit] = []
+    while len(visits) < len(holds):
+        try:
+            visits.append(await holds[len(visits)]())
+        except LineTakenBack:
+            taken = desk.take_back()
+            desk.show(f"Taken back: {taken}" if taken else "There is nothing to take back.")
+            desk.rewind()
+            visits.clear()
+        except PolyclinicError as error:
+            if isinstance(error, PersonLeft) and not visits:
+                raise
+            return visits, error
+    return visits, None
+
+
+def show_played(screen: Console, visits: Sequence[AnyVisit], knowledge: Knowledge) -> None:
+    """Prints what came of visits beside what is so, and what was missed."""
+    for visit in visits:
+        show_end(screen, visit, knowledge)
+        _show_missed(screen, visit, knowledge)
+
+
+def _show_missed(screen: Console, visit: AnyVisit, knowledge: Knowledge) -> None:
+    """Prints which examinations the disease needs and were not had, and which were had for nothing.
+
+    Nothing is said of a disease that the knowledge does not hold.
+    """
+    disease = next(filter(None, (knowledge.disease_named(d.name) for d in visit.truth.diagnoses)), None)
+    if disease is None:
+        return
+    had = _had(visit, knowledge)
+    indicated = disease.indicated
+    for said, ids in (
+        ("had, and needed", [id for id in indicated.needed if id in had]),
+        ("needed, and not had", [id for id in indicated.needed if id not in had]),
+        ("would have helped", [id for id in indicated.helpful if id not in had]),
+        ("not indicated, and had", [id for id in indicated.not_indicated if id in had]),
+    ):
+        if ids:
+            names = ", ".join(knowledge.examinations[id].name.en for id in ids)
+            screen.print(Text.assemble((f"{said}: ", "bold"), plain(names)))
+
+
+def _had(visit: AnyVisit, knowledge: Knowledge) -> set[str]:
+    """Returns the ids of the examinations that were asked for, with a result on the record or without."""
+    names = Names(knowledge)
+    told = [
+        name
+        for trace in visit.traces
+        for event in trace
+        if isinstance(event, Examined)
+        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
+    ]
+    keys = {key for name in told for key in names.keys(name)}
+    return {key.partition(":")[2] for key in keys if key.startswith("examination:")}

@@ -1,0 +1,141 @@
+"""The place where a person plays: what is shown there, and what is typed, line by line, for one visit after the other.
+
+Lines can be kept in a session file. Who plays takes it up again by the same command: what was typed is not asked for
+again, and the last line can be taken back, as long as everybody else does the same again (rules do; models from a
+journal).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.errors import PersonLeft, PolyclinicError, ScriptError
+from polyclinic.files import read_records, write_text
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.typed import TypedLines
+
+_PATIENCE = 0.3
+"""Seconds for which whoever sits at the desk keeps it between two answers, so that one visit is played at a time."""
+
+
+class LineTakenBack(PolyclinicError):
+    """Who plays takes back the last line; whoever holds the visit holds it once more without."""
+
+
+class TypedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line that was typed, and the seat (a role in a visit) at which it was."""
+
+    seat: str
+    line: str
+
+
+class Desk:
+    """One person at one terminal.
+
+    Args:
+        read: waits for the next line, and gives "" where there is none any more; standard input by default.
+        show: shows a text; on standard error by default.
+        session: the file that keeps what is typed; what it holds is played again first.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Awaitable[str]] | None = None,
+        show: Callable[[str], None] | None = None,
+        *,
+        session: Path | None = None,
+    ) -> None:
+        self._read, self._show = read or TypedLines().read, show or _on_stderr
+        self._session = session
+        self._typed: list[TypedLine] = []
+        if session is not None and session.exists():
+            self._typed = [typed for _, typed in read_records(session, TypedLine, "a line that was typed")]
+        self._free = asyncio.Lock()
+        self._seated, self._since = "", 0.0
+        self.rewind()
+
+    @property
+    def typed(self) -> int:
+        """How many lines were typed so far, those of a session that was taken up included."""
+        return len(self._typed)
+
+    def rewind(self) -> None:
+        """Plays what was typed from the beginning, as where the visit is held once more."""
+        self._again: defaultdict[str, list[str]] = defaultdict(list)
+        for typed in self._typed:
+            self._again[typed.seat].append(typed.line)
+        self._seated = ""
+
+    def take_back(self) -> str:
+        """Forgets the last line that was typed, and returns it; "" where there is none."""
+        if not self._typed:
+            return ""
+        line = self._typed.pop().line
+        self._keep()
+        return line
+
+    def show(self, text: str) -> None:
+        """Shows a line; nothing of it is more than text."""
+        self._show(plain(text) + "\n")
+
+    @asynccontextmanager
+    async def at(self, seat: str) -> AsyncIterator[None]:
+        """Waits until the desk is free for a seat; who has just answered comes first."""
+        loop = asyncio.get_running_loop()
+        while True:
+            async with self._free:
+                left = _PATIENCE - (loop.time() - self._since)
+                if self._seated in ("", seat) or left <= 0:
+                    self._seated = seat
+                    try:
+                        yield
+                    finally:
+                        self._since = loop.time()
+                    return
+            await asyncio.sleep(left)
+
+    def leave(self, seat: str) -> None:
+        """Frees the desk at the end of a visit."""
+        if self._seated == seat:
+            self._seated = ""
+
+    async def line(self, seat: str, prompt: str) -> str:
+        """Shows a prompt and returns what is typed, without the white space around it.
+
+        Raises:
+            ScriptError: nobody answers any more.
+        """
+        if waiting := self._again[seat]:
+            return waiting.pop(0)
+        self._show(plain(prompt))
+        line = await self._read()
+        if not line:
+            if self._session is not None and self._typed:
+                raise PersonLeft(f"left after {len(self._typed)} lines; the same command goes on from there")
+            raise ScriptError("nobody answers at the terminal any more")
+        return line.strip()
+
+    def keep(self, seat: str, line: str) -> None:
+        """Keeps a line that was an answer; one that is played again is kept already."""
+        self._typed.append(TypedLine(seat, line))
+        self._keep()
+
+    def is_playing_again(self, seat: str) -> bool:
+        """Whether the next line of a seat is one that was typed before."""
+        return bool(self._again[seat])
+
+    def _keep(self) -> None:
+        if self._session is not None:
+            write_text(self._session, "".join(f"{msgspec.json.encode(one).decode()}\n" for one in self._typed))
+
+
+def _on_stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

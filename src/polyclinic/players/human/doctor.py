@@ -1,0 +1,226 @@
+"""A person as the doctor: asks, orders by name, reports by a form, and gets hints of a doctor by rules."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+from polyclinic.cases.presentation import Question
+from polyclinic.cases.report import Diagnosis, Report
+from polyclinic.errors import PersonLeft, ScriptError
+from polyclinic.events import Examined, Role, Said
+from polyclinic.language.language import Language
+from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.orders import OrderNames
+from polyclinic.players.language_model.mind import describe, known_lines
+from polyclinic.players.onward import NextStep
+from polyclinic.players.player import REPORT, SPEAK, Ask, Choice, DoctorTurn, Mind, Purpose
+from polyclinic.players.roles.doctor import Doctor
+from polyclinic.yaml_files import read_yaml
+
+_PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
+_LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
+_SEPARATOR = re.compile(r"[,，、;；]")
+_HINTED = 3
+
+
+class HumanDoctor:
+    """A mind for the `Doctor` of one visit.
+
+    Args:
+        seat: names the role in the visit.
+        names: by which orders are completed.
+        adviser: whose next turn, and whose diagnoses, are given as hints.
+    """
+
+    name = "human"
+
+    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Mind[Doctor]) -> None:
+        self._desk, self._seat, self._names, self._adviser = desk, seat, names, adviser
+        self._shown = 0
+        self._hints = self._hints_now = 0
+        self._report: Report | None = None
+        self._quiet = False
+
+    async def answer(self, ask: Ask[Any], role: Doctor) -> object:
+        """Asks the person, until the answer is one.
+
+        Raises:
+            ScriptError: nobody answers any more.
+            PersonLeft: the person goes, to come back.
+            LineTakenBack: the person takes back the last line.
+        """
+        say = _says()[role.presentation.language]
+        async with self._desk.at(self._seat):
+            self._tell(role, say)
+            self._hints_now = 0
+            match ask.purpose:
+                case Purpose.SPEAK:
+                    return await self._turn(role, say)
+                case Purpose.REPORT | Purpose.REVISE:
+                    self._report = await self._form(say)
+                    if self._hints:
+                        self._desk.show(say["hints"].format(count=self._hints))
+                    return self._report
+                case Purpose.CHOOSE | Purpose.PLAN if ask.question is not None:
+                    return Choice(await self._option(ask.question, say, none=ask.purpose is Purpose.CHOOSE))
+                case Purpose.NEXT_STEP:
+                    return await self._onward(ask, role, say)
+        raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
+
+    def _tell(self, role: Doctor, say: dict[str, str]) -> None:
+        """Shows what is new since the last answer."""
+        quiet = self._desk.is_playing_again(self._seat)
+        if not self._shown and not quiet:
+            self._desk.show("\n" + say["comes"].format(who=describe(role.presentation)))
+            if role.record is not None:
+                record, language = role.record, role.presentation.language
+                for line in known_lines(record.history, record.findings, language):
+                    self._desk.show(f"  {line}")
+            self._desk.show(say["short help"])
+        for event in role.seen[self._shown :]:
+            if quiet:
+                continue
+            if isinstance(event, Said) and event.to is Role.DOCTOR:
+                self._desk.show(f"{say[event.who.value]}: {event.text}")
+            elif isinstance(event, Examined):
+                self._desk.show(f"{say['examiner']}: {event.text}")
+        self._shown, self._quiet = len(role.seen), quiet
+
+    def _say(self, text: str) -> None:
+        """Shows what a line brought, unless the line is played again."""
+        if not self._quiet:
+            self._desk.show(text)
+
+    async def _read(self, prompt: str, say: dict[str, str]) -> tuple[str, str]:
+        """Returns a line, and the command that it is ("" for none) without its sign."""
+        again = self._quiet = self._desk.is_playing_again(self._seat)
+        line = await self._desk.line(self._seat, prompt)
+        command, _, rest = line.removeprefix("/").partition(" ")
+        if not line.startswith("/"):
+            command, rest = "", line
+        if command == say["undo"] or command == "undo":
+            raise LineTakenBack(line)
+        if command in ("leave", say["leave"]):
+            raise PersonLeft("left; with --session FILE the same command goes on from there")
+        if not again:
+            self._desk.keep(self._seat, line)
+        return rest.strip(), command
+
+    async def _turn(self, role: Doctor, say: dict[str, str]) -> DoctorTurn:
+        while True:
+            line, command = await self._read(say["you"].format(left=role.turns_left()), say)
+            if command in ("done", say["done"]):
+                return DoctorTurn(line or say["thanks"], conclude=True)
+            if command in ("order", say["order"]):
+                if ordered := await self._ordered(line, role, say):
+                    return DoctorTurn(say["please"].format(names=say["and"].join(ordered)))
+            elif command in ("list", say["list"]):
+                self._say(", ".join(self._names.titles(line, role.presentation.language)) or say["unknown"])
+            elif command in ("hint", say["hint"]):
+                await self._hint(role, say)
+            elif command:
+                self._say(say["help"])
+            elif line:
+                return DoctorTurn(line)
+
+    async def _ordered(self, line: str, role: Doctor, say: dict[str, str]) -> list[str]:
+        """Returns the examinations that a line names, each by its name in full; none where one is not clear."""
+        wanted = [part.strip() for part in _SEPARATOR.split(line) if part.strip()]
+        if not wanted:
+            self._say(say["order what"])
+        ordered = []
+        for part in wanted:
+            titles = self._names.titles(part, role.presentation.language)
+            exact = [title for title in titles if title.casefold() == part.casefold()]
+            if len(titles) > 1 and not exact:
+                self._say("  ".join(f"{number} {title}" for number, title in enumerate(titles, start=1)))
+                number, _ = await self._read(say["which"], say)
+                if not (number.isdecimal() and 1 <= int(number) <= len(titles)):
+                    self._say(say["not ordered"])
+                    return []
+                exact = [titles[int(number) - 1]]
+            elif not titles:
+                # A record of the world may hold what our knowledge has no name for.
+                self._say(say["as written"].format(name=part))
+            ordered.append((exact or titles or [part])[0])
+        return ordered
+
+    async def _hint(self, role: Doctor, say: dict[str, str]) -> None:
+        """Says what a doctor by rules would do next; asked again, which diseases it thinks of."""
+        self._hints += 1
+        self._hints_now += 1
+        if self._hints_now == 1:
+            turn = SPEAK.check(await self._adviser.answer(SPEAK, role))
+            self._say(say["hint done" if turn.conclude else "hint turn"].format(turn=turn.say))
+            return
+        report = REPORT.check(await self._adviser.answer(REPORT, role))
+        told = [
+            diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
+            for diagnosis in report.diagnoses[:_HINTED]
+        ]
+        self._say(say["hint diseases"].format(names=", ".join(told)))
+
+    async def _form(self, say: dict[str, str]) -> Report:
+        """Asks for the five parts of a report, each line by line, an empty line after the last."""
+        self._say(say["form"])
+        found: dict[str, list[str]] = {part: [] for part in _PARTS}
+        part = 0
+        while part < len(_PARTS):
+            name = _PARTS[part]
+            line, command = await self._read(say[name].format(number=len(found[name]) + 1), say)
+            if command in ("back", say["back"]):
+                part = max(0, part - (not found[name]))
+                found[_PARTS[part]].clear()
+            elif command:
+                self._say(say["form help"])
+            elif line:
+                found[name].append(line)
+            elif self._report is not None and name == "diagnoses" and not found[name]:
+                return self._report
+            else:
+                part += 1
+        named = tuple(map(_diagnosis, found["diagnoses"]))
+        rest = {part: tuple(found[part]) for part in _PARTS[1:]}
+        return Report(diagnoses=named, **rest)
+
+    async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> str | None:
+        self._say(question.stem)
+        keys = list(question.options)
+        for number, key in enumerate(keys, start=1):
+            self._say(f"  {number} {question.options[key]}")
+        while True:
+            line, _ = await self._read(say["choose or none" if none else "choose"].format(most=len(keys)), say)
+            if none and line in ("0", "-"):
+                return None
+            if line.isdecimal() and 1 <= int(line) <= len(keys):
+                return keys[int(line) - 1]
+
+    async def _onward(self, ask: Ask[Any], role: Doctor, say: dict[str, str]) -> NextStep:
+        among = list(ask.among)
+        post = role.post
+        for number, id in enumerate(among, start=1):
+            self._say(f"  {number} {id if post is None else post.departments.get(id, id)}")
+        while True:
+            line, _ = await self._read(say["onward"], say)
+            word = line.casefold()
+            if word in ("", "t", "treat"):
+                return NextStep(say["reason"])
+            if word in ("a", "admit"):
+                return NextStep(say["reason"], "admit")
+            if word.isdecimal() and 1 <= int(word) <= len(among):
+                return NextStep(say["reason"], "refer", among[int(word) - 1])
+
+
+def _diagnosis(line: str) -> Diagnosis:
+    likely = _LIKELY.fullmatch(line)
+    if likely is None or int(likely["percent"]) > 100:
+        return Diagnosis(line)
+    return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
+
+
+@functools.cache
+def _says() -> dict[Language, dict[str, str]]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])

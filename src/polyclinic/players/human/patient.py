@@ -1,0 +1,82 @@
+"""A person as the patient: sees what the patient knows, and says what it says."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from polyclinic.errors import PersonLeft, ScriptError
+from polyclinic.events import Examined, Role, Said
+from polyclinic.language.language import Language
+from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.language_model.mind import describe, known_lines
+from polyclinic.players.player import Ask, PatientTurn, Purpose
+from polyclinic.players.roles.patient import Patient
+from polyclinic.yaml_files import read_yaml
+
+
+class HumanPatient:
+    """A mind for the `Patient` of one visit; the `seat` names the role in the visit."""
+
+    name = "human"
+
+    def __init__(self, desk: Desk, seat: str) -> None:
+        self._desk, self._seat = desk, seat
+        self._shown = 0
+        self._knows_who_it_is = False
+
+    async def answer(self, ask: Ask[Any], role: Patient) -> PatientTurn:
+        """Asks the person, until something is said.
+
+        Raises:
+            ScriptError: nobody answers any more.
+            PersonLeft: the person goes, to come back.
+            LineTakenBack: the person takes back the last line.
+        """
+        if ask.purpose not in (Purpose.OPEN, Purpose.REPLY):
+            raise ScriptError(f"a person at the terminal cannot be asked to {ask.purpose}")
+        say = _says()[role.presentation.language]
+        async with self._desk.at(self._seat):
+            again = self._desk.is_playing_again(self._seat)
+            if not self._knows_who_it_is and not again:
+                self._desk.show("\n" + say["are"].format(who=describe(role.presentation)))
+                for line in known_lines(role.history, role.findings, role.presentation.language):
+                    self._desk.show(f"  {line}")
+                self._desk.show(say["help"])
+            self._knows_who_it_is = True
+            for event in role.seen[self._shown :]:
+                if not again and isinstance(event, Said) and event.to is Role.PATIENT:
+                    self._desk.show(f"{say[event.who.value]}: {event.text}")
+                elif not again and isinstance(event, Examined):
+                    self._desk.show(f"{say['examiner']}: {event.text}")
+            self._shown = len(role.seen)
+            while True:
+                if (turn := await self._turn(say)) is not None:
+                    return turn
+
+    async def _turn(self, say: dict[str, str]) -> PatientTurn | None:
+        again = self._desk.is_playing_again(self._seat)
+        line = await self._desk.line(self._seat, say["you"])
+        command, _, rest = line.removeprefix("/").partition(" ") if line.startswith("/") else ("", "", line)
+        if command in ("undo", say["undo"]):
+            raise LineTakenBack(line)
+        if command in ("leave", say["leave"]):
+            raise PersonLeft("left; with --session FILE the same command goes on from there")
+        if not again:
+            self._desk.keep(self._seat, line)
+        rest = rest.strip()
+        if command in ("examiner", say["to examiner"]):
+            return PatientTurn(rest or say["request"], to="examiner")
+        if command in ("go", say["go"]):
+            return PatientTurn(rest or say["goodbye"], leave=True)
+        if command or not rest:
+            if not again:
+                self._desk.show(say["help"])
+            return None
+        return PatientTurn(rest)
+
+
+@functools.cache
+def _says() -> dict[Language, dict[str, str]]:
+    return read_yaml(Path(__file__).with_suffix(".yaml"), dict[Language, dict[str, str]])

@@ -1,0 +1,159 @@
+"""A person as the doctor: what is typed becomes turns, orders and a report; it can be taken back and taken up."""
+
+import asyncio
+import json
+
+import pytest
+
+from polyclinic.cases.loaders import find_case
+from polyclinic.errors import PersonLeft, ScriptError, UserError
+from polyclinic.events import End, Examined, Role, Said
+from polyclinic.files import write_text
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.players.human.desk import Desk, LineTakenBack
+from polyclinic.players.human.orders import OrderNames
+from polyclinic.players.minds import Minds
+from polyclinic.visits.visit import see
+
+REPORT = ["Influenza A 80%", "Common cold", "", "fever", "", "", "it is winter", "", "rest", ""]
+
+REPORTED = {"symptoms": [], "examinations": [], "diagnoses": [{"name": "flu"}], "rationale": [], "treatment": []}
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return read_knowledge()
+
+
+@pytest.fixture(scope="module")
+def case():
+    return find_case("shipped", "p1-00001")
+
+
+def desk_with(lines, shown, **options):
+    left = iter(lines)
+
+    async def read():
+        await asyncio.sleep(0)
+        line = next(left, None)
+        return "" if line is None else f"{line}\n"
+
+    return Desk(read, shown.append, **options)
+
+
+async def held(case, knowledge, lines, shown, **options):
+    desk = desk_with(lines, shown, **options)
+    return await see(case, Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk))
+
+
+async def test_a_visit_is_played_to_its_report(case, knowledge):
+    shown = []
+    lines = ["", "Do you have a cough?", "/order chest x-ray, swab of my own", "/hint", "/hint", "/done", *REPORT]
+    visit = await held(case, knowledge, lines, shown)
+    assert visit.end is End.CONCLUDED
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
+    assert said[0] == "Do you have a cough?"
+    assert said[1] == "Please have this done: chest X-ray, swab of my own."
+    assert any(isinstance(e, Examined) for e in visit.trace)
+    assert [(d.name, d.probability) for d in visit.report.diagnoses] == [("Influenza A", 0.8), ("Common cold", None)]
+    assert (visit.report.symptoms, visit.report.rationale) == (("fever",), ("it is winter",))
+    text = "".join(shown)
+    assert "A doctor by rules" in text and "thinks of" in text and "Hints used: 2" in text
+    assert "it is ordered as you wrote it: swab of my own" in text
+
+
+async def test_a_part_of_a_name_that_may_mean_several_is_asked_about(case, knowledge):
+    shown = []
+    lines = ["/order chest x", "/order chest", "2", "/order chest", "x", "/done", "flu", "", "", "", "", ""]
+    visit = await held(case, knowledge, lines, shown)
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
+    options = next(text for text in shown if text.startswith("1 "))
+    second = options.split("  ")[1].removeprefix("2 ").strip()
+    assert said[:2] == ["Please have this done: chest X-ray.", f"Please have this done: {second}."]
+    assert "Nothing is ordered" in "".join(shown)
+
+
+async def test_a_session_is_left_and_taken_up_where_it_was(case, knowledge, tmp_path):
+    session = tmp_path / "s.jsonl"
+    with pytest.raises(PersonLeft):
+        await held(case, knowledge, ["Do you have a cough?", "/hint", "/leave"], [], session=session)
+    shown = []
+    visit = await held(case, knowledge, ["/done", *REPORT], shown, session=session)
+    said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
+    assert said[0] == "Do you have a cough?" and len(said) == 2
+    assert "A doctor by rules would" not in "".join(shown)
+    # All of it is kept: nothing is asked for any more.
+    assert (await held(case, knowledge, [], [], session=session)).report == visit.report
+
+
+async def test_the_last_line_can_be_taken_back(case, knowledge):
+    shown = []
+    desk = desk_with(["Have you a caugh?", "/undo", "Have you a cough?", "/done", *REPORT], shown)
+    minds = Minds(doctor="human", knowledge=knowledge, seed=0, desk=desk)
+    with pytest.raises(LineTakenBack):
+        await see(case, minds)
+    assert desk.take_back() == "Have you a caugh?"
+    desk.rewind()
+    visit = await see(case, minds)
+    assert "caugh" not in visit.trace.lines() and "Have you a cough?" in visit.trace.lines()
+
+
+async def test_nobody_answers_for_a_person_who_has_gone(case, knowledge):
+    visit = await held(case, knowledge, ["Do you have a cough?"], [])
+    assert visit.report is None and visit.end is End.FAILED
+
+
+async def test_the_truth_is_not_shown_before_the_end(case, knowledge):
+    shown = []
+    await held(case, knowledge, ["How are you?", "/help", "/list", "/done", *REPORT], shown)
+    text = "".join(shown)
+    assert case.truth.severity not in text.replace("/", " ").split()
+    assert not any(d.name in text for d in case.truth.diagnoses)
+
+
+def test_names_are_completed(knowledge):
+    names = OrderNames(knowledge)
+    assert names.titles("chest x-ray", "en") == ["chest X-ray"]
+    assert "chest X-ray" in names.titles("chest", "en")
+    assert names.titles("ches x-ray", "en") == ["chest X-ray"]
+    assert names.titles("胸部", "zh")
+    assert names.titles("xyzzy", "en") == []
+    assert len(names.titles("", "en")) == len(knowledge.examinations)
+
+
+async def test_a_person_plays_the_patient(case, knowledge):
+    shown = []
+    desk = desk_with(["I feel bad.", "", "Yes, a fever.", "/examiner chest X-ray", "/go"], shown)
+    doctor = ["What is it?", "Please have a chest X-ray.", "And now?", "And?"]
+    visit = await see(
+        case,
+        Minds(doctor={"speak": doctor, "report": [REPORTED]}, patient="human", knowledge=knowledge, seed=0, desk=desk),
+    )
+    assert visit.end is End.PATIENT_LEFT
+    said = [(e.to, e.text) for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT]
+    assert said[:2] == [(Role.DOCTOR, "I feel bad."), (Role.DOCTOR, "Yes, a fever.")]
+    assert (Role.EXAMINER, "chest X-ray") in said
+    text = "".join(shown)
+    assert "Doctor: Please have a chest X-ray." in text
+    assert not any(d.name in text for d in case.truth.diagnoses)
+
+
+@pytest.mark.slow
+def test_at_the_terminal(run, tmp_path, monkeypatch):
+    problem = run("consult", "--case", "shipped#p1-00001", "--session", "s", code=2).stderr
+    assert "--session keeps what a person types" in problem
+    assert "one process" in run("run", "--doctor", "human", "--workers", "2", code=2).stderr
+    # The stdin of a test is empty: nobody is there.
+    done = run("consult", "--case", "shipped#p1-00001", "--doctor", "human", code=1)
+    assert "nobody answers at the terminal any more" in done.stderr
+    lines = [{"seat": "human p1-00001", "line": line} for line in ["/order chest x-ray", "/done", *REPORT]]
+    write_text(tmp_path / "s.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    words = ("consult", "--case", "shipped#p1-00001", "--doctor", "human", "--session", tmp_path / "s.jsonl")
+    shown = run(*words).stdout
+    assert "Influenza A" in shown and "needed, and not had" in shown
+    (tmp_path / "bad.jsonl").write_text("{}\n")
+    assert "line that was typed" in run(*words[:-1], tmp_path / "bad.jsonl", code=2).stderr
+
+
+def test_errors_are_named():
+    assert not issubclass(PersonLeft, (ScriptError, UserError))
