@@ -1,21 +1,9 @@
 """Minds by the names that the command line gives them.
 
-<<<<<<< HEAD
-| name                  | plays                | what it is                                                     |
-|-----------------------|----------------------|----------------------------------------------------------------|
-| `rules`               | everybody            | built in, no model, deterministic                              |
-| `recall`              | doctor               | built in, knows no disease and goes by its memory alone        |
-| `scripted:FILE`       | all but the examiner | answers from a JSON file: a list, or a list a purpose          |
-| a model's name        | everybody            | a language model: `local`, `direct/NAME`, `openai/NAME`        |
-| `saps:MODEL`          | patient              | the state-aware patient on a model                             |
-| `saps-parallel:MODEL` | patient              | the same, its tracker's questions asked at once                |
-| `human`               | nurse                | a person at the terminal                                       |
-| `FILE.py:NAME`        | everybody            | a mind of one's own, see `own_mind`                            |
-| an entry point's name | everybody            | the same, from an installed package (group `polyclinic.minds`) |
-=======
 | name                  | plays                  | what it is                                                     |
 | --------------------- | ---------------------- | -------------------------------------------------------------- |
 | `rules`               | everybody              | built in, no model, deterministic                              |
+| `recall`              | doctor                 | built in, knows no disease and goes by its memory alone        |
 | `scripted:FILE`       | all but the examiner   | answers from a JSON file: a list, or a list a purpose          |
 | a model's name        | everybody              | a language model: `local`, `direct/NAME`, `openai/NAME`        |
 | `saps:MODEL`          | patient                | the state-aware patient on a model                             |
@@ -23,7 +11,6 @@
 | `human`               | doctor, patient, nurse | a person at the terminal                                       |
 | `FILE.py:NAME`        | everybody              | a mind of one's own, see `own_mind`                            |
 | an entry point's name | everybody              | the same, from an installed package (group `polyclinic.minds`) |
->>>>>>> e154a71 (A person plays the doctor or the patient at the terminal, with hints, a session and what was missed)
 
 From Python, a script or a mind of one's own is given itself: see `Playing`.
 """
@@ -359,12 +346,8 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     names = {
         "rules": True,
         "scripted:FILE": role is not Role.EXAMINER,
-<<<<<<< HEAD
         RecallMind.name: role is Role.DOCTOR,
-        HUMAN: role is Role.NURSE,
-=======
         HUMAN: role is Role.NURSE or role in _AT_THE_DESK,
->>>>>>> e154a71 (A person plays the doctor or the patient at the terminal, with hints, a session and what was missed)
     }
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
