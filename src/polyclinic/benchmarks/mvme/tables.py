@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -14,18 +14,30 @@ from polyclinic.benchmarks.mvme.evaluation import MvmeResult
 from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
+from polyclinic.metrics.director import AspectMean, brackets
 from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
+from polyclinic.verdicts.results import MeansByPeople
 
-_grade = partial(mean_and_error, form=".3f")
+
+def _grade(graded: AspectMean) -> str:
+    """Returns a mean with the bracket that the paper prints, 1.96 standard errors, and its standard error."""
+    bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
+    return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket} ± {number(graded.stderr, '.3f')}"
 
 
-def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "") -> Output:
-    """Returns what a user gets of an evaluation, with how it was held, and a note below the tables."""
+def mvme_output(
+    result: MvmeResult, about: Mapping[str, Any], *, people: Mapping[str, MeansByPeople] | None = None, note: str = ""
+) -> Output:
+    """Returns what a user gets of an evaluation, with how it was held, and a note below the tables.
+
+    What `people` grade, by entrant, stands beside the judge's grades.
+    """
+    people = people or {}
 
     def show(screen: Console) -> None:
-        show_mvme(screen, result)
+        show_mvme(screen, result, people)
         if note:
             screen.print(note, style="yellow", soft_wrap=True)
         told = "; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed"))
@@ -36,9 +48,12 @@ def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "")
         "judge": result.judge,
         "judge_version": result.judge_version,
         "judge_prompts": result.judge_prompts,
+        "names_by": result.names_by,
+        "names_by_rules": result.names_by_rules,
         "doctors": [_document(one) for one in result.entrants],
         "comparisons": result.comparisons,
         "ties": result.ties,
+        **({"people": people} if people else {}),
     }
     names = file_names(one.name for one in result.entrants)
     files: dict[str, Iterable[str]] = {
@@ -64,6 +79,7 @@ def _document(one: EntrantResult) -> dict[str, Any]:
         "name": one.name,
         "setting": str(one.setting),
         "metrics": one.verdicts.metrics,
+        "brackets": brackets(one.verdicts.metrics),
         "grades": one.verdicts.grades,
         "length": one.verdicts.length,
         "judge_failed": one.verdicts.failed,
@@ -89,10 +105,10 @@ def _document(one: EntrantResult) -> dict[str, Any]:
     }
 
 
-def show_mvme(screen: Console, result: MvmeResult) -> None:
+def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople] = MappingProxyType({})) -> None:
     """Prints the tables of the paper, and what its readers would ask next."""
-    _show_grades(screen, result)
-    _show_icd(screen, result.entrants)
+    _show_grades(screen, result, people)
+    _show_icd(screen, result)
     _show_effort(screen, result.entrants)
     _show_departments(screen, result.entrants)
     _show_reasons(screen, result.entrants)
@@ -100,14 +116,18 @@ def show_mvme(screen: Console, result: MvmeResult) -> None:
     _show_comparisons(screen, result)
 
 
-def _show_grades(screen: Console, result: MvmeResult) -> None:
+def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
     judge = f"{result.judge}, version {result.judge_version}"
-    title = f"Graded by {judge}: mean from 1 to 4 ± se (the paper's Table 2)"
+    title = f"Graded by {judge}: mean from 1 to 4 (1.96 se) ± se (the paper's Table 2)"
     shown = table(title, ("", *Aspect, "n", "no report"))
     for one in _by_setting(shown, result.entrants):
         graded = one.verdicts.metrics
         n = max(grades.n + grades.unreadable for grades in graded.values())
         shown.add_row(plain(f"  {one.name}"), *map(_grade, graded.values()), str(n), str(one.no_report))
+        if (said := people.get(one.name)) is not None:
+            means = [said.means[aspect] for aspect in Aspect]
+            most = max(mean.n for mean in means)
+            shown.add_row("    people", *(mean_and_error(mean, ".3f") for mean in means), str(most), "")
     screen.print(shown)
     for one in result.entrants:
         parts = [f"{g.unreadable} {aspect} unreadable" for aspect, g in one.verdicts.metrics.items() if g.unreadable]
@@ -119,7 +139,8 @@ def _show_grades(screen: Console, result: MvmeResult) -> None:
     screen.print()
 
 
-def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+def _show_icd(screen: Console, result: MvmeResult) -> None:
+    entrants = result.entrants
     columns = ("", "#", "R", "P", "F1", "R category", "P category", "F1 category", "n")
     metrics = ("number", "recall", "precision", "f1", "category_recall", "category_precision", "category_f1")
     shown = table("Diagnoses as ICD-10 codes, in percent ± se (the paper's Table 3)", columns)
@@ -131,7 +152,10 @@ def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
         if not one.icd:
             shown.add_row(plain(f"  {one.name}"), *(NOTHING for _ in metrics), "0")
     screen.print(shown)
-    screen.print("#: disease names a report.", style="dim")
+    read = f", read out of the diagnoses by {result.names_by}" if result.names_by else ""
+    lost = "; ".join(f"{n} times by rules ({error})" for error, n in result.names_by_rules.items())
+    told = f"#: disease names a report that names any{read}{f', {lost}' if lost else ''}."
+    screen.print(plain(told), style="dim")
     screen.print()
 
 
