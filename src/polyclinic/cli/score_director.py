@@ -239,7 +239,7 @@ def _show_grades(screen: Console, summary: GradeSummary, doctor: str) -> None:
     columns = (
         "aspect",
         "mean ± se",
-        "(1.96 se)",
+        "(bracket)",
         "95 % interval",
         "n",
         "unreadable",

@@ -26,10 +26,6 @@ RECORDED = "recorded"
 """The judge of letters that were recorded elsewhere."""
 
 
-NORMAL = 1.96
-"""Standard errors to either side of a mean within which 95 % of a normal distribution lie."""
-
-
 class AspectMean(Estimate, frozen=True, kw_only=True):
     """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none."""
 
@@ -37,8 +33,8 @@ class AspectMean(Estimate, frozen=True, kw_only=True):
 
     @property
     def bracket(self) -> float | None:
-        """What the paper prints behind a mean: 1.96 standard errors; None below two cases."""
-        return None if self.stderr is None else NORMAL * self.stderr
+        """What the paper prints behind a mean: half its bootstrap interval, some 1.96 standard errors (§5.1)."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
 def brackets(metrics: Mapping[Aspect, AspectMean]) -> dict[Aspect, float | None]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from polyclinic.benchmarks.benchmark import Output, file_names
-from polyclinic.benchmarks.mvme.evaluation import MvmeResult
+from polyclinic.benchmarks.mvme.evaluation import MvmeResult, Versus
 from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
@@ -20,9 +20,12 @@ from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
 from polyclinic.verdicts.results import MeansByPeople
 
+_FEW = 3  # entrants whose pairs are shown aspect by aspect
+_SURE = 0.05
+
 
 def _grade(graded: AspectMean) -> str:
-    """Returns a mean with the bracket that the paper prints, 1.96 standard errors, and its standard error."""
+    """Returns a mean with the bracket that the paper prints, half the bootstrap interval, and its standard error."""
     bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
     return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket} ± {number(graded.stderr, '.3f')}"
 
@@ -118,7 +121,7 @@ def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByP
 
 def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
     judge = f"{result.judge}, version {result.judge_version}"
-    title = f"Graded by {judge}: mean from 1 to 4 (1.96 se) ± se (the paper's Table 2)"
+    title = f"Graded by {judge}: mean from 1 to 4 (half the 95 % interval, as the paper's Table 2) ± se"
     shown = table(title, ("", *Aspect, "n", "no report"))
     for one in _by_setting(shown, result.entrants):
         graded = one.verdicts.metrics
@@ -222,6 +225,9 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
 def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     if not result.comparisons:
         return
+    if len(result.entrants) > _FEW:
+        _show_comparisons_briefly(screen, result)
+        return
     columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "same grade")
     shown = table("On the cases of both", columns, left=3)
     tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
@@ -237,6 +243,31 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     screen.print(shown)
     told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows."
     screen.print(told, style="dim")
+
+
+def _show_comparisons_briefly(screen: Console, result: MvmeResult) -> None:
+    """Prints every pair in one line; the document has the intervals, and how often the grade was the same."""
+    by_pair: dict[tuple[str, str], dict[Aspect, Versus]] = {}
+    for one in result.comparisons:
+        by_pair.setdefault((one.first, one.second), {})[one.aspect] = one
+    shown = table("On the cases of both: difference, p", ("", "less", *Aspect, "n"), left=2)
+    for (first, second), aspects in by_pair.items():
+        n = max(one.difference.n for one in aspects.values())
+        cells = (_briefly(aspects.get(aspect)) for aspect in Aspect)
+        shown.add_row(plain(first), plain(second), *cells, str(n))
+    screen.print(shown)
+    told = (
+        f"p: sign-flip test; * below 0.05 with Holm's correction over all {len(result.comparisons)} comparisons. "
+        "Intervals and p are in --json and --out."
+    )
+    screen.print(told, style="dim")
+
+
+def _briefly(one: Versus | None) -> str:
+    if one is None or one.difference.mean is None:
+        return NOTHING
+    sure = "*" if one.p_holm is not None and one.p_holm < _SURE else ""
+    return f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}"
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:
