@@ -44,10 +44,10 @@ def _counted(folder: Path) -> dict[str, Any]:
     if (folder / FILE).is_file():
         with open_memory(folder) as memory:
             for task in _TASKS:
-                kinds = {"records": memory.records[task].entries, "experience": memory.experience[task].entries}
-                tasks[task.value] = {kind: len(entries) for kind, entries in kinds.items()}
-                last = (entries[-1].asked.number for entries in kinds.values() if entries)
-                patients = max(patients, *last, 0)
+                records, experience = memory.records[task].entries, memory.experience[task].entries
+                tasks[task.value] = {"records": len(records), "experience": len(experience)}
+                asked = [one.asked for one in records[-1:]] + [one.asked for one in experience[-1:]]
+                patients = max(patients, *(one.number for one in asked), 0)
     if has_read(folder):
         with open_reading(folder) as library:
             questions = len(library)

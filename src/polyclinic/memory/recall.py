@@ -95,8 +95,9 @@ class RecallDoctor:
         language = put.question.language
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if any(_came_to_worse(brought.experience.entries[place]) for place in brought.near_experience.places):
-            drawn = _drawn(put, brought, self._most(put), derive(self._seed, put.asked.case, put.task, "try"))
-            return TaskAnswer(max(put.labels, key=lambda label: drawn[label]), _TRY[language])
+            rng = derive(self._seed, put.asked.case, put.task, "try")
+            hoped = _drawn(put, brought, self._most(put), rng)
+            return TaskAnswer(max(put.labels, key=lambda label: hoped[label]), _TRY[language])
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, _GUESS[language])
