@@ -16,6 +16,7 @@ PARTS = (
     "triage",
     "hospital",
     "retrieval",
+    "evolve",
     "visits",
 )
 

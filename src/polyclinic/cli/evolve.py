@@ -213,7 +213,7 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
         )
     return MedAgentZero(
         name,
-        lambda episode: session.metered(name, role="doctor", episode=episode),
+        lambda episode: session.metered(name, role="doctor", episode=episode, persistent=True),
         records=records,
         experience=experience,
         temperature=temperature,

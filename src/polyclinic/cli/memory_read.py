@@ -126,7 +126,7 @@ def _embedder_of(folder: Path) -> str | None:
 
 
 def _model(session: Session, name: str, passage: Passage, role: str) -> Model:
-    return session.metered(name, role=role, episode=f"{passage.source} {role}")
+    return session.metered(name, role=role, episode=f"{passage.source} {role}", persistent=True)
 
 
 async def _with_vectors(studied: Studied, embedder: Embedder) -> PassageRead:

@@ -6,7 +6,6 @@ kernel-weighted vote of neighbours (Dudani, IEEE Trans. SMC 6:325, 1976).
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -37,11 +36,6 @@ _DOUBT = 0.03
 
 _UNTRIED = 0.02
 """What each answer weighs besides, where answers are tried: as much as a patient that is hardly like this one."""
-
-_BEFOREHAND = 4.0
-"""How many patients what is known beforehand counts as much as, where only outcomes are seen."""
-
-_LEAST = 1e-6
 
 _PRINCIPLE: dict[Language, str] = {
     "en": "With this picture it was not {wrong}; right would have been: {right}.",
@@ -94,10 +88,6 @@ class RecallDoctor:
     def _decide(self, put: Put, brought: CameToMind, votes: dict[str, float]) -> TaskAnswer:
         language = put.question.language
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
-        if any(_came_to_worse(brought.experience.entries[place]) for place in brought.near_experience.places):
-            rng = derive(self._seed, put.asked.case, put.task, "try")
-            hoped = _drawn(put, brought, self._most(put), rng)
-            return TaskAnswer(max(put.labels, key=lambda label: hoped[label]), _TRY[language])
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, _GUESS[language])
@@ -120,31 +110,6 @@ def _thought_of(brought: CameToMind, most: int) -> Iterator[tuple[MedicalRecord 
             yield brought.records.entries[brought.near_records.places[place]], weights[place]
         else:
             yield brought.experience.entries[brought.near_experience.places[place - first]], weights[place]
-
-
-def _came_to_worse(entry: Experience) -> bool:
-    """Whether an entry says only that somebody got worse after an answer, and not what would have been right."""
-    return not entry.right
-
-
-def _drawn(put: Put, brought: CameToMind, most: int, rng: random.Random) -> dict[str, float]:
-    """Returns of each answer a draw of how often patients like this one do well after it, by how they did.
-
-    What was hardly ever tried is drawn widely, so that it is tried where it may be better (Thompson, Biometrika 25:285,
-    1933); beforehand all answers are as good as what was tried.
-    """
-    entries = list(_thought_of(brought, most))
-    scale = len(entries) / max(sum(weight for _, weight in entries), _LEAST)
-    well: dict[str, float] = defaultdict(float)
-    badly: dict[str, float] = defaultdict(float)
-    for entry, weight in entries:
-        if isinstance(entry, MedicalRecord):
-            well[entry.answer] += weight * scale
-        else:
-            badly[entry.before] += weight * scale
-    usual = (sum(well.values()) + 1) / (sum(well.values()) + sum(badly.values()) + 2)
-    before = _BEFOREHAND * usual, _BEFOREHAND * (1 - usual)
-    return {label: rng.betavariate(before[0] + well[label], before[1] + badly[label]) for label in put.labels}
 
 
 def _votes(put: Put, brought: CameToMind, most: int) -> dict[str, float]:

@@ -20,6 +20,7 @@ from polyclinic.models.model import Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import Nowhere, OpenModels, addresses_of, door_of, one_of
+from polyclinic.models.persistent import Persistent
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -89,9 +90,14 @@ class Session(NamedTuple):
     journal: Journal | None
     ledger: Ledger
 
-    def metered(self, name: str, *, role: str, episode: str) -> Model:
-        """Returns a model as a role asks it, its answers kept for the episode, and its cost under the role."""
+    def metered(self, name: str, *, role: str, episode: str, persistent: bool = False) -> Model:
+        """Returns a model as a role asks it, its answers kept for the episode, and its cost under the role.
+
+        Where it is `persistent`, an answer that broke is asked for anew.
+        """
         model = self.models.of(name, role)
+        if persistent:
+            model = Persistent(model)
         if self.journal is not None:
             model = self.journal.wrap(model, episode=episode)
         return self.ledger.meter(self.models.asked(model, name, role), role)

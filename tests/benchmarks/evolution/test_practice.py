@@ -12,6 +12,7 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask, Experience
+from polyclinic.memory.learner import Lesson, TaskAnswer
 from polyclinic.memory.memory import About, DoctorMemory, entries_of, open_memory
 from polyclinic.memory.recall import RecallDoctor
 from polyclinic.seeds import derive
@@ -120,3 +121,34 @@ def test_the_reader_of_the_knowledge_is_better_than_whoever_learnt_and_not_perfe
     cap, last = cap_of(patients[1]), practised[1][-1]
     for task in ClinicalTask:
         assert last.right[task] < cap[task] < TEST
+
+
+class Slow:
+    """Answers the first option; the first patient's first answer comes only when the second has had all of its own."""
+
+    name, wanted = "slow", (0, 0)
+
+    def __init__(self):
+        self.order, self.waited = [], asyncio.Event()
+
+    async def answer(self, put, brought):
+        if put.asked.number == 1 and put.task is ClinicalTask.EXAMINATION and put.when == "practice":
+            await self.waited.wait()
+        self.order.append((put.when, put.asked.number, put.task))
+        if put.asked.number == 2 and put.task is ClinicalTask.TREATMENT and put.when == "practice":
+            self.waited.set()
+        return TaskAnswer(put.labels[0])
+
+    async def learn(self, put, brought, answered, right):
+        return Lesson("so", right[0])
+
+
+async def test_no_patient_waits_for_another_patient_s_model_and_all_is_kept_in_their_order(patients):
+    train, test = patients
+    learner = Slow()
+    memory, _ = await practise((train[:3], test[:2]), learner=learner, batch=3)
+    here = [(number, task) for when, number, task in learner.order if when == "practice"]
+    assert here.index((2, ClinicalTask.TREATMENT)) < here.index((1, ClinicalTask.EXAMINATION))
+    for library in (*memory.records.values(), *memory.experience.values()):
+        numbers = [entry.asked.number for entry in library.entries]
+        assert numbers == sorted(numbers)

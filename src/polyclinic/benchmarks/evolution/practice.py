@@ -18,7 +18,7 @@ from polyclinic.benchmarks.evolution.patients import PracticePatient
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Learner, Lesson, Put, TaskAnswer
 from polyclinic.memory.memory import DoctorMemory, NearMemories, New, Note
-from polyclinic.memory.recall import PRACTICE
+from polyclinic.memory.recall import PRACTICE, RecallDoctor
 from polyclinic.retrieval.embedders import Embedder
 from polyclinic.retrieval.store import Vectors
 
@@ -113,6 +113,9 @@ class Practice:
         self._learner, self._memory, self._embedder = learner, memory, embedder
         self._remembers, self._teach, self._recovered = remembers, teach, recovered
         self._wanted = learner.wanted if k is None else (k, k)
+        # Recall answers at once, and is quickest with all patients of a batch together; no patient waits for another
+        # patient's model.
+        self._takes_time = not isinstance(learner, RecallDoctor)
         self._vectors: dict[str, Vectors] = {}
 
     def using(self, remembers: Remembers, *, k: int | None = None) -> Practice:
@@ -176,6 +179,9 @@ class Practice:
         self, patients: Sequence[PracticePatient], *, when: str = "", keep: bool = False
     ) -> list[dict[ClinicalTask, TaskDone]]:
         """Puts the three tasks to the learner, of each patient one after the other; `keep` the vectors for later."""
+        if self._takes_time and len(patients) > 1:
+            alone = await asyncio.gather(*(self.treat([patient], when=when, keep=keep) for patient in patients))
+            return [came for (came,) in alone]
         examined = await self._answer([p.examination() for p in patients], when, keep=keep)
         puts = [p.diagnosis(one.answered.label) for p, one in zip(patients, examined, strict=True)]
         diagnosed = await self._answer(puts, when, keep=keep)
@@ -192,10 +198,10 @@ class Practice:
     # --- practice
 
     async def _learn_from(self, patients: Sequence[PracticePatient]) -> BatchLearnt:
-        treated = await self.treat(patients, when=PRACTICE)
         if self._recovered is None:
-            new = await self._by_truth(patients, treated)
+            treated, new = await self._by_truth(patients)
         else:
+            treated = await self.treat(patients, when=PRACTICE)
             new = self._by_outcome(patients, treated, self._recovered)
         right = Counter(task for came in treated for task, one in came.items() if one.is_right)
         unusable = sum(not one.answered.label for came in treated for one in came.values())
@@ -204,9 +210,13 @@ class Practice:
         return batch
 
     async def _by_truth(
-        self, patients: Sequence[PracticePatient], treated: Sequence[dict[ClinicalTask, TaskDone]]
-    ) -> list[New]:
-        """Returns what is remembered where the learner hears what would have been right."""
+        self, patients: Sequence[PracticePatient]
+    ) -> tuple[list[dict[ClinicalTask, TaskDone]], list[New]]:
+        """Treats patients, and returns what is remembered where the learner hears what would have been right."""
+        if self._takes_time and len(patients) > 1:
+            parts = await asyncio.gather(*(self._by_truth([patient]) for patient in patients))
+            return [came for treated, _ in parts for came in treated], [one for _, new in parts for one in new]
+        treated = await self.treat(patients, when=PRACTICE)
         told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
         every = [(came, one) for came in told for one in came.values()]
         lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
@@ -215,7 +225,7 @@ class Practice:
             entry = self._entry(one, came, lesson)
             if entry is not None:
                 new.append(New(one.put.task, entry, one.vector))
-        return new
+        return treated, new
 
     def _by_outcome(
         self,

@@ -20,14 +20,12 @@ class LearntBy(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         number: which, from 0.
         records, experience: how much all memories hold together at its end, beside what doctors brought.
-        questions: on what was read off shift, how many were answered rightly until then.
         examination, diagnosis, treatment: how much of what was decided in it was right.
     """
 
     number: int
     records: int
     experience: int
-    questions: int
     examination: Proportion
     diagnosis: Proportion
     treatment: Proportion
@@ -40,7 +38,6 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         version: names the memories as they are at the end; "" where nobody learnt anything.
         cases: of so many patients.
         records, experience: as much.
-        passages, questions: read off shift, and on them answered rightly.
         days, weeks: every one up to the last.
     """
 
@@ -48,8 +45,6 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     cases: int
     records: int
     experience: int
-    passages: int
-    questions: int
     days: tuple[LearntBy, ...]
     weeks: tuple[LearntBy, ...]
 
@@ -69,7 +64,6 @@ class LearntTally:
             # What is published at midnight was learnt on the day before.
             day = self._days[max(0, happening.t - 1) // DAY]
             day.update(cases=what.cases, records=what.records, experience=what.experience)
-            day.update(passages=what.passages, questions=what.questions)
         elif isinstance(what, Diagnosed):
             day = self._days[max(0, happening.t) // DAY]
             day.update(diagnosed=1, examination=what.right_examination, diagnosis=what.right)
@@ -84,8 +78,6 @@ class LearntTally:
             cases=total["cases"],
             records=total["records"],
             experience=total["experience"],
-            passages=total["passages"],
-            questions=total["questions"],
             days=self._by(1),
             weeks=self._by(WEEK),
         )
@@ -101,7 +93,6 @@ class LearntTally:
                     number=number,
                     records=so_far["records"],
                     experience=so_far["experience"],
-                    questions=so_far["questions"],
                     examination=proportion(counts["examination"], counts["diagnosed"]),
                     diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
                     treatment=proportion(counts["treatment"], counts["prescribed"]),
