@@ -77,6 +77,8 @@ COMMANDS = {
     "options.",
     "study errors": "study:errors Why answers are wrong, after MedAgents' Figure 5: four categories, by a judge and by "
     "people.",
+    "study medagents": "study_medagents:medagents MedAgents' experiments in one run: Tables 2 to 4, Figures 3 to 5, "
+    "the average over the nine sets, what a hundred questions cost, seconds a question.",
     "study medagent-zero": "study_memory:medagent_zero What a doctor's memory brings on MedQA, after Agent Hospital's "
     "Tables 2 to 4.",
     "study tor": "eval_tor:ablation What each doctor and each mechanism of Tree-of-Reasoning brings, after its Tables "

@@ -188,10 +188,10 @@ async def ask_all(
     with within_budget(run):
         async with opening as session, open_library(library, session, run.models) as looking_up:
             with progress("asking", total, quiet=run.json) as advance:
-                return await work(_models(session, options), advance, looking_up), session.ledger
+                return await work(models_of(session, options), advance, looking_up), session.ledger
 
 
-def _models(session: Session, options: ExamOptions) -> Episode:
+def models_of(session: Session, options: ExamOptions) -> Episode:
     """Returns the model for each method and question, its answers kept under both and no longer than is allowed."""
 
     def models(label: str) -> Callable[[str], Model]:

@@ -89,15 +89,17 @@ async def sweep(
     came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance)
     by_pair = dict(zip(pairs, came, strict=True))
 
-    def series(varied: Varied, held: int, numbered: list[tuple[int, MethodResult]]) -> Curve:
-        results = [result for _, result in numbered]
-        against = compare(results, baseline=results[0].name, seed=learning.seed)
-        return Curve(varied=varied, held=held, numbers=tuple(numbered), against=against)
-
     return (
-        series("question_experts", at[1], [(m, by_pair[m, at[1]]) for m in question_experts]),
-        series("option_experts", at[0], [(n, by_pair[at[0], n]) for n in option_experts]),
+        curve("question_experts", at[1], [(m, by_pair[m, at[1]]) for m in question_experts], seed=learning.seed),
+        curve("option_experts", at[0], [(n, by_pair[at[0], n]) for n in option_experts], seed=learning.seed),
     )
+
+
+def curve(varied: Varied, held: int, numbered: Sequence[tuple[int, MethodResult]], *, seed: int = 0) -> Curve:
+    """Returns the results of numbers of experts as a curve, each compared with the first."""
+    results = [result for _, result in numbered]
+    against = compare(results, baseline=results[0].name, seed=seed) if results else ()
+    return Curve(varied=varied, held=held, numbers=tuple(numbered), against=against)
 
 
 def panels(

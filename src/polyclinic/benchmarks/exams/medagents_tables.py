@@ -1,0 +1,133 @@
+"""The MedAgents paper's tables and figures as a user gets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from polyclinic.benchmarks.benchmark import Output
+from polyclinic.benchmarks.exams.medagents_study import SETS, MedAgentsResult, document_of
+from polyclinic.benchmarks.exams.study_tables import chart
+from polyclinic.judges.error_categories import Categories
+from polyclinic.statistics.uncertainty import share
+from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import mean_and_error, number, table
+
+_ROWS = {
+    "few_shot": "few-shot",
+    "few_shot_chain_of_thought": "few-shot CoT",
+    "few_shot_self_consistency": "few-shot CoT + SC",
+    "zero_shot": "zero-shot",
+    "chain_of_thought": "zero-shot CoT",
+    "self_consistency": "zero-shot CoT + SC",
+    "medagents": "MedAgents",
+}
+"""What Table 2 calls the methods."""
+
+_STAGES = (
+    "direct prompting",
+    "chain of thought",
+    "MedAgents: analyses",
+    "MedAgents: + summary",
+    "MedAgents: + consultation",
+)
+
+
+def medagents_output(
+    result: MedAgentsResult, errors: Mapping[str, Categories], *, title: str, about: Mapping[str, Any]
+) -> Output:
+    """Returns what a user gets: the tables, a document of them, and every outcome in a file for each method and set."""
+    document = document_of(result, about=about) | {"figure_5": {name: _sorted(one) for name, one in errors.items()}}
+
+    def show(screen: Console) -> None:
+        screen.print(plain(title), style="bold")
+        _show_table_2(screen, result)
+        _show_table_3(screen, result)
+        _show_experts(screen, result)
+        _show_errors(screen, errors)
+        _show_cost(screen, result)
+
+    results = [(dataset, one) for dataset, every in result.asked.items() for one in every]
+    names = {re.sub(r"[^\w.-]+", "-", f"{dataset}-{one.name}").strip(".-"): one for dataset, one in results}
+    files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
+    return Output(document=document, show=show, files=files, written="Outcomes and summary: {}", plays="questions")
+
+
+def _lines(answered: tuple[Any, ...]) -> Iterator[str]:
+    return (msgspec.json.encode(one, order="deterministic").decode() + "\n" for one in answered)
+
+
+def _sorted(found: Categories) -> dict[str, Any]:
+    """Returns shares of the categories, and the first answer of each (Figure 4)."""
+    n = sum(found.counts.values())
+    first = {str(one.category): one.question for one in reversed(found.answers) if one.category is not None}
+    return {
+        str(kind): {"n": count, **dict(zip(("share", "low", "high"), share(count, n), strict=True)), "example": example}
+        for kind, count in found.counts.items()
+        for example in [first.get(str(kind))]
+    }
+
+
+def _show_table_2(screen: Console, result: MedAgentsResult) -> None:
+    if not result.table_2:
+        return
+    sets = list(result.table_2[0].sets)
+    shown = table("main results, right % (Table 2)", ("method", *sets, f"average of {len(sets)}"))
+    for row in result.table_2:
+        cells = [mean_and_error(one, ".1f") for one in (*row.sets.values(), row.average)]
+        shown.add_row(_ROWS[row.method], *cells)
+    screen.print(shown)
+    if len(sets) < SETS:
+        screen.print(f"The paper's average is of {SETS} sets; {len(sets)} were asked.", style="dim")
+    screen.print()
+
+
+def _show_table_3(screen: Console, result: MedAgentsResult) -> None:
+    if not result.table_3:
+        return
+    first = result.table_3[0].accuracy.mean
+    shown = table("what each stage brings (Table 3)", ("method", "right %", "gain"))
+    for stage, one in zip(_STAGES, result.table_3, strict=True):
+        mean = one.accuracy.mean
+        gain = None if mean is None or first is None else mean - first
+        shown.add_row(stage, mean_and_error(one.accuracy, ".1f"), number(gain, "+.1f"))
+    screen.print(shown, "")
+
+
+def _show_experts(screen: Console, result: MedAgentsResult) -> None:
+    for dataset, curves in result.figure_3.items():
+        for one in curves:
+            of, other = ("question", "options") if one.varied == "question_experts" else ("options", "question")
+            screen.print(f"{dataset}: experts on the {of}, {one.held} on the {other} (Figure 3)", style="bold")
+            screen.print(chart([(str(count), found.accuracy) for count, found in one.numbers]), "")
+    if result.table_4:
+        shown = table("best numbers of experts (Table 4)", ("data set", "on the question", "on the options"))
+        for best in result.table_4:
+            shown.add_row(best.dataset, str(best.question), str(best.options))
+        screen.print(shown, "")
+
+
+def _show_errors(screen: Console, errors: Mapping[str, Categories]) -> None:
+    for dataset, found in errors.items():
+        shown = table(f"{dataset}: why answers are wrong (Figure 5)", ("category", "%", "n", "such as (Figure 4)"))
+        for kind, row in _sorted(found).items():
+            shown.add_row(Text(kind), number(row["share"], ".1f"), str(row["n"]), row["example"] or "")
+        screen.print(shown, "")
+
+
+def _show_cost(screen: Console, result: MedAgentsResult) -> None:
+    if not result.cost:
+        return
+    columns = ("method", "cost of 100 questions", "s a question", "calls", "tokens")
+    shown = table("what it took (§4.1)", columns)
+    for one in result.cost:
+        cells = (number(one.per_hundred, ".2f"), f"{one.seconds:.2f}", f"{one.calls:.1f}", f"{one.tokens:,.0f}")
+        shown.add_row(_ROWS[one.method], *cells)
+    screen.print(shown)
+    if all(one.per_hundred is None for one in result.cost):
+        screen.print("Cost needs prices: --price, or price in --model-file.", style="dim")
