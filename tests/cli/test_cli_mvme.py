@@ -137,6 +137,10 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
 @each_row(
     ("options", "problem"),
     [
+        (("--team", "x=rules"), "--team 'x=rules' names 1 doctors; a team has two or more"),
+        (("--team", "x=rules,rules", "--team-without-dr", "x=rules,rules"), "two entrants are named 'x'"),
+        (("--doctor", "rules", "--one-step", "--in-one-step", "rules"), "leave out --in-one-step"),
+        (("--doctor", "rules", "--verdicts", "missing.csv"), "missing.csv"),
         ((), "nobody to evaluate; give --doctor MIND, or --doctors MIND MIND"),
         (("--doctor", "rules", "--doctor", "rules"), "--doctor names 'rules' twice"),
         (("--doctors", "rules"), "--doctors needs two or more"),
@@ -154,3 +158,34 @@ def test_bad_input_is_one_line(run, options, problem):
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_people_stand_beside_the_judge_in_one_table_of_teams(run, tmp_path):
+    said = [
+        {"form": "grades", "case": f"p1-0000{n}", "doctor": "Both", "who": who, "diagnosis": grade}
+        for n in (1, 2)
+        for who, grade in (("anna", "A"), ("bea", "B"))
+    ]
+    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts.write_text("".join(json.dumps(row) + "\n" for row in said), "utf-8")
+    command = (
+        "eval",
+        "mvme",
+        "--cases",
+        "shipped",
+        "--limit",
+        "2",
+        "--team",
+        "Both=rules,rules",
+        "--in-one-step",
+        "rules",
+    )
+    document = json.loads(run(*command, "--verdicts", verdicts, "--json").stdout)
+    assert [(one["name"], one["setting"]) for one in document["doctors"]] == [
+        ("Both", "collaboration"),
+        ("rules", "one-step"),
+    ]
+    assert document["people"]["Both"]["means"]["diagnosis"]["mean"] == 3.5
+    assert document["doctors"][0]["brackets"]["diagnosis"] is not None
+    verdicts.write_text(json.dumps(said[0] | {"case": "x"}), "utf-8")
+    assert "no case 'x' to speak of" in run(*command, "--verdicts", verdicts, code=2).stderr

@@ -218,4 +218,7 @@ def test_published_means(run, shared_data):
     assert [round(metrics[aspect]["mean"], 3) for aspect in ONE_STEP] == [2.767, 2.998, 2.608]
     assert (metrics["treatment"]["n"], metrics["treatment"]["unreadable"]) == (502, 4)
     done = run("score", "director", path, "--layout", "ai-hospital", "--protocol", "paper", "--json")
+    # As the paper prints them, half the interval of its bootstrap: some 1.96 standard errors.
+    brackets = json.loads(done.stdout)["brackets"]
+    assert [round(brackets[aspect], 3) for aspect in ONE_STEP] == [0.049, 0.040, 0.055]
     assert round(json.loads(done.stdout)["metrics"]["treatment"]["mean"], 3) == 2.595

@@ -3,8 +3,10 @@
 import json
 import random
 import shutil
+from collections import Counter
 
 import msgspec
+import numpy as np
 import pytest
 
 from polyclinic.cases.case import Case
@@ -17,6 +19,9 @@ from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning
+from polyclinic.hospital.off_shift import OffShift
+from polyclinic.hospital.plan.file import read_hospital
+from polyclinic.hospital.plan.opening_hours import OpeningHours
 from polyclinic.hospital.record.episodes import AnsweredTask, ConsultationHeld, Episode, LessonDrawn
 from polyclinic.hospital.record.happenings import DAY, MemoriesPublished, Triaged, WentHome
 from polyclinic.hospital.record.log import Log
@@ -29,7 +34,10 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import ClinicalTask, MedicalRecord
 from polyclinic.memory.memory import entries_of, open_memory
 from polyclinic.memory.published import PublishedMemories, version_of
+from polyclinic.memory.reading import PassageRead
 from polyclinic.memory.remembering import Situation
+from polyclinic.memory.studying import Studied
+from polyclinic.retrieval.retriever import Passage
 
 RUN = ("run", "--preset", "agent-hospital", "--load", "0.05", "--days", "3", "--doctor", "recall", "--learn")
 EIGHT = (
@@ -64,6 +72,12 @@ def ill(n):
         truth=Truth(diagnoses=(Diagnosis(name="Influenza B"),), severity="mild"),
         department="respiratory",
     )
+
+
+def on_duty(hospital, doctor, t):
+    weekday = OpeningHours(hospital).weekday(t // DAY)
+    shifts = hospital.staff[doctor].shifts
+    return any(weekday in shift.days and shift.begin <= t % DAY < shift.end for shift in shifts)
 
 
 class Lived:
@@ -169,6 +183,34 @@ async def test_who_cannot_reflect_keeps_what_was_right(knowledge):
     assert (len(came.records), came.experience) == (2, ())
 
 
+async def test_doctors_read_off_their_shifts(knowledge):
+    hospital = read_hospital(None, knowledge, preset="agent-hospital")
+    lived, began, kept = Lived(knowledge, passages=2), [], []
+    passages = [Passage(id=str(n), score=0, text="Text.", corpus="c") for n in range(5)]
+    learning, clock = lived.learning, lived.clock
+    learning.keep = lambda holder, read: kept.append((clock.now, holder, [one.studied.passage for one in read]))
+
+    async def read(request):
+        return PassageRead(Studied(passage=request.passage.source), np.zeros((0, 2), dtype=np.float32))
+
+    def takes(holder, came):
+        began.append((holder, clock.now // DAY))
+        assert not on_duty(hospital, holder, clock.now)
+        learning.reads(holder, came)
+
+    off = OffShift(hospital, lived.setup, passages, clock, seed=1, read=read, takes=takes)
+    off.begin(4)
+    await lived.live()
+    assert max(Counter(began).values()) == 2
+    assert all(t % DAY == 0 for t, _, _ in kept)
+    of_each = {holder: [p for _, who, read in kept if who == holder for p in read] for holder, _ in began}
+    assert len(of_each) == 14
+    assert all(sorted(read) == [f"c#{n}" for n in range(5)] for read in of_each.values())
+    assert len({tuple(read) for read in of_each.values()}) > 7  # each in an order of its own
+    assert lived.published == []  # of patients nobody has learnt anything
+    assert learning.version == lived.setup.version
+
+
 def test_what_cannot_be(complaint, knowledge, tmp_path):
     other = tmp_path / "other"
     about = LearningSetup(version="")
@@ -184,6 +226,13 @@ def test_what_cannot_be(complaint, knowledge, tmp_path):
         "unread": ((*preset, "--memory", other), "--memory is for a doctor who reads"),
         "missing": ((*preset, "--doctor", "recall", "--memory", tmp_path / "gone"), "holds no memory.sqlite"),
         "empty": ((*preset, "--doctor", "recall", "--memory", nothing), "holds no memory.sqlite"),
+        "recall reads": ((*preset, "--learn", "--doctor", "recall", "--read", "books"), "a language model"),
+        "nowhere": ((*preset, "--learn", "--doctor", "direct/d", "--read", "books"), "--out DIR"),
+        "no books": (
+            (*preset, "--learn", "--doctor", "direct/d", "--read", "./books", "--out", tmp_path / "run"),
+            "no corpus is here",
+        ),
+        "a day": ((*preset, "--learn", "--passages-a-day", "2"), "--read"),
         "other": ((*preset, "--doctor", "recall", "--memory", other), "2 diseases"),
     }
 
@@ -305,3 +354,20 @@ def test_what_one_run_has_learnt_goes_into_another(kept, run, tmp_path):
     with open_memory(tmp_path / "more" / "memory" / "brought") as brought:
         assert list(entries_of(brought)) == held
     assert json.loads(run("run", "--resume", tmp_path / "more", "--json").stdout) == first
+
+
+@pytest.mark.slow
+def test_a_run_in_which_doctors_learn_can_be_read(kept, run):
+    folder, document = kept
+    visits = json.loads(run("replay", folder, "--json").stdout)
+    told = run("replay", folder, "--visit", visits[-1]["id"]).stdout
+    assert "Doctor:" in told
+    found = json.loads(run("memory", "show", folder, "--json").stdout)["memories"]
+    assert set(found) == {one.name for one in memories_of(folder)}
+    records = sum(task["records"] for one in found.values() for task in one["tasks"].values())
+    assert records == document["memory"]["records"]
+    shown = run("memory", "show", folder).stdout
+    assert "respiratory" in shown
+    learnt = run("run", "--resume", folder).stdout
+    assert "in the memory of each doctor" in learnt
+    assert document["memory"]["version"] in learnt

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.mvme.evaluation import mvme as mvme_benchmark
-from polyclinic.benchmarks.mvme.results import Entrant
 from polyclinic.benchmarks.mvme.tables import mvme_output
+from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
 from polyclinic.cli.following import Protocol, followed, say
-from polyclinic.errors import UserError
+from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
+from polyclinic.cli.personas import with_personas
+from polyclinic.errors import BadInput, UserError
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
-from polyclinic.judges.failure_reasons import read_words
+from polyclinic.judges.failure_reasons import FailureReason, read_words
+from polyclinic.judges.sorting import Word
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linking import linkers_for
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.papers import MvmeSettings
+from polyclinic.verdicts.judgements import PEOPLE
+from polyclinic.verdicts.people import accepted
+from polyclinic.verdicts.results import MeansByPeople, figures
+from polyclinic.verdicts.verdict import PersonsVerdict, read_verdicts
 from polyclinic.visits.consultation import MAX_TURNS
 
 
@@ -29,6 +37,7 @@ async def mvme(
     cases: options.CaseOptions,
     doctor: Annotated[options.Doctors | None, Parameter(help="A doctor who works alone; several may be named.")] = None,
     team: options.TeamOptions = options.TEAM,
+    teams: TeamsOptions = TEAMS,
     one_step: Annotated[bool, Parameter(help="Everybody reads the whole record: the paper's upper bound.")] = False,
     judge: Annotated[
         str, options.MIND, Parameter(help="The director who grades: rules, or a model, best of another family.")
@@ -41,35 +50,58 @@ async def mvme(
         options.FILE,
         Parameter(help="What people say of why diagnoses missed: JSON lines; goes before the judge's word."),
     ] = None,
+    verdicts: Annotated[
+        list[Path] | None,
+        options.FILES,
+        Parameter(help="What people say: grades, and failures ('polyclinic verdicts'); they stand beside the judge's."),
+    ] = None,
+    names_by: Annotated[
+        str | None,
+        Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses before they are linked."),
+    ] = None,
+    personas: Annotated[
+        str | None,
+        options.MIND,
+        Parameter(help="Who makes a persona for patients without one: templates, or a model; by default nobody."),
+    ] = None,
     max_turns: Annotated[options.MaxTurns, Parameter(help="Each doctor's turns.")] = MAX_TURNS,
     protocol: Protocol = "ours",
     run: options.RunOptions = options.RUN,
 ) -> None:
-    """Holds MVME for every doctor and the team, and prints the paper's tables."""
-    alone, together = doctor or [], team.named
-    _check(alone, together, judge)
-    director = team.director if together else None
+    """Holds MVME for every doctor and team, and prints the paper's tables."""
+    named = entrants_of(doctor or [], team, teams, one_step=one_step)
+    _check(judge)
+    director = team.director if any(len(one.minds) > 1 for one in named) else None
     rules = followed(
         MvmeSettings, protocol, patient=cases.patient, examiner=cases.examiner, director=director, judge=judge
     )
     rules.check_value("--max-turns", max_turns, rules.settings.turns)
     rules.check_value("--max-rounds", team.max_rounds, rules.settings.rounds)
     asked = cases_of(cases)[: cases.limit]
-    words = read_words(reasons) if reasons is not None else None
+    people = _read_people(verdicts, asked, named)
+    words = {**(read_words(reasons) if reasons is not None else {}), **_reasons_of(people)}
     languages = {case.presentation.language for case in asked}
     linkers, knowledge = linkers_for(languages, table), read_knowledge()
     order = team.order if rules.side == "ours" else rules.of(rules.settings.order)
     missing = rules.of(rules.settings.missing)
-    names, judges = list(dict.fromkeys((*alone, *together))), [] if judge == "rules" else [judge]
+    if rules.of(rules.settings.names) == "model" and linkers:
+        names_by = names_by or judge
+    if rules.of(rules.settings.personas) == "model":
+        personas = personas or cases.patient
     say(rules)
-    async with open_players(names, cases, run, director=team.director, judges=judges, one_step=one_step) as opened:
-        entrants = [Entrant(name, (opened.minds[name],), one_step) for name in alone]
-        if together:
-            entrants.append(Entrant(" + ".join(together), tuple(opened.minds[name] for name in together), one_step))
-        model = opened.judge(judge) if judges else None
+    minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
+    judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
+    alone = all(one.one_step for one in named)
+    async with open_players(minds, cases, run, director=team.director, judges=judges, one_step=alone) as opened:
+        if personas is not None and not alone:
+            asked = await with_personas(
+                asked, personas, opened.session, seed=run.seed, temperature=run.models.temperature
+            )
+        model = None if judge == "rules" else opened.judge(judge)
+        temperature = rules.temperature("judge", run.models.temperature)
         benchmark = mvme_benchmark(
             asked,
-            judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=run.models.temperature),
+            judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=temperature),
             knowledge=knowledge,
             linkers=linkers,
             reason_judge=model,
@@ -77,15 +109,17 @@ async def mvme(
             max_turns=max_turns,
             order=order,
             max_rounds=team.max_rounds,
-            disputes=not team.no_dispute_resolution,
             missing=missing,
             protocol=rules.of(rules.settings.missing_grade),
+            names_by=None if names_by is None else opened.judge(names_by),
             seed=run.seed,
         )
-        result = await hold(benchmark, {one.name: one for one in entrants}, run)
+        result = await hold(benchmark, {one.name: one.playing(opened.minds) for one in named}, run)
     about = {
-        "alone": alone,
-        "team": together,
+        "alone": [one.name for one in named if len(one.minds) == 1 and one.one_step == one_step],
+        "team": team.named,
+        "teams": {one.name: one.minds for one in named if len(one.minds) > 1},
+        "in_one_step": teams.in_one_step or [],
         "one_step": one_step,
         "judge": judge,
         "order": order,
@@ -93,25 +127,49 @@ async def mvme(
         "disputes": not team.no_dispute_resolution,
         "missing": missing,
         "max_turns": max_turns,
+        "personas": personas,
         "protocol": protocol,
         "cases": len(asked),
         "seed": run.seed,
         "patient": cases.patient,
     }
     note = "No ICD-10 for the Chinese cases: name a table of Chinese titles with --table."
+    grades = figures(people, "grades", seed=run.seed)
     finish(
-        mvme_output(result, about, note=note if languages - linkers.keys() else ""),
+        mvme_output(
+            result,
+            about,
+            people={name: one for name, one in grades.items() if isinstance(one, MeansByPeople)},
+            note=note if languages - linkers.keys() else "",
+        ),
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
     )
 
 
-def _check(alone: list[str], together: list[str], judge: str) -> None:
-    if not alone and not together:
-        raise UserError("nobody to evaluate; give --doctor MIND, or --doctors MIND MIND")
-    options.each_once("doctor", alone)
-    if len(together) == 1:
-        raise UserError(f"--doctors needs two or more; {together[0]!r} alone is --doctor {together[0]}")
+def _read_people(
+    paths: Sequence[Path] | None, cases: Sequence[Case], named: Sequence[NamedEntrant]
+) -> list[PersonsVerdict]:
+    """Returns what people say of these cases and entrants; nothing else may be spoken of."""
+    if not paths:
+        return []
+    items = {(case.id, one.name): None for case in cases for one in named}
+    said = read_verdicts(paths, known={"grades": items, "failures": items})
+    if other := [verdict.form for verdict in said if verdict.form not in ("grades", "failures")]:
+        raise BadInput(f"eval mvme takes verdicts of the forms grades and failures, not {other[0]!r}", path=paths[0])
+    return said
+
+
+def _reasons_of(people: Sequence[PersonsVerdict]) -> dict[tuple[str, str], Word[FailureReason]]:
+    """Returns why diagnoses missed as most people say."""
+    return {
+        (case, doctor): Word(FailureReason(str(answers["reason"])), PEOPLE)
+        for (case, doctor), answers in accepted(people, "failures").items()
+        if "reason" in answers
+    }
+
+
+def _check(judge: str) -> None:
     if judge != "rules" and model_of(judge) is None:
         raise UserError(f"no judge {judge!r}; allowed: rules, or a model: local, direct/NAME, openai/NAME")

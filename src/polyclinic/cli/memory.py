@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from cyclopts import Parameter
 
+from polyclinic.cli.memory_of_run import show_several
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Force, Json, Models, NewFile, check_new
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import json_lines, make_empty_folder, write_text
+from polyclinic.hospital.record.memories import memories_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, entries_of, open_memory, snapshot_of
@@ -39,7 +41,10 @@ def show(
     last: Annotated[int, POSITIVE, Parameter(help="So many of each, the last that came.")] = 3,
     json: Json = False,
 ) -> None:
-    """Prints how much is remembered of each task, and the last of it."""
+    """Prints how much is remembered of each task, and the last of it; of a run, how much each of its doctors does."""
+    if several := memories_of(folder):
+        show_several(folder, several, json=json)
+        return
     read = _read(folder)
     if read and task is None and not (snapshot_of(folder)[0] / FILE).is_file():
         _show_read(read, last, json=json)

@@ -23,7 +23,7 @@ from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
 
 _MODELS = Group("Language models", sort_key=20)
-_TEAM = Group("Several doctors", sort_key=10)
+TEAM_GROUP = Group("Several doctors", sort_key=10)
 _MINDS = "rules, scripted:FILE, local, direct/NAME, a name that Inspect knows, or FILE.py:NAME."
 
 MIND = Parameter(metavar="MIND")
@@ -118,7 +118,7 @@ Metrics = Annotated[
 MaxTurns = Annotated[int, POSITIVE, Parameter(help="How often the doctor may speak.")]
 
 
-@Parameter(name="*", group=_TEAM)
+@Parameter(name="*", group=TEAM_GROUP)
 @dataclass(frozen=True, kw_only=True)
 class TeamOptions:
     """Several doctors in place of one, and how they discuss."""

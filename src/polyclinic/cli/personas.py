@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -18,7 +19,7 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
-from polyclinic.models.session import open_session
+from polyclinic.models.session import Session, open_session
 from polyclinic.players.language_model.personas import persona_by_model, persona_from_templates
 from polyclinic.players.minds import model_of
 from polyclinic.players.roles.patient import Patient
@@ -64,7 +65,7 @@ async def personas(
 
         async def make(case: Case) -> Persona | str:
             model = session.metered(mind, role="patient", episode=f"persona {case.id}") if names else None
-            return await _persona(case, model, seed=seed, manner=chosen, temperature=models.temperature)
+            return await made_persona(case, model, seed=seed, manner=chosen, temperature=models.temperature)
 
         made = await run_all(partial(make, case) for case in read)
     screen, refused = console(sys.stderr), 0
@@ -85,7 +86,36 @@ async def personas(
         raise PlayFailure(f"{refused} of {len(read)} cases go without a persona; see the lines above")
 
 
-async def _persona(
+async def with_personas(
+    cases: Sequence[Case], mind: str, session: Session, *, seed: int, temperature: float | None = None
+) -> list[Case]:
+    """Returns cases with a persona each; those that have one keep it, and one that would give something away has none.
+
+    Raises:
+        UserError: the mind makes none.
+    """
+    check_maker(mind)
+    missing = [case for case in cases if case.persona is None]
+
+    async def make(case: Case) -> Persona | str:
+        model = None if mind == TEMPLATES else session.metered(mind, role="patient", episode=f"persona {case.id}")
+        return await made_persona(case, model, seed=seed, manner="plain", temperature=temperature)
+
+    made = dict(zip((case.id for case in missing), await run_all(partial(make, case) for case in missing), strict=True))
+    for id, persona in made.items():
+        if isinstance(persona, str):
+            note(f"case {id} goes without a persona: {persona}")
+    personas = {id: persona for id, persona in made.items() if isinstance(persona, Persona)}
+    return [msgspec.structs.replace(case, persona=personas[case.id]) if case.id in personas else case for case in cases]
+
+
+def check_maker(mind: str) -> None:
+    """Refuses, as a UserError, a mind that makes no personas."""
+    if mind != TEMPLATES and model_of(mind) is None:
+        raise UserError(f"no personas by {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
+
+
+async def made_persona(
     case: Case, model: Model | None, *, seed: int, manner: Manner | None, temperature: float | None
 ) -> Persona | str:
     """Returns the persona of a case, or why it has none."""

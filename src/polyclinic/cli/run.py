@@ -21,6 +21,7 @@ from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.off_shift import read_whole
 from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
@@ -33,7 +34,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.published import version_of
 from polyclinic.models.session import read_price
-from polyclinic.players.minds import HUMAN
+from polyclinic.players.minds import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json
 
@@ -94,7 +95,12 @@ class LearningOptions:
     feedback: Feedback | None = None
     """What is learnt of a patient: what was right, after the visit (default), or only how it went on."""
 
-    def setup(self, knowledge: Knowledge, language: Language, doctor: str) -> LearningSetup | None:
+    read: Annotated[str | None, Parameter(metavar="NAME")] = None
+    """Off their shifts doctors read this corpus (see polyclinic corpus list), or its folder; for models."""
+    passages_a_day: Annotated[int | None, options.POSITIVE, Parameter(show_default="1")] = None
+    """So many passages of it each reads a day, or each department."""
+
+    def setup(self, knowledge: Knowledge, language: Language, doctor: str, *, kept: bool) -> LearningSetup | None:
         """Returns how doctors learn in a run; None where they neither learn nor remember.
 
         Raises:
@@ -102,12 +108,21 @@ class LearningOptions:
             BadInput: there is no such memory, or it was made with something else.
         """
         if not self.learn and self.memory is None:
-            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback}
+            idle = {"--memory-of": self.memory_of, "--feedback": self.feedback, "--read": self.read}
             if given := [option for option, value in idle.items() if value is not None]:
                 raise UserError(f"{given[0]} says how doctors learn; it needs --learn, or leave it out")
             return None
-        if self.feedback is not None and not self.learn:
-            raise UserError("--feedback says what doctors learn from; it needs --learn, or leave it out")
+        for option, value in {"--feedback": self.feedback, "--read": self.read}.items():
+            if value is not None and not self.learn:
+                raise UserError(f"{option} says what doctors learn from; it needs --learn, or leave it out")
+        if self.passages_a_day is not None and self.read is None:
+            raise UserError("--passages-a-day has no effect without --read NAME; leave it out")
+        if self.read is not None:
+            if model_of(doctor) is None:
+                raise UserError(f"--read is for a doctor who reads, a language model, and not for {doctor}")
+            if not kept:
+                raise UserError("--read keeps what is read with the run; say where with --out DIR")
+            read_whole(self.read, language)
         check_learns(doctor)
         setup = LearningSetup(
             learns=self.learn,
@@ -115,6 +130,8 @@ class LearningOptions:
             feedback=self.feedback or "truth",
             language=language,
             version=version_of(None),
+            reads=self.read or "",
+            passages=self.passages_a_day or 1,
         )
         if self.memory is None:
             return setup
@@ -187,7 +204,7 @@ def run(
         described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
         events = read_events(town.event or (), described, knowledge)
         known = knowledge.select(described.illness.diseases)
-        learns = learning.setup(known, town.language or "en", doctor)
+        learns = learning.setup(known, town.language or "en", doctor, kept=out is not None)
         if out is not None and replicas.several:
             make_folder(out)
         held = []

@@ -194,15 +194,16 @@ def _show_trust(screen: Console, document: dict[str, Any]) -> None:
 def _learnt(memory: dict[str, Any]) -> Table:
     """What the doctors have learnt, by week, or by day where there are few."""
     by, name = (memory["weeks"], "week") if len(memory["days"]) > _FEW_DAYS else (memory["days"], "day")
+    kinds = ("records", "experience", *(["questions"] if memory["passages"] else []))
     whose = f"in the memory of each {memory['of']}"
     shown = table(
         f"learnt by {name}, {whose}: from {'what was right' if memory['feedback'] == 'truth' else 'how it went on'}"
         if memory["learns"]
         else f"remembered {whose}, by {name}",
-        (name, "visits", "examination %", "diagnosis %", "plan %", "records", "experience"),
+        (name, "visits", "examination %", "diagnosis %", "plan %", *kinds),
     )
     for one in by:
         shares = (number(one[task]["percent"], ".1f") for task in ("examination", "diagnosis", "treatment"))
-        counts = (f"{one[kind]:,}" for kind in ("records", "experience"))
+        counts = (f"{one[kind]:,}" for kind in kinds)
         shown.add_row(str(one["number"] + 1), f"{one['diagnosis']['n']:,}", *shares, *counts)
     return shown

@@ -23,6 +23,7 @@ from polyclinic.metrics.director import (
     Ties,
     TwoJudges,
     Unreadable,
+    brackets,
     by_doctor,
     compare_judges,
     recorded_judgements,
@@ -112,6 +113,7 @@ class _FileGrades(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     n: int
     metrics: dict[Aspect, AspectMean]
+    brackets: dict[Aspect, float | None]
     grades: dict[Aspect, dict[str, int]]
     length: dict[Aspect, float | None]
     unreadable: list[Unreadable]
@@ -129,6 +131,7 @@ def _grades(path: Path, judgements: Sequence[Judgement], protocol: Protocol, see
         protocol=protocol,
         n=len(judgements),
         **msgspec.structs.asdict(whole),
+        brackets=brackets(whole.metrics),
         unreadable=unreadable(judgements),
         doctors={name: summarise(theirs, protocol=protocol, seed=seed) for name, theirs in doctors.items()}
         if len(doctors) > 1
@@ -233,11 +236,28 @@ def _show(screen: Console, graded: _FileGrades) -> None:
 
 def _show_grades(screen: Console, summary: GradeSummary, doctor: str) -> None:
     """Prints the means of one doctor by aspect, with what the judge gave and the effect of length."""
-    columns = ("aspect", "mean ± se", "95 % interval", "n", "unreadable", "A", "B", "C", "D", "with length")
+    columns = (
+        "aspect",
+        "mean ± se",
+        "(bracket)",
+        "95 % interval",
+        "n",
+        "unreadable",
+        "A",
+        "B",
+        "C",
+        "D",
+        "with length",
+    )
     shown = table(doctor or None, columns)
     for aspect, graded in summary.metrics.items():
         counts = (graded.n, graded.unreadable, *summary.grades[aspect].values())
-        figures = (mean_and_error(graded, ".3f"), interval(graded, ".3f"), *map(str, counts))
+        figures = (
+            mean_and_error(graded, ".3f"),
+            number(graded.bracket, ".3f"),
+            interval(graded, ".3f"),
+            *map(str, counts),
+        )
         shown.add_row(aspect, *figures, number(summary.length[aspect], "+.2f"))
     screen.print(shown)
     if summary.failed:

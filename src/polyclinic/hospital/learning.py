@@ -5,7 +5,8 @@
    of the visit (the paper); with `outcome` it is only how the patient is at the follow-up: who recovers or gets better
    was treated well, for all that anybody knows, and who gets worse was not.
 3. From a right answer comes a record. With a wrong one, whoever can reflect draws a lesson: a decision beside others.
-4. At the next midnight all of it is published: from then on whatever is launched reads it, and nothing before did.
+4. Off its shift somebody may read (`off_shift.py`); that goes into a second library.
+5. At the next midnight all of it is published: from then on whatever is launched reads it, and nothing before did.
 
 What was right reaches memories alone, and players as what they remember of others.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -28,9 +29,9 @@ from polyclinic.hospital.record.episodes import (
     AnsweredTask,
     Episode,
     EpisodeRequest,
+    Learn,
     LessonDrawn,
     LessonRequest,
-    Reflect,
 )
 from polyclinic.hospital.record.happenings import DAY, FollowUpOutcome
 from polyclinic.hospital.record.log import Log
@@ -39,6 +40,7 @@ from polyclinic.language.language import Language
 from polyclinic.memory.choices import GRADES
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.published import LearntExperience, LearntRecord, Publication, next_version
+from polyclinic.memory.reading import PassageRead
 
 _WELL = (FollowUpOutcome.RECOVERED, FollowUpOutcome.BETTER)
 
@@ -85,6 +87,7 @@ class HospitalLearning:
         log: of the run.
         publish: hands what is new to whoever computes, and to whoever keeps it.
         reflect: lets a doctor draw a lesson; None where whoever plays cannot.
+        keep: keeps what somebody has read.
     """
 
     setup: LearningSetup
@@ -92,10 +95,12 @@ class HospitalLearning:
     clock: Clock
     log: Log
     publish: Callable[[Publication], None]
-    reflect: Reflect | None
+    reflect: Learn | None
+    keep: Callable[[str, Sequence[PassageRead]], None] = lambda *_: None
     version: str = field(init=False)  # of what is read now
     _open: dict[str, _VisitMet] = field(init=False, default_factory=dict)  # by patient, until the follow-up
     _told: list[_VisitJudged] = field(init=False, default_factory=list)  # since the last publication
+    _read: list[tuple[str, Signal]] = field(init=False, default_factory=list)  # who has begun to read, since then
     _next: Signal | None = field(init=False, default=None)  # the next publication
     _due: int = field(init=False, default=0)  # when
     _cases: Counter[str] = field(init=False, default_factory=Counter)  # told of, by holder
@@ -139,7 +144,7 @@ class HospitalLearning:
 
     async def finish(self) -> None:
         """Publishes what was learnt last, now that the run is over, for whoever takes the memories further."""
-        if not self._told:
+        if not self._told and not self._read:
             return
         steps = self._publish()
         lesson = next(steps, None)
@@ -183,7 +188,16 @@ class HospitalLearning:
                 )
                 lessons[one.task] = self.clock.launch(self.reflect(request), due=midnight)
         self._told.append(_VisitJudged(met, right, lessons))
+        self._expect()
+
+    def reads(self, holder: str, came: Signal) -> None:
+        """Somebody has begun to read; what comes of it is known at the next midnight."""
+        self._read.append((holder, came))
+        self._expect()
+
+    def _expect(self) -> None:
         if self._next is None:
+            midnight = (self.clock.now // DAY + 1) * DAY
             self._next, self._due = self.clock.start(self._publish_at(midnight)), midnight
 
     def _publish_at(self, midnight: int) -> Steps:
@@ -192,6 +206,7 @@ class HospitalLearning:
 
     def _publish(self) -> Steps:
         told, self._told, self._next = self._told, [], None
+        reading, self._read = self._read, []
         records: list[LearntRecord] = []
         experience: list[LearntExperience] = []
         for one in told:
@@ -208,12 +223,25 @@ class HospitalLearning:
                 entry = self._experience(one, answered, asked, lesson)
                 if entry is not None:
                     experience.append(LearntExperience(holder, answered.task, entry))
-        self.version = next_version(self.version, records, experience)
-        self.publish(Publication(version=self.version, records=tuple(records), experience=tuple(experience)))
+        read: dict[str, list[PassageRead]] = {}
+        for holder, coming in reading:
+            read.setdefault(holder, []).append((yield coming))
+        for holder, passages in read.items():
+            self.keep(holder, passages)
+        if told:
+            self.version = next_version(self.version, records, experience)
+            self.publish(Publication(version=self.version, records=tuple(records), experience=tuple(experience)))
         self.log.add(
             self.clock.now,
             TOWN,
-            MemoriesPublished(version=self.version, cases=len(told), records=len(records), experience=len(experience)),
+            MemoriesPublished(
+                version=self.version,
+                cases=len(told),
+                records=len(records),
+                experience=len(experience),
+                passages=len(reading),
+                questions=sum(len(one.studied.records) for some in read.values() for one in some),
+            ),
         )
 
     def _record(self, told: _VisitJudged, n: int, asked: AskedTask) -> MedicalRecord:

@@ -20,15 +20,18 @@ from polyclinic.hospital.care.workers import WorkerPool
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.learning import HospitalLearning
+from polyclinic.hospital.off_shift import OffShift, Read, read_whole
 from polyclinic.hospital.planned import Forecasting, SimulatedRun
 from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.episodes import (
     Compute,
     Episode,
     EpisodeRequest,
-    LessonDrawn,
-    LessonRequest,
-    Reflect,
+    Learn,
+    LearnDone,
+    LearnRequest,
+    StudyDone,
+    StudyRequest,
 )
 from polyclinic.hospital.record.figures import utilisation
 from polyclinic.hospital.record.happenings import DAY, Happening
@@ -43,7 +46,9 @@ from polyclinic.hospital.town.profiles import write_profiles
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.published import Publication
+from polyclinic.memory.reading import PassageRead
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.patient_trust import trust_fields, trust_in
 
@@ -209,7 +214,7 @@ class _Computing(Protocol):
 
     async def compute(self, request: EpisodeRequest) -> Episode: ...
 
-    async def reflect(self, request: LessonRequest) -> LessonDrawn: ...
+    async def learn(self, request: LearnRequest) -> LearnDone: ...
 
     def publish(self, publication: Publication) -> None: ...
 
@@ -245,17 +250,46 @@ def _learning(
         yield None
         return
     known = knowledge.select(configuration.setup.diseases)
+    learn = spent.learning(clinic.learn)
+    reflect = learn if reflects(configuration.setup.doctor) else None
     with ExitStack() as stack:
-        keepers = [clinic.publish]
+        kept = None
         if store is not None:
-            keepers.append(stack.enter_context(KeptMemories(store.folder, about_memories(known, setup))).keep)
+            kept = stack.enter_context(KeptMemories(store.folder, about_memories(known, setup)))
 
         def publish(publication: Publication) -> None:
-            for keep in keepers:
-                keep(publication)
+            clinic.publish(publication)
+            if kept is not None:
+                kept.keep(publication)
 
-        reflect = spent.reflecting(clinic.reflect) if reflects(configuration.setup.doctor) else None
-        yield lambda clock, log: HospitalLearning(setup, known, clock, log, publish, reflect)
+        def make(clock: Clock, log: Log) -> HospitalLearning:
+            learning = HospitalLearning(setup, known, clock, log, publish, reflect)
+            if setup.reads and kept is not None:
+                learning.keep = kept.keep_read
+                OffShift(
+                    configuration.hospital,
+                    setup,
+                    read_whole(setup.reads, setup.language),
+                    clock,
+                    seed=configuration.seed,
+                    read=_reading(learn),
+                    takes=learning.reads,
+                ).begin(configuration.days)
+            return learning
+
+        yield make
+
+
+def _reading(learn: Learn) -> Read:
+    """Returns what lets somebody read, with the vectors that its library wants."""
+    embedder = CaseWordsEmbedder()
+
+    async def read(request: StudyRequest) -> PassageRead:
+        done = await learn(request)
+        assert isinstance(done, StudyDone)  # noqa: S101
+        return PassageRead(done.studied, embedder.vectors([record.query for record in done.studied.records]))
+
+    return read
 
 
 # Models may stand for nature: they write who lives in the town, and say how illnesses go on. They play nobody and are
@@ -339,17 +373,17 @@ class _Spent:
 
         return counted
 
-    def reflecting(self, reflect: Reflect) -> Reflect:
-        """Returns the same reflection, which is counted."""
+    def learning(self, learn: Learn) -> Learn:
+        """Returns the same learning, which is counted."""
 
-        async def counted(request: LessonRequest) -> LessonDrawn:
-            lesson = await reflect(request)
-            self._add(lesson)
-            return lesson
+        async def counted(request: LearnRequest) -> LearnDone:
+            done = await learn(request)
+            self._add(done)
+            return done
 
         return counted
 
-    def _add(self, done: Episode | LessonDrawn) -> None:
+    def _add(self, done: Episode | LearnDone) -> None:
         self.calls += done.calls
         self.tokens += done.tokens
         if done.cost is not None:

@@ -6,7 +6,7 @@ A mean is over the grades that were given. `paper` counts a missing grade as 1, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, TypeVar
 
@@ -30,6 +30,16 @@ class AspectMean(Estimate, frozen=True, kw_only=True):
     """The mean grade of one aspect over many reports, 1 to 4; to those that are unreadable the judge gave none."""
 
     unreadable: int
+
+    @property
+    def bracket(self) -> float | None:
+        """What the paper prints behind a mean: half its bootstrap interval, some 1.96 standard errors (§5.1)."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def brackets(metrics: Mapping[Aspect, AspectMean]) -> dict[Aspect, float | None]:
+    """Returns what the paper prints behind each mean."""
+    return {aspect: mean.bracket for aspect, mean in metrics.items()}
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

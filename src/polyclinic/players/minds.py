@@ -174,6 +174,18 @@ class Minds:
         """Returns a mind for the doctor of this case; one with rules knows a department's diseases alone."""
         return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
 
+    def doctor_again(self, mind: Mind[Doctor], case: str, *, seat: Seat) -> Mind[Doctor]:
+        """Returns a mind for a doctor of this case who goes on from that seat, and knows from its role what was said.
+
+        What a script, or a mind of one's own, has of its own goes with it; where that cannot be copied, it is shared.
+        """
+        if isinstance(mind, ScriptedMind | OwnMind):
+            try:
+                return copy.deepcopy(mind)
+            except Exception:  # whatever somebody's own mind holds
+                return mind
+        return self.doctor(case, seat=seat)
+
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
         return None if isinstance(doctor, RulesDoctor | ScriptedMind | HumanDoctor) else self._looking_up

@@ -59,6 +59,8 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
         rounds: of discussion, at most.
         missing: what an examiner says of what is not recorded.
         missing_grade: what a grade that is not there counts: nothing ("readable"), or 1 ("paper").
+        personas: patients without one get a persona of a model's, or stay as they are in the file.
+        names: who reads the diseases out of a diagnosis before they are linked: a model, or they are as typed.
     """
 
     paper: ClassVar[str] = "mvme"
@@ -67,6 +69,8 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     rounds: PaperSetting[int]
     missing: PaperSetting[Literal["normal", "not recorded"]]
     missing_grade: PaperSetting[Literal["readable", "paper"]]
+    personas: PaperSetting[Literal["model", "as in the file"]]
+    names: PaperSetting[Literal["model", "typed"]]
     cases: PaperSetting[str]
     errors: PaperSetting[str]
 

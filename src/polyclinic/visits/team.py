@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self
@@ -20,6 +21,7 @@ from polyclinic.events import (
     Event,
     Examined,
     Failed,
+    Opened,
     Order,
     Reported,
     Revised,
@@ -33,6 +35,7 @@ from polyclinic.players.roles.examiner import Missing
 from polyclinic.players.roles.patient import Patient
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS, Attending, dispute_resolution
+from polyclinic.visits.staging import OURS, Staging
 from polyclinic.visits.visit import Attended, Visit, attend, document_of, examiner_of, patient_of, reveal
 
 
@@ -103,6 +106,7 @@ async def confer(
     max_rounds: int = MAX_ROUNDS,
     disputes: bool = True,
     missing: Missing = "not recorded",
+    staging: Staging = OURS,
     watch: Callable[[int, Event], None] | None = None,
 ) -> TeamVisit:
     """Lets several doctors see the patient of a case, each alone and all at once, and then settle what they dispute.
@@ -120,8 +124,7 @@ async def confer(
     """
     if not doctors:
         raise ValueError("a team needs at least one doctor")
-    lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
-    team = f"{', '.join(names)}; {order}{'' if disputes else '; disputes not shown'}"
+    team = _team_name(doctors, order=order, disputes=disputes)
     visits = (
         attend(
             case,
@@ -130,11 +133,72 @@ async def confer(
             in_one_step=in_one_step,
             missing=missing,
             seat=Seat(number, team),
+            staging=staging,
             watch=None if watch is None else partial(watch, number),
         )
         for number, minds in enumerate(doctors, start=1)
     )
     seen = [needed(one) for one in await together(*visits)]
+    return await meet(
+        case,
+        doctors,
+        seen,
+        in_one_step=in_one_step,
+        order=order,
+        max_rounds=max_rounds,
+        disputes=disputes,
+        missing=missing,
+        staging=staging,
+        watch=watch,
+    )
+
+
+def _team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool) -> str:
+    names = ", ".join(minds.names[Role.DOCTOR] for minds in doctors)
+    return f"{names}; {order}{'' if disputes else '; disputes not shown'}"
+
+
+def joining(case: Case, doctors: Sequence[Minds], seen: Sequence[Attended], *, team: str) -> list[Attended]:
+    """Returns consultations that may serve several teams as those of one team.
+
+    Each doctor has a number, remembers what it heard, and speaks in this team for itself: what it hears in one team it
+    has not heard in another. The `team` is named differently from every other that meets on the case.
+    """
+    joined = []
+    for number, (minds, attended) in enumerate(zip(doctors, seen, strict=True), start=1):
+        doctor = copy.copy(attended.doctor)
+        doctor.mind = minds.doctor_again(doctor.mind, case.id, seat=Seat(number, team))
+        doctor.number, doctor.seen = number, list(attended.doctor.seen)
+        trace = Trace(
+            msgspec.structs.replace(event, doctor=number) if isinstance(event, Opened) else event
+            for event in attended.visit.trace
+        )
+        visit = msgspec.structs.replace(attended.visit, trace=trace)
+        joined.append(Attended(visit, doctor, attended.patient))
+    return joined
+
+
+async def meet(
+    case: Case,
+    doctors: Sequence[Minds],
+    seen: Sequence[Attended],
+    *,
+    team: str = "",
+    in_one_step: bool = False,
+    order: Order = Order.PARALLEL,
+    max_rounds: int = MAX_ROUNDS,
+    disputes: bool = True,
+    missing: Missing = "not recorded",
+    staging: Staging = OURS,
+    watch: Callable[[int, Event], None] | None = None,
+) -> TeamVisit:
+    """Lets doctors who have `seen` the patient of a case settle what they dispute; all else is as in `confer`.
+
+    The consultations are in the order of the `doctors`; of those that serve several teams, `joining` makes one team's.
+    """
+    lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
+    team = team or _team_name(doctors, order=order, disputes=disputes)
+    case = staging.case(case)
     director = Director(lead.director(case.id, team=team), case.presentation, may_ask=not in_one_step)
     trace = Trace(watch=None if watch is None else partial(watch, 0))
     trace.add(
@@ -159,7 +223,7 @@ async def confer(
         opening = seen[attending[0].number - 1].visit.trace[1]
 
         def patient() -> Patient:
-            whom = patient_of(case, lead, again, key=case.id)
+            whom = patient_of(case, lead, again, key=case.id, whole=staging.whole)
             whom.observe(opening)
             return whom
 

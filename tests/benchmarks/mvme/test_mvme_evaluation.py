@@ -241,3 +241,44 @@ async def test_rules_for_everything_run_to_an_end(knowledge, cases):
     for row in came.entrants:
         assert (row.failed, row.no_report, len(row.judgements)) == ({}, 0, N)
         assert row.verdicts.metrics[Aspect.DIAGNOSIS].mean > 3  # it knows these diseases
+
+
+async def test_teams_share_the_consultations_and_are_compared_with_everybody(cases, knowledge):
+    """Two doctors alone, one in one step, two teams and the ablation: each consultation is held once."""
+    asked = []
+
+    def named(name, diagnosis):
+        base = doctor(diagnosis)
+
+        def answer(ask, role):
+            asked.append((name, ask.purpose, role.presentation, role.record is not None))
+            return base(ask, role)
+
+        answer.name = name
+        return Minds(doctor=answer, director=director(), knowledge=knowledge, seed=1)
+
+    one, two = named("one", "Gout"), named("two", "Flu")
+    entrants = [
+        Entrant("one", (one,)),
+        Entrant("two", (two,)),
+        Entrant("2 Doctors", (one, two)),
+        Entrant("2 Doctors w/o DR", (one, two), disputes=False),
+        Entrant("one again", (one, one)),
+        Entrant("upper bound", (two,), one_step=True),
+    ]
+    judge = RulesJudge(knowledge)
+    benchmark = mvme(cases, judge=judge, knowledge=knowledge)
+    result = await benchmark.hold({entrant.name: entrant for entrant in entrants})
+    spoken = [one for one in asked if one[1] is Purpose.SPEAK]
+    # Who sits in a team twice sees the patient a second time; nobody else does.
+    assert len(spoken) == len(set(spoken)) + N == 3 * N
+    pairs = {(one.first, one.second) for one in result.comparisons}
+    assert len(pairs) == 15
+    assert {one.difference.n for one in result.comparisons} == {N}
+    team, ablated = result.entrants[2], result.entrants[3]
+    for visit, without in zip(team.visits, ablated.visits, strict=True):
+        numbers = [begin.doctor for begin in (consultation.trace[0] for consultation in visit.consultations)]
+        assert numbers == [1, 2]
+        assert visit.trace[0].dispute_resolution and not without.trace[0].dispute_resolution
+        alone = result.entrants[0].visits[team.visits.index(visit)]
+        assert alone.trace[0].doctor == 0 and alone.trace[1:] == visit.consultations[0].trace[1:]

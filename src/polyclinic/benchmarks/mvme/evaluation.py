@@ -13,17 +13,21 @@ failed otherwise (an endpoint, the patient, the examiner) is outside every mean,
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
 
+from polyclinic.answering.together import needed, together
 from polyclinic.benchmarks.benchmark import Benchmark
-from polyclinic.benchmarks.mvme.results import Entrant, EntrantResult, MvmePlay, entrant_result, examined
+from polyclinic.benchmarks.mvme.results import Entrant, EntrantResult, MvmePlay, entrant_result, examined, pair_of
 from polyclinic.cases.case import Case
 from polyclinic.events import Failed, Order, Role, Shared
 from polyclinic.frames import Tabular
 from polyclinic.judges.director import Judge, without_report
+from polyclinic.judges.disease_extraction import Extracted, extract_diseases
 from polyclinic.judges.failure_reasons import FailureReason, Missed, find_reasons, is_missed
 from polyclinic.judges.sorting import Words
 from polyclinic.knowledge.knowledge import Knowledge
@@ -31,13 +35,16 @@ from polyclinic.language.language import Language
 from polyclinic.metrics.director import Protocol, Ties, ties
 from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.icd.linking import Linker
+from polyclinic.metrics.icd.scores import texts_of
 from polyclinic.models.model import Model
+from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
-from polyclinic.visits.team import TeamVisit, confer
-from polyclinic.visits.visit import Visit, see
+from polyclinic.visits.staging import OURS, Staging
+from polyclinic.visits.team import TeamVisit, joining, meet
+from polyclinic.visits.visit import Attended, Visit, attend
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +63,9 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
 class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """All entrants, every two of them compared, and what the judge cannot tell apart.
 
-    `judge_prompts` is the hash of its prompts, or of the numbers that its rules were fitted to.
+    `judge_prompts` is the hash of its prompts, or of the numbers that its rules were fitted to; `names_by` the model
+    that read the diseases out of the diagnoses, "" where they are as typed, and `names_by_rules` how often rules had
+    to, by the name of the failure.
     """
 
     judge: str
@@ -65,6 +74,8 @@ class MvmeResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     entrants: tuple[EntrantResult, ...]
     comparisons: tuple[Versus, ...]
     ties: tuple[Ties, ...]
+    names_by: str = ""
+    names_by_rules: dict[str, int] = {}
 
 
 def mvme(
@@ -78,44 +89,72 @@ def mvme(
     max_turns: int = MAX_TURNS,
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
-    disputes: bool = True,
     missing: Missing = "not recorded",
     protocol: Protocol = "readable",
+    names_by: Model | None = None,
+    staging: Staging = OURS,
     seed: int = 0,
 ) -> Benchmark[Case, Entrant, Visit | TeamVisit, Judgement | None, MvmeResult]:
     """Returns the evaluation; its players are the entrants, the reference the cases' diagnoses, rationale, treatment.
 
     Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
-    knowledge. `linkers` link names to ICD-10; a team is shown the points of dispute where `disputes` says so; `missing`
-    is what an examiner says of what is not recorded; the `protocol` of the paper counts a missing grade as 1.
+    knowledge. `linkers` link names to ICD-10, which `names_by` reads out of the diagnoses first, where that is a model;
+    `missing` is what an examiner says of what is not recorded; the `protocol` of the paper counts a missing grade as 1.
+
+    A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears.
     """
+    consulted = _Consultations(max_turns=max_turns, missing=missing, staging=staging)
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
         if len(entrant.minds) == 1:
-            minds = entrant.minds[0]
-            return await see(case, minds, max_turns=max_turns, in_one_step=entrant.one_step, missing=missing)
-        return await confer(
+            return (await consulted.of(case, entrant.minds[0], one_step=entrant.one_step)).visit
+        # A mind that sits in a team twice sees the patient twice: else it would hear itself.
+        places = [entrant.minds[:place].count(minds) for place, minds in enumerate(entrant.minds)]
+        seen = [
+            needed(one)
+            for one in await together(
+                *(
+                    consulted.of(case, minds, one_step=entrant.one_step, again=again)
+                    for minds, again in zip(entrant.minds, places, strict=True)
+                )
+            )
+        ]
+        return await meet(
             case,
             entrant.minds,
-            max_turns=max_turns,
+            joining(case, entrant.minds, seen, team=entrant.name),
+            team=entrant.name,
             in_one_step=entrant.one_step,
             order=order,
             max_rounds=max_rounds,
-            disputes=disputes,
+            disputes=entrant.disputes,
             missing=missing,
+            staging=staging,
         )
 
     async def score(case: Case, entrant: Entrant, visit: Visit | TeamVisit) -> Judgement | None:
         judged = await grade(case, visit, judge, one_step=entrant.one_step)
         return None if judged is None else msgspec.structs.replace(judged, doctor=entrant.name)
 
-    async def result(name: str, plays: Sequence[MvmePlay]) -> EntrantResult:
+    async def result(name: str, plays: Sequence[MvmePlay], read: Extracted | None) -> EntrantResult:
         said = {key: word for key, word in (words or {}).items() if key[1] == name}
         reasons = await find_reasons(_misses(name, plays), judge=reason_judge, knowledge=knowledge, words=said)
-        return entrant_result(name, plays, reasons, linkers=linkers or {}, protocol=protocol, seed=seed)
+        return entrant_result(
+            name,
+            plays,
+            reasons,
+            linkers=linkers or {},
+            protocol=protocol,
+            names=None if read is None else read.names,
+            seed=seed,
+        )
 
     async def summarise(plays: Mapping[str, Sequence[MvmePlay]]) -> MvmeResult:
-        entrants = tuple([await result(name, theirs) for name, theirs in plays.items()])
+        read = None
+        if names_by is not None and linkers:
+            pairs = [pair_of(play.item, play.played) for theirs in plays.values() for play in theirs]
+            read = await extract_diseases(texts_of(pairs), names_by)
+        entrants = tuple([await result(name, theirs, read) for name, theirs in plays.items()])
         return MvmeResult(
             judge=judge.name,
             judge_version=judge.version,
@@ -123,9 +162,38 @@ def mvme(
             entrants=entrants,
             comparisons=_compared(entrants, seed),
             ties=tuple(ties([judgement for one in entrants for judgement in one.judgements])),
+            names_by="" if names_by is None or read is None else names_by.name,
+            names_by_rules={} if read is None else read.by_rules,
         )
 
     return Benchmark(items=cases, play=play, score=score, summarise=summarise)
+
+
+class _Consultations:
+    """Each doctor's visit to each case, held once, whoever asks for it first."""
+
+    def __init__(self, *, max_turns: int, missing: Missing, staging: Staging) -> None:
+        self._max_turns: int = max_turns
+        self._missing: Missing = missing
+        self._staging = staging
+        self._held: dict[tuple[str, int, bool, int], Attended] = {}
+        self._holding: defaultdict[tuple[str, int, bool, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def of(self, case: Case, minds: Minds, *, one_step: bool, again: int = 0) -> Attended:
+        """Returns the visit of a doctor; `again` counts how often the same one has seen the patient before."""
+        key = (case.id, id(minds), one_step, again)
+        async with self._holding[key]:
+            if key not in self._held:
+                self._held[key] = await attend(
+                    case,
+                    minds,
+                    max_turns=self._max_turns,
+                    in_one_step=one_step,
+                    missing=self._missing,
+                    seat=Seat(again + 1, "the same doctor again") if again else ALONE,
+                    staging=self._staging,
+                )
+            return self._held[key]
 
 
 async def grade(case: Case, visit: Visit | TeamVisit, judge: Judge, *, one_step: bool) -> Judgement | None:

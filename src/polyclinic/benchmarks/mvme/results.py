@@ -18,7 +18,7 @@ from polyclinic.language.language import Language
 from polyclinic.metrics.director import GradeSummary, Protocol, summarise
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
-from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names
+from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names, with_names
 from polyclinic.players.minds import Minds
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.visits.team import TeamVisit
@@ -34,11 +34,15 @@ class TablePart(StrEnum):
 
 
 class Entrant(NamedTuple):
-    """Who is evaluated: one doctor, or a team; who plays each one's visits, and whether without a dialogue."""
+    """Who is evaluated: one doctor, or a team; who plays each one's visits, and whether without a dialogue.
+
+    A team whose `disputes` are not shown is the paper's ablation.
+    """
 
     name: str
     minds: tuple[Minds, ...]
     one_step: bool = False
+    disputes: bool = True
 
     @property
     def setting(self) -> TablePart:
@@ -121,9 +125,13 @@ def entrant_result(
     *,
     linkers: Mapping[Language, Linker],
     protocol: Protocol,
+    names: Mapping[str, tuple[str, ...]] | None = None,
     seed: int,
 ) -> EntrantResult:
-    """Sums up an entrant's plays and why diagnoses graded 1 went wrong; other arguments as `mvme`."""
+    """Sums up an entrant's plays and why diagnoses graded 1 went wrong; other arguments as `mvme`.
+
+    The `names` are what a model read out of each side's diagnoses (`scores.text_of`); without them they are as typed.
+    """
     graded = [play for play in plays if play.scored is not None]
     setting = plays[0].player.setting if plays else TablePart.INTERACTION
     teams = [play.played for play in graded if isinstance(play.played, TeamVisit)]
@@ -133,7 +141,7 @@ def entrant_result(
         return summarise([play.scored for play in some if play.scored], protocol=protocol, seed=seed)
 
     def linked(some: Sequence[MvmePlay]) -> dict[Language, IcdSummary]:
-        return linked_by(linkers, [(play.item, play.played) for play in some], seed=seed)
+        return linked_by(linkers, [(play.item, play.played) for play in some], names=names, seed=seed)
 
     def counted(count: Callable[[Visit], int]) -> Estimate:
         return estimate([float(sum(map(count, consultations_of(play.played)))) for play in graded], seed=seed)
@@ -189,26 +197,30 @@ def rounds_of(visits: Sequence[TeamVisit]) -> Rounds:
 
 
 def linked_by(
-    linkers: Mapping[Language, Linker], visits: Sequence[tuple[Case, Visit | TeamVisit]], *, seed: int = 0
+    linkers: Mapping[Language, Linker],
+    visits: Sequence[tuple[Case, Visit | TeamVisit]],
+    *,
+    names: Mapping[str, tuple[str, ...]] | None = None,
+    seed: int = 0,
 ) -> dict[Language, IcdSummary]:
     """Returns by language how the diagnoses of visits compare with the cases', as codes.
 
-    A language without a linker is left out, and a visit without a report names nothing.
+    A language without a linker is left out, and a visit without a report names nothing. `names` as in `entrant_result`.
     """
     found: dict[Language, IcdSummary] = {}
     for language, linker in linkers.items():
-        pairs = [
-            NamedPair(
-                id=case.id,
-                given=() if visit.report is None else visit.report.diagnoses,
-                reference=case.truth.diagnoses,
-            )
-            for case, visit in visits
-            if case.presentation.language == language
-        ]
+        pairs = [pair_of(case, visit) for case, visit in visits if case.presentation.language == language]
+        if pairs and names is not None:
+            pairs = [with_names(pair, names) for pair in pairs]
         if pairs:
             found[language] = score_names(pairs, linker, seed=seed)
     return found
+
+
+def pair_of(case: Case, visit: Visit | TeamVisit) -> NamedPair:
+    """Returns what a visit's report and the case name."""
+    given = () if visit.report is None else visit.report.diagnoses
+    return NamedPair(id=case.id, given=given, reference=case.truth.diagnoses)
 
 
 def answers_in(visit: Visit) -> int:

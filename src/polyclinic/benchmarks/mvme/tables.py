@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from polyclinic.benchmarks.benchmark import Output, file_names
-from polyclinic.benchmarks.mvme.evaluation import MvmeResult
+from polyclinic.benchmarks.mvme.evaluation import MvmeResult, Versus
 from polyclinic.benchmarks.mvme.results import EntrantResult
 from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
+from polyclinic.metrics.director import AspectMean, brackets
 from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
+from polyclinic.verdicts.results import MeansByPeople
 
-_grade = partial(mean_and_error, form=".3f")
+_FEW = 3  # entrants whose pairs are shown aspect by aspect
+_SURE = 0.05
 
 
-def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "") -> Output:
-    """Returns what a user gets of an evaluation, with how it was held, and a note below the tables."""
+def _grade(graded: AspectMean) -> str:
+    """Returns a mean with the bracket that the paper prints, half the bootstrap interval, and its standard error."""
+    bracket = "" if graded.bracket is None else f" ({graded.bracket:.3f})"
+    return NOTHING if graded.mean is None else f"{graded.mean:.3f}{bracket} ± {number(graded.stderr, '.3f')}"
+
+
+def mvme_output(
+    result: MvmeResult, about: Mapping[str, Any], *, people: Mapping[str, MeansByPeople] | None = None, note: str = ""
+) -> Output:
+    """Returns what a user gets of an evaluation, with how it was held, and a note below the tables.
+
+    What `people` grade, by entrant, stands beside the judge's grades.
+    """
+    people = people or {}
 
     def show(screen: Console) -> None:
-        show_mvme(screen, result)
+        show_mvme(screen, result, people)
         if note:
             screen.print(note, style="yellow", soft_wrap=True)
         told = "; ".join(f"{name}: {about[name]}" for name in ("protocol", "cases", "patient", "seed"))
@@ -36,9 +51,12 @@ def mvme_output(result: MvmeResult, about: Mapping[str, Any], *, note: str = "")
         "judge": result.judge,
         "judge_version": result.judge_version,
         "judge_prompts": result.judge_prompts,
+        "names_by": result.names_by,
+        "names_by_rules": result.names_by_rules,
         "doctors": [_document(one) for one in result.entrants],
         "comparisons": result.comparisons,
         "ties": result.ties,
+        **({"people": people} if people else {}),
     }
     names = file_names(one.name for one in result.entrants)
     files: dict[str, Iterable[str]] = {
@@ -64,6 +82,7 @@ def _document(one: EntrantResult) -> dict[str, Any]:
         "name": one.name,
         "setting": str(one.setting),
         "metrics": one.verdicts.metrics,
+        "brackets": brackets(one.verdicts.metrics),
         "grades": one.verdicts.grades,
         "length": one.verdicts.length,
         "judge_failed": one.verdicts.failed,
@@ -89,10 +108,10 @@ def _document(one: EntrantResult) -> dict[str, Any]:
     }
 
 
-def show_mvme(screen: Console, result: MvmeResult) -> None:
+def show_mvme(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople] = MappingProxyType({})) -> None:
     """Prints the tables of the paper, and what its readers would ask next."""
-    _show_grades(screen, result)
-    _show_icd(screen, result.entrants)
+    _show_grades(screen, result, people)
+    _show_icd(screen, result)
     _show_effort(screen, result.entrants)
     _show_departments(screen, result.entrants)
     _show_reasons(screen, result.entrants)
@@ -100,14 +119,18 @@ def show_mvme(screen: Console, result: MvmeResult) -> None:
     _show_comparisons(screen, result)
 
 
-def _show_grades(screen: Console, result: MvmeResult) -> None:
+def _show_grades(screen: Console, result: MvmeResult, people: Mapping[str, MeansByPeople]) -> None:
     judge = f"{result.judge}, version {result.judge_version}"
-    title = f"Graded by {judge}: mean from 1 to 4 ± se (the paper's Table 2)"
+    title = f"Graded by {judge}: mean from 1 to 4 (half the 95 % interval, as the paper's Table 2) ± se"
     shown = table(title, ("", *Aspect, "n", "no report"))
     for one in _by_setting(shown, result.entrants):
         graded = one.verdicts.metrics
         n = max(grades.n + grades.unreadable for grades in graded.values())
         shown.add_row(plain(f"  {one.name}"), *map(_grade, graded.values()), str(n), str(one.no_report))
+        if (said := people.get(one.name)) is not None:
+            means = [said.means[aspect] for aspect in Aspect]
+            most = max(mean.n for mean in means)
+            shown.add_row("    people", *(mean_and_error(mean, ".3f") for mean in means), str(most), "")
     screen.print(shown)
     for one in result.entrants:
         parts = [f"{g.unreadable} {aspect} unreadable" for aspect, g in one.verdicts.metrics.items() if g.unreadable]
@@ -119,7 +142,8 @@ def _show_grades(screen: Console, result: MvmeResult) -> None:
     screen.print()
 
 
-def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
+def _show_icd(screen: Console, result: MvmeResult) -> None:
+    entrants = result.entrants
     columns = ("", "#", "R", "P", "F1", "R category", "P category", "F1 category", "n")
     metrics = ("number", "recall", "precision", "f1", "category_recall", "category_precision", "category_f1")
     shown = table("Diagnoses as ICD-10 codes, in percent ± se (the paper's Table 3)", columns)
@@ -131,7 +155,10 @@ def _show_icd(screen: Console, entrants: Sequence[EntrantResult]) -> None:
         if not one.icd:
             shown.add_row(plain(f"  {one.name}"), *(NOTHING for _ in metrics), "0")
     screen.print(shown)
-    screen.print("#: disease names a report.", style="dim")
+    read = f", read out of the diagnoses by {result.names_by}" if result.names_by else ""
+    lost = "; ".join(f"{n} times by rules ({error})" for error, n in result.names_by_rules.items())
+    told = f"#: disease names a report that names any{read}{f', {lost}' if lost else ''}."
+    screen.print(plain(told), style="dim")
     screen.print()
 
 
@@ -198,6 +225,9 @@ def _show_rounds(screen: Console, entrants: Sequence[EntrantResult]) -> None:
 def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     if not result.comparisons:
         return
+    if len(result.entrants) > _FEW:
+        _show_comparisons_briefly(screen, result)
+        return
     columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "same grade")
     shown = table("On the cases of both", columns, left=3)
     tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
@@ -213,6 +243,31 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     screen.print(shown)
     told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows."
     screen.print(told, style="dim")
+
+
+def _show_comparisons_briefly(screen: Console, result: MvmeResult) -> None:
+    """Prints every pair in one line; the document has the intervals, and how often the grade was the same."""
+    by_pair: dict[tuple[str, str], dict[Aspect, Versus]] = {}
+    for one in result.comparisons:
+        by_pair.setdefault((one.first, one.second), {})[one.aspect] = one
+    shown = table("On the cases of both: difference, p", ("", "less", *Aspect, "n"), left=2)
+    for (first, second), aspects in by_pair.items():
+        n = max(one.difference.n for one in aspects.values())
+        cells = (_briefly(aspects.get(aspect)) for aspect in Aspect)
+        shown.add_row(plain(first), plain(second), *cells, str(n))
+    screen.print(shown)
+    told = (
+        f"p: sign-flip test; * below 0.05 with Holm's correction over all {len(result.comparisons)} comparisons. "
+        "Intervals and p are in --json and --out."
+    )
+    screen.print(told, style="dim")
+
+
+def _briefly(one: Versus | None) -> str:
+    if one is None or one.difference.mean is None:
+        return NOTHING
+    sure = "*" if one.p_holm is not None and one.p_holm < _SURE else ""
+    return f"{one.difference.mean:+.2f}, {number(one.difference.p, '.3f')}{sure}"
 
 
 def _by_setting(shown: Table, entrants: Sequence[EntrantResult]) -> Iterable[EntrantResult]:

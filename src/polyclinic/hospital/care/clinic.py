@@ -38,7 +38,7 @@ from polyclinic.hospital.care.posts import departments_of, post_of
 from polyclinic.hospital.care.remembering import ClinicMemory, open_clinic_memory
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.care.triage import StationFailure, TriageStation
-from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_names.known import disease_meant
@@ -116,10 +116,10 @@ class Clinic:
         going.put(**spent(ledger, going.episode.worse))
         return going.episode
 
-    async def reflect(self, request: LessonRequest) -> LessonDrawn:
-        """Lets a doctor draw a lesson from a wrong answer."""
+    async def learn(self, request: LearnRequest) -> LearnDone:
+        """Lets a doctor draw a lesson from a wrong answer, or read."""
         assert self.memory is not None  # noqa: S101
-        return await self.memory.reflect(request)
+        return await self.memory.learn(request)
 
     def publish(self, publication: Publication) -> None:
         """Lets doctors remember what is new, in the visits that read its version."""

@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.report import Report
 from polyclinic.cases.truth import Severity
-from polyclinic.errors import EndpointError, UserError
+from polyclinic.errors import UserError
 from polyclinic.hospital.care.answered import answered_tasks
 from polyclinic.hospital.care.setup import LearningSetup, Setup
-from polyclinic.hospital.record.episodes import AnsweredTask, EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.hospital.record.episodes import (
+    AnsweredTask,
+    EpisodeRequest,
+    LearnDone,
+    LearnRequest,
+    LessonDrawn,
+    LessonRequest,
+    StudyDone,
+    StudyRequest,
+)
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.choices import name_of_choices
@@ -23,6 +34,7 @@ from polyclinic.memory.options import NEAREST
 from polyclinic.memory.published import Publication, PublishedMemories, PublishedMemory
 from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
 from polyclinic.memory.remembering import Situation, situation_text
+from polyclinic.memory.studying import study
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
@@ -93,8 +105,34 @@ class ClinicMemory:
         """Returns what a doctor remembers in a visit."""
         return self._of(holder_of(self._learning, doctor, department), request.memory)
 
-    async def reflect(self, request: LessonRequest) -> LessonDrawn:
-        """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then."""
+    async def learn(self, request: LearnRequest) -> LearnDone:
+        """Lets a doctor draw a lesson from a wrong answer, with the memory that it had then, or read a passage."""
+        ledger = Ledger()
+        done: LearnDone
+        if isinstance(request, LessonRequest):
+            done = await self._reflect(request, ledger)
+        else:
+            done = await self._study(request, ledger)
+        usage = ledger.total.usage
+        calls, tokens = ledger.total.calls, usage.tokens_in + usage.tokens_out
+        return msgspec.structs.replace(done, calls=calls, tokens=tokens, cost=usage.cost)
+
+    async def _study(self, request: StudyRequest, ledger: Ledger) -> StudyDone:
+        name = model_of(self._setup.doctor)
+        assert name is not None  # noqa: S101
+        writer, doctor = (self._model(name, f"{request.key}, {role}", ledger) for role in ("writer", "doctor"))
+        studied = await study(
+            request.passage,
+            writer=writer,
+            doctor=doctor,
+            language=request.language,
+            seed=self._setup.seed,
+            day=request.date,
+            temperature=self._setup.temperature,
+        )
+        return StudyDone(studied=studied)
+
+    async def _reflect(self, request: LessonRequest, ledger: Ledger) -> LessonDrawn:
         answered, language = request.answered, request.language
         situation = Situation(answered.task, answered.picture, answered.picture, language)
         question = Question(
@@ -106,21 +144,11 @@ class ClinicMemory:
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day}")
         remembered = await self._of(request.holder, request.memory).bring(situation)
-        ledger = Ledger()
         wrong = TaskAnswer(answered.answer, answered.reasoning)
-        try:
-            lesson = await self._learner(ledger).learn(put, came_to_mind(remembered), wrong, request.right)
-        except EndpointError:
-            lesson = None  # Nobody answered; the hospital goes on.
-        usage = ledger.total.usage
-        return LessonDrawn(
-            key=request.key,
-            principle="" if lesson is None else lesson.principle,
-            after="" if lesson is None else lesson.after,
-            calls=ledger.total.calls,
-            tokens=usage.tokens_in + usage.tokens_out,
-            cost=usage.cost,
-        )
+        lesson = await self._learner(ledger).learn(put, came_to_mind(remembered), wrong, request.right)
+        if lesson is None:
+            return LessonDrawn(key=request.key)
+        return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
 
     def _of(self, holder: str, version: str) -> PublishedMemory:
         return self._memories.of(holder, version, records=self._k, experience=self._k)
@@ -130,10 +158,12 @@ class ClinicMemory:
         if name is None:
             return RecallDoctor(seed=self._setup.seed)
 
-        def model(episode: str) -> Model:
-            return ledger.meter(self._session.metered(name, role="doctor", episode=episode), "doctor")
+        return MedAgentZero(
+            name, lambda episode: self._model(name, episode, ledger), temperature=self._setup.temperature
+        )
 
-        return MedAgentZero(name, model, temperature=self._setup.temperature)
+    def _model(self, name: str, episode: str, ledger: Ledger) -> Model:
+        return ledger.meter(self._session.metered(name, role="doctor", episode=episode, persistent=True), "doctor")
 
 
 @contextmanager

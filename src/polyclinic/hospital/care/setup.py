@@ -33,6 +33,8 @@ class LearningSetup(msgspec.Struct, frozen=True, kw_only=True):
     language: Language = "en"  # of the patients
     brought: str = ""  # the folder of what all of them remember from before; "" for nothing
     version: str = ""  # names what is in it
+    reads: str = ""  # the corpus that is read off shift, by its name or folder; "" for none
+    passages: int = 1  # of it that each reads a day, or each department
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

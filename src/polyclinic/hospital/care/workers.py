@@ -30,7 +30,7 @@ import msgspec
 from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.setup import Setup
-from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LessonDrawn, LessonRequest
+from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.memory.published import Publication
 from polyclinic.models.session import Share
 
@@ -72,14 +72,14 @@ class _Done(msgspec.Struct, frozen=True, tag="done"):
     episode: Episode
 
 
-class _ToReflectOn(msgspec.Struct, frozen=True, tag="reflect"):
+class _ToLearn(msgspec.Struct, frozen=True, tag="learn"):
     number: int
-    request: LessonRequest
+    request: LearnRequest
 
 
-class _LessonDone(msgspec.Struct, frozen=True, tag="drawn"):
+class _LearnDone(msgspec.Struct, frozen=True, tag="drawn"):
     number: int
-    lesson: LessonDrawn
+    done: LearnDone
 
 
 class _News(msgspec.Struct, frozen=True, tag="learnt"):
@@ -98,8 +98,8 @@ class _RunOver(msgspec.Struct, frozen=True, tag="ended"):
 _ENDINGS: dict[str, type[PolyclinicError]] = {"UserError": UserError, "BudgetSpent": BudgetSpent}
 
 _encode = msgspec.msgpack.Encoder().encode
-_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToReflectOn | _News])
-_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _LessonDone | _RunOver])
+_to_worker = msgspec.msgpack.Decoder(list[_Hello | _Task | _ToLearn | _News])
+_from_worker = msgspec.msgpack.Decoder(list[_ClinicOpen | _Done | _LearnDone | _RunOver])
 
 
 class WorkerPool:
@@ -167,9 +167,9 @@ class WorkerPool:
         """
         return await self._worker(request.key).compute(request)
 
-    async def reflect(self, request: LessonRequest) -> LessonDrawn:
-        """Lets a doctor draw a lesson; errors are those of `compute`."""
-        return await self._worker(request.key).reflect(request)
+    async def learn(self, request: LearnRequest) -> LearnDone:
+        """Lets a doctor draw a lesson, or read; errors are those of `compute`."""
+        return await self._worker(request.key).learn(request)
 
     def publish(self, publication: Publication) -> None:
         """Tells every worker what doctors remember from now on."""
@@ -190,7 +190,7 @@ class _Worker:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         self._process, self._share, self._stdin = process, share, process.stdin
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._outbox: list[_Task | _ToReflectOn | _News] = []
+        self._outbox: list[_Task | _ToLearn | _News] = []
         self._count = 0
         self._ended: PolyclinicError | None = None
         self._opening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -213,12 +213,12 @@ class _Worker:
         episode: Episode = await coming
         return episode
 
-    async def reflect(self, request: LessonRequest) -> LessonDrawn:
-        """Lets a doctor draw a lesson."""
+    async def learn(self, request: LearnRequest) -> LearnDone:
+        """Lets a doctor draw a lesson, or read."""
         number, coming = self._expect()
-        self._put(_ToReflectOn(number, request))
-        lesson: LessonDrawn = await coming
-        return lesson
+        self._put(_ToLearn(number, request))
+        done: LearnDone = await coming
+        return done
 
     def tell(self, publication: Publication) -> None:
         """Tells it what doctors remember from now on."""
@@ -232,7 +232,7 @@ class _Worker:
         self._waiting[self._count] = coming
         return self._count, coming
 
-    def _put(self, message: _Task | _ToReflectOn | _News) -> None:
+    def _put(self, message: _Task | _ToLearn | _News) -> None:
         if not self._outbox:
             asyncio.get_running_loop().call_soon(self._post)
         self._outbox.append(message)
@@ -266,10 +266,10 @@ class _Worker:
                     match message:
                         case _ClinicOpen():
                             self._opening.set_result(None)
-                        case _Done() | _LessonDone():
+                        case _Done() | _LearnDone():
                             coming = self._waiting.pop(message.number)
                             if not coming.done():
-                                coming.set_result(message.episode if isinstance(message, _Done) else message.lesson)
+                                coming.set_result(message.episode if isinstance(message, _Done) else message.done)
                         case _RunOver():
                             self._end(_ENDINGS.get(message.kind, WorkerDied)(message.problem))
         self._end(await self._death())
@@ -345,7 +345,7 @@ async def _work(out: BinaryIO) -> None:
 async def _serve(
     clinic: Clinic,
     reader: asyncio.StreamReader,
-    answer: Callable[[_Done | _LessonDone | _RunOver], None],
+    answer: Callable[[_Done | _LearnDone | _RunOver], None],
     *,
     at_once: int,
 ) -> None:
@@ -353,14 +353,14 @@ async def _serve(
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
     places = asyncio.Semaphore(at_once)
 
-    async def compute(task: _Task | _ToReflectOn) -> None:
+    async def compute(task: _Task | _ToLearn) -> None:
         try:
             async with places:
                 await asyncio.sleep(0)
                 if isinstance(task, _Task):
                     answer(_Done(task.number, await clinic.compute(task.request)))
                 else:
-                    answer(_LessonDone(task.number, await clinic.reflect(task.request)))
+                    answer(_LearnDone(task.number, await clinic.learn(task.request)))
         except Exception as error:
             answer(_run_over(error))
 
@@ -384,7 +384,7 @@ def _run_over(error: Exception) -> _RunOver:
     return _RunOver(kind, str(error) if kind else f"{type(error).__name__}: {error}")
 
 
-def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _LessonDone | _RunOver) -> None:
+def _answer(out: BinaryIO, message: _ClinicOpen | _Done | _LearnDone | _RunOver) -> None:
     """Writes a message to the parent; waits where it is slow to read."""
     frame = memoryview(_frame([message]))
     while frame:

@@ -36,10 +36,12 @@ class MemoriesPublished(Befallen, frozen=True, kw_only=True, tag="memories publi
     """What doctors have learnt until now can be read from now on; it happens to the town.
 
     `version` names all of it, `records` and `experience` are what is new in all memories together, and `cases` how many
-    patients it comes from.
+    patients it comes from. `passages` were read off shift, and `questions` on them answered rightly.
     """
 
     version: str
     cases: int = 0
     records: int = 0
     experience: int = 0
+    passages: int = 0
+    questions: int = 0

@@ -20,7 +20,9 @@ from polyclinic.knowledge.acuity import Level
 from polyclinic.knowledge.plans import Disposition
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask
+from polyclinic.memory.studying import Studied
 from polyclinic.players.roles.post import CaseSeen
+from polyclinic.retrieval.retriever import Passage
 
 
 class VitalSign(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,7 +177,7 @@ def untold(episode: Episode) -> Episode:
     )
 
 
-class LessonRequest(msgspec.Struct, frozen=True, kw_only=True):
+class LessonRequest(msgspec.Struct, frozen=True, kw_only=True, tag="lesson"):
     """A wrong answer, of which its doctor is told what would have been right; what comes of it goes into a memory."""
 
     visit: str  # names the episode
@@ -193,7 +195,7 @@ class LessonRequest(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.visit}/{self.answered.task}"
 
 
-class LessonDrawn(msgspec.Struct, frozen=True, kw_only=True):
+class LessonDrawn(msgspec.Struct, frozen=True, kw_only=True, tag="lesson"):
     """What came of it: a principle, with which the answer is right; "" where there is none."""
 
     key: str
@@ -204,8 +206,36 @@ class LessonDrawn(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None = None  # in the currency of the prices; None where there are none
 
 
+class StudyRequest(msgspec.Struct, frozen=True, kw_only=True, tag="study"):
+    """A passage that somebody reads off its shift."""
+
+    holder: str  # who reads, or whose department
+    date: str  # the day, as 2026-01-05
+    language: Language
+    passage: Passage
+
+    @property
+    def key(self) -> str:
+        """Names the reading in a run."""
+        return f"{self.holder} {self.date}/{self.passage.source}"
+
+
+class StudyDone(msgspec.Struct, frozen=True, kw_only=True, tag="study"):
+    """What came of it."""
+
+    studied: Studied
+    calls: int = 0  # to models
+    tokens: int = 0  # in and out
+    cost: float | None = None  # in the currency of the prices; None where there are none
+
+
+LearnRequest = LessonRequest | StudyRequest
+"""What a doctor does to learn."""
+
+LearnDone = LessonDrawn | StudyDone
+
 Compute = Callable[[EpisodeRequest], Awaitable[Episode]]
 """Computes episodes: in this process, in others, or from what a run has stored."""
 
-Reflect = Callable[[LessonRequest], Awaitable[LessonDrawn]]
-"""Lets a doctor draw a lesson, in this process or in another."""
+Learn = Callable[[LearnRequest], Awaitable[LearnDone]]
+"""Lets a doctor draw a lesson or read, in this process or in another."""

@@ -20,12 +20,14 @@ class LearntBy(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         number: which, from 0.
         records, experience: how much all memories hold together at its end, beside what doctors brought.
+        questions: on what was read off shift, how many were answered rightly until then.
         examination, diagnosis, treatment: how much of what was decided in it was right.
     """
 
     number: int
     records: int
     experience: int
+    questions: int
     examination: Proportion
     diagnosis: Proportion
     treatment: Proportion
@@ -38,6 +40,7 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         version: names the memories as they are at the end; "" where nobody learnt anything.
         cases: of so many patients.
         records, experience: as much.
+        passages, questions: read off shift, and on them answered rightly.
         days, weeks: every one up to the last.
     """
 
@@ -45,6 +48,8 @@ class Learnt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     cases: int
     records: int
     experience: int
+    passages: int
+    questions: int
     days: tuple[LearntBy, ...]
     weeks: tuple[LearntBy, ...]
 
@@ -64,6 +69,7 @@ class LearntTally:
             # What is published at midnight was learnt on the day before.
             day = self._days[max(0, happening.t - 1) // DAY]
             day.update(cases=what.cases, records=what.records, experience=what.experience)
+            day.update(passages=what.passages, questions=what.questions)
         elif isinstance(what, Diagnosed):
             day = self._days[max(0, happening.t) // DAY]
             day.update(diagnosed=1, examination=what.right_examination, diagnosis=what.right)
@@ -78,6 +84,8 @@ class LearntTally:
             cases=total["cases"],
             records=total["records"],
             experience=total["experience"],
+            passages=total["passages"],
+            questions=total["questions"],
             days=self._by(1),
             weeks=self._by(WEEK),
         )
@@ -93,6 +101,7 @@ class LearntTally:
                     number=number,
                     records=so_far["records"],
                     experience=so_far["experience"],
+                    questions=so_far["questions"],
                     examination=proportion(counts["examination"], counts["diagnosed"]),
                     diagnosis=proportion(counts["diagnosis"], counts["diagnosed"]),
                     treatment=proportion(counts["treatment"], counts["prescribed"]),

@@ -2,6 +2,7 @@
 
     memory/brought/memory.sqlite     what all of them remembered from before
     memory/d03/memory.sqlite         what one of them has learnt, or what a department has
+    memory/d03/reading.sqlite        what it has read
 
 A run that is taken up again learns the same again; what is there already is compared by its version, and not written
 twice.
@@ -9,7 +10,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
@@ -21,6 +22,8 @@ from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory, snapshot_of
 from polyclinic.memory.published import Publication, version_of
+from polyclinic.memory.reading import FILE as READING
+from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
 
 MEMORY = "memory"
 """The folder, in that of a run."""
@@ -38,6 +41,7 @@ class KeptMemories:
         self._folder, self._about = run / MEMORY, about
         self._open: dict[str, DoctorMemory] = {}
         self._versions: dict[str, dict[int, bytes]] = {}
+        self._read: dict[str, ReadingLibrary] = {}
         self._files = ExitStack()
         self._embedder = CaseWordsEmbedder()
 
@@ -66,9 +70,19 @@ class KeptMemories:
             elif there != version:
                 raise CannotResume(f"{self._folder}: {holder} learns something else than before; start the run anew")
 
+    def keep_read(self, holder: str, read: Sequence[PassageRead]) -> None:
+        """Writes down what somebody has read; what is there already is passed over."""
+        if holder not in self._read:
+            about = ReadingAbout(embedder=self._embedder.name, dimensions=self._about.dimensions)
+            self._read[holder] = self._files.enter_context(open_reading(self._of(holder), about))
+        self._read[holder].commit(read)
+
+    def _of(self, holder: str) -> Path:
+        return self._folder / quote(holder, safe="")
+
     def _memory(self, holder: str) -> DoctorMemory:
         if holder not in self._open:
-            memory = self._files.enter_context(open_memory(self._folder / quote(holder, safe=""), self._about))
+            memory = self._files.enter_context(open_memory(self._of(holder), self._about))
             self._open[holder] = memory
             self._versions[holder] = {n.patients: n.came for n in memory.notes() if n.what == _PUBLISHED}
         return self._open[holder]
@@ -94,8 +108,8 @@ def open_brought(folder: Path, about: About) -> Iterator[DoctorMemory]:
 
 def memories_of(run: Path) -> list[Path]:
     """Returns the folders of the memories of a run, what doctors brought first; none of what is no run's folder."""
-    found = sorted(path.parent for path in (run / MEMORY).glob(f"*/{FILE}"))
-    return sorted(found, key=lambda folder: folder.name != BROUGHT)
+    found = {path.parent for name in (FILE, READING) for path in (run / MEMORY).glob(f"*/{name}")}
+    return sorted(found, key=lambda folder: (folder.name != BROUGHT, folder.name))
 
 
 def bring(memory: DoctorMemory, run: Path) -> None:

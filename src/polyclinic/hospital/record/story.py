@@ -124,13 +124,18 @@ def _told(run: RecordedRun, visit: FoldedVisit) -> VisitStory:
 
 def _episode(run: RecordedRun, visit: FoldedVisit) -> Episode | None:
     """Returns the medical part; of somebody who got worse waiting, that of the worse illness."""
-    found = [one for one in run.episodes_of(visit.illness) if one.key.rpartition("/")[2] == str(visit.number)]
+    found = [one for one in run.episodes_of(visit.illness) if _number(one) == str(visit.number)]
     if not found:
         return None
     found.sort(key=_stage)
     if not any(isinstance(happening.what, GotWorse) for happening in visit.happenings):
         return found[0]
     return found[-1] if len(found) > 1 else found[0].worse or found[0]
+
+
+def _number(episode: Episode) -> str:
+    """Returns which visit of its illness it is; behind it the key may name what its doctors had learnt."""
+    return episode.key.rpartition("/")[2].partition("@")[0]
 
 
 def _stage(episode: Episode) -> int:
