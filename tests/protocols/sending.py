@@ -11,8 +11,16 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from polyclinic.benchmarks.aie.evaluation import see_patient
+from polyclinic.benchmarks.aie.made_distractors import with_made_questions
+from polyclinic.benchmarks.aie.tracking import with_states
+from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Question
-from polyclinic.cases.record import Finding, Record
+from polyclinic.cases.record import Finding, History, Opening, Record
+from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.truth import Truth
+from polyclinic.judges.pairs import judge_pairs
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
 from polyclinic.memory.library import MemoryLibrary
@@ -21,8 +29,10 @@ from polyclinic.methods.medagents import medagents
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door
+from polyclinic.players.minds import Minds
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
+from polyclinic.visits.staging import Staging
 
 
 class Sent(NamedTuple):
@@ -127,19 +137,79 @@ async def _agent_hospital(language, model):
     await doctor.learn(put, CameToMind(records, near[0], experience, near[1]), TaskAnswer("influenza", "So."), LABELS)
 
 
+VIGNETTES = {
+    "en": "A woman of 34 coughs and has no fever. She bakes bread. Which is it?",
+    "zh": "女，34岁，咳嗽，无发热。从事面包师工作。是哪种病？",
+}
+ONLINE = {
+    language: Case(
+        id="c",
+        record=Record(
+            presentation=Presentation(complaint=complaint, age=34, sex="female", language=language),
+            history=History(present=VIGNETTES[language].rsplit(" " if language == "en" else "。", 1)[0]),
+            opening=Opening(said=complaint),
+            vignette=VIGNETTES[language],
+        ),
+        truth=Truth(diagnoses=(Diagnosis("Bordetella infection"),), answers=("A",)),
+        setting="online",
+        question=Question(id="c", stem=stem, options={"A": a, "B": b}, language=language),
+    )
+    for language, complaint, stem, a, b in (
+        ("en", "I cough.", "Which is it?", "whooping cough", "a cold"),
+        ("zh", "我咳嗽。", "是哪种病？", "百日咳", "感冒"),
+    )
+}
+
+
+async def _aie(language, model, staging=None):
+    """Two doctors see an online patient whose tracker is asked everything at once; a judge compares them."""
+    paper = Staging(online=True, greets=True, dialogue_alone=True, concludes=False, whole=True)
+    case, visits = ONLINE[language], {}
+    for doctor in ("direct/a", "direct/b"):
+        minds = Minds(
+            doctor=doctor,
+            patient="saps-parallel:direct/p",
+            knowledge=read_knowledge(),
+            seed=0,
+            models=dict.fromkeys((doctor, "direct/p"), model),
+        )
+        visits[doctor] = [await see_patient(case, minds, staging=staging or paper)]
+    await judge_pairs(visits, model, cases=[case], seed=0)
+    await with_made_questions([msgspec.structs.replace(case, question=None)], model, read_knowledge(), seed=0)
+    return ("Bordetella infection",)
+
+
+async def _aie_ours(language, model):
+    """The same with a doctor that thinks first, and with a patient that is a plain model and tracked afterwards."""
+    await _aie(language, model, Staging(thinks=True))
+    case = ONLINE[language]
+    minds = Minds(doctor="rules", patient="direct/p", knowledge=read_knowledge(), seed=0, models={"direct/p": model})
+    await with_states(case, await see_patient(case, minds, max_turns=2), minds)
+    return ("Bordetella infection",)
+
+
 RUNS: dict[str, Callable[[str, Listening], Awaitable[tuple[str, ...] | None]]] = {
     "medagents": _medagents,
     "tor": _tor,
     "agent-hospital": _agent_hospital,
+    "aie": _aie,
+    "aie-ours": _aie_ours,
 }
 """By the name of the file of rows."""
 
+TRACKED = {
+    "kind": "inquiry",
+    "specific": "specific",
+    "relevant": {"analysis": "", "relevant": True, "texts": ["no fever", "无发热"]},
+}
 GIVEN = {
     "medagents": {"vote 1, expert 2": "no"},
     "tor": {"outpatient speaks": {"reason": "So.", "to": ["laboratory"]}},
     "agent-hospital": {"helpful": {"numbers": [1]}},
+    "aie": TRACKED,
+    "aie-ours": TRACKED | {"speak": {"thought": "", "say": "Since when? 多久了？", "conclude": False}},
 }
 """What the model of a run says to some purposes."""
 
-SLOW = {"tor"}
+SLOW = {"tor", "aie", "aie-ours"}
 """Runs that read the medical knowledge first."""
