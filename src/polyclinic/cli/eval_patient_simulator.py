@@ -21,6 +21,7 @@ from polyclinic.cli.options import (
     Json,
     MaxFailures,
     Models,
+    Out,
     Patient,
     RunOptions,
     Seed,
@@ -46,9 +47,10 @@ async def patient_simulator(
     max_failures: MaxFailures = 5.0,
     models: Models = MODELS,
     journal: Journal = None,
+    out: Annotated[Out, Parameter(help="Write the summary, and of a labelled set Figure 3a, into this folder.")] = None,
 ) -> None:
     """Puts labelled questions, or recorded turns, to the patient; prints how its states compare with those given."""
-    run = RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal)
+    run = RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal, out=out)
     if cases is not None and recorded:
         raise UserError("--cases and --recorded were both given; labelled questions and recorded turns are put apart")
     if cases is not None:

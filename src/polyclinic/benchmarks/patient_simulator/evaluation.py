@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from polyclinic.benchmarks.benchmark import Benchmark, Play
 from polyclinic.cases.loaders.demographics import age_in_years, sex_of
@@ -30,11 +31,17 @@ from polyclinic.events import Role, Said, State
 from polyclinic.files import check_file, decode, split_place
 from polyclinic.frames import Tabular
 from polyclinic.language.language import Language, language_of
-from polyclinic.metrics.patient_replies import PatientReply, PatientSummary, summarise_replies
+from polyclinic.metrics.patient_replies import (
+    PATIENT_METRICS,
+    PatientReply,
+    PatientSummary,
+    score_reply,
+    summarise_replies,
+)
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import OPEN, REPLY, PatientTurn
 from polyclinic.players.roles.patient import Patient
-from polyclinic.statistics.agreement import Agreement, agreement
+from polyclinic.statistics.agreement import Agreement, agreement, spearman
 
 _BEGINNING = 160
 """Characters of a vignette in which its patient is introduced; later people are relatives."""
@@ -113,11 +120,19 @@ class StateAgreement(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
 
 
+class InstanceCorrelation(msgspec.Struct, frozen=True, kw_only=True):
+    """Spearman's coefficient of two who replied to the same questions; None where one is constant."""
+
+    coefficient: float | None
+    n: int
+
+
 class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How a patient did, question by question: its states, and the six metrics of its replies.
 
     `effect` is over the questions where effective must be told from ineffective. Beside what the patient `told` stands
-    what people replied to the same questions, and what the set's own simulator did.
+    what people replied to the same questions, and what the set's own simulator did. `like_people` is how far the
+    patient's score goes with a person's, question by question, by metric (Figure 3b).
     """
 
     rows: tuple[LabelledReply, ...]
@@ -126,6 +141,7 @@ class SimulatorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     told: PatientSummary
     people: PatientSummary
     recorded: PatientSummary
+    like_people: dict[str, InstanceCorrelation] = {}
 
 
 Reply = PatientTurn | PlayFailure
@@ -157,6 +173,7 @@ def patient_simulator(
             told=summarise_replies(replies(rows), seed=seed),
             people=summarise_replies(replies(by_people), seed=seed),
             recorded=summarise_replies(replies(rows, recorded=True), seed=seed),
+            like_people=like_people(rows),
         )
 
     return Benchmark(items=cases, play=put_questions, score=score, summarise=summarise)
@@ -180,9 +197,13 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
         asked.observe(Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state))
         asked.observe(Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text))
         try:
-            return await asked.act(REPLY)
+            replied = await asked.act(REPLY)
+            if replied.state is None and (tracker := minds.tracker(case.id)) is not None:
+                # A plain model tracks nothing: its states are a tracker's, asked beside what it said.
+                replied = replace(replied, state=(await tracker.track(asked)).state)
         except PlayFailure as failure:
             return failure
+        return replied
 
     try:
         opening = await patient("opening").act(OPEN)
@@ -219,6 +240,22 @@ def compare(rows: Iterable[LabelledReply], keys: Sequence[str] = ("",)) -> State
         constant=100 * guessed / len(asked) if asked else math.nan,
         failed=len(wanted) - len(answered),
     )
+
+
+def like_people(rows: Iterable[LabelledReply]) -> dict[str, InstanceCorrelation]:
+    """Correlates the patient's and people's scores of each question, by metric (aie-saps §2.3, Figure 3b).
+
+    Only questions to which both replied count, each for the metrics that speak of its state.
+    """
+    both = [row for row in rows if row.reply and row.question.replied]
+    ours = [score_reply(reply) for reply in replies(both)]
+    theirs = [score_reply(reply) for reply in replies(replace(row, reply=row.question.replied) for row in both)]
+    found = {}
+    for metric in PATIENT_METRICS:
+        pairs = [(one[metric], other[metric]) for one, other in zip(ours, theirs, strict=True) if metric in one]
+        matrix = spearman([[one for one, _ in pairs], [other for _, other in pairs]])
+        found[metric] = InstanceCorrelation(coefficient=matrix[0][1], n=len(pairs))
+    return found
 
 
 def replies(rows: Iterable[LabelledReply], *, recorded: bool = False) -> list[PatientReply]:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.patient_simulator.evaluation import EFFECT, LabelledReply, SimulatorResult
+from polyclinic.benchmarks.patient_simulator.figures import figure_3a
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.tables import mean_and_error, number, table
 
@@ -25,11 +26,17 @@ def simulator_output(result: SimulatorResult, *, patient: str) -> Output:
         "metrics": result.told.metrics,
         "human": result.people.metrics,
         "recorded": result.recorded.metrics,
+        "like_people": result.like_people,
         "second": result.told.second,
         "by_turn": {str(turn): metrics for turn, metrics in result.told.by_turn.items()},
         "rows": [_row(row) for row in result.rows],
     }
-    return Output(document=document, show=lambda screen: _show(screen, result, patient))
+    return Output(
+        document=document,
+        show=lambda screen: _show(screen, result, patient),
+        files={"figure-3a.svg": [figure_3a(result, patient=patient)]},
+        written="Figure and summary: {}",
+    )
 
 
 def _row(row: LabelledReply) -> dict[str, Any]:
@@ -56,11 +63,14 @@ def _show(screen: Console, result: SimulatorResult, patient: str) -> None:
     screen.print(f"{result.all_states.failed} questions failed, outside all figures\n")
     _show_confusion(screen, result.all_states.states)
     both = (result.told, result.people, result.recorded)
+    like = {name: number(one.coefficient, "+.2f") for name, one in result.like_people.items()}
     rows = (
-        (name, *(mean_and_error(summary.metrics[name]) for summary in both), str(estimate.n))
+        (name, *(mean_and_error(summary.metrics[name]) for summary in both), str(estimate.n), like.get(name, ""))
         for name, estimate in result.told.metrics.items()
     )
-    screen.print(table("\nwhat it tells, mean ± se", ("metric", patient, "people", "the set's own", "n"), rows))
+    columns = ("metric", patient, "people", "the set's own", "n", "goes with people's")
+    screen.print(table("\nwhat it tells, mean ± se", columns, rows))
+    screen.print("goes with people's: Spearman's coefficient over the questions to which both replied", style="dim")
 
 
 def _show_confusion(screen: Console, states: Agreement) -> None:
