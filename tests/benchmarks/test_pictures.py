@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from polyclinic.benchmarks.evolution.curves import CurveLine
-from polyclinic.benchmarks.pictures import Panel, lines, panels, radar, shares
+from polyclinic.benchmarks.pictures import MeasurePanel, lines, panels, radar, shares
 
 ODD = "<b>&'\""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -16,7 +16,7 @@ PICTURES = {
     "shares": shares({1: {"A": 75.0, "B": 25.0}, 2: {"B": 100.0}}, {"A": ODD, "B": "b", "C": "c"},
                      across="turn", says="shares"),
     "radar": radar(["one", ODD, "three"], {"a": [50.0, None, 20.0], ODD: [25.0, 0.0, 40.0]}, says="radar"),
-    "panels": panels([Panel(ODD, {"a": 50.0, "b": 100.0}, {"a": [(0, 10.0), (9, 90.0)], "b": []})] * 4,
+    "panels": panels([MeasurePanel(ODD, {"a": 50.0, "b": 100.0}, {"a": [(0, 10.0), (9, 90.0)], "b": []})] * 4,
                      across="turns", says="panels"),
 }  # fmt: skip
 

@@ -101,7 +101,7 @@ def radar(axes: Sequence[str], values: Mapping[str, Sequence[float | None]], *, 
     return _svg(size + 200, size, parts, says)
 
 
-class Panel(NamedTuple):
+class MeasurePanel(NamedTuple):
     """One figure: its title, each one's mean in percent, and each one's values by turn."""
 
     title: str
@@ -112,7 +112,7 @@ class Panel(NamedTuple):
 _PANEL_WIDE, _PANEL_HIGH, _IN_ROW = 210, 150, 3
 
 
-def panels(drawn: Sequence[Panel], *, across: str, says: str) -> str:
+def panels(drawn: Sequence[MeasurePanel], *, across: str, says: str) -> str:
     """Returns panels beside one another: a bar for each mean, and before the bars each one's line over the turns."""
     every = list(dict.fromkeys(name for panel in drawn for name in panel.means))
     parts = [f'<text x="12" y="18" class="head">{shown(says)}</text>']
@@ -129,7 +129,7 @@ def panels(drawn: Sequence[Panel], *, across: str, says: str) -> str:
     return _svg(40 + (_PANEL_WIDE + 30) * _IN_ROW, below + 20, parts, says)
 
 
-def _panel(panel: Panel, every: Sequence[str], across: str) -> Iterator[str]:
+def _panel(panel: MeasurePanel, every: Sequence[str], across: str) -> Iterator[str]:
     """Yields what a panel is made of, from its upper left corner."""
     turns = [turn for line in panel.by_turn.values() for turn, _ in line]
     first, last = (min(turns), max(turns)) if turns else (0, 0)

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.benchmarks.aie.evaluation import aie as aie_benchmark
+from polyclinic.benchmarks.aie.figures import figures as drawn
 from polyclinic.benchmarks.aie.made_distractors import MadeOptions, with_made_questions
 from polyclinic.benchmarks.aie.tables import aie_output
 from polyclinic.cases.case import Case
@@ -18,6 +19,7 @@ from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_pla
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.errors import UserError
+from polyclinic.files import write_text
 from polyclinic.judges.pairs import CRITERIA
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -25,6 +27,7 @@ from polyclinic.metrics.own_metrics import choose_metrics
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
+from polyclinic.terminal.screen import note
 from polyclinic.verdicts.verdict import Known, in_order, read_verdicts
 from polyclinic.visits.staging import Staging
 
@@ -80,6 +83,12 @@ async def aie(
             help="Ask for the diagnosis also behind each earlier turn of every dialogue, a question more a turn.",
         ),
     ] = False,
+    figures: Annotated[
+        Path | None,
+        Parameter(
+            help="Draw Figures 6a (win rates, with --judge), 6c (states by turn) and 6d into this folder, as SVG."
+        ),
+    ] = None,
     thoughts: Annotated[
         bool,
         Parameter(
@@ -124,6 +133,10 @@ async def aie(
             seed=run.seed,
         )
         result = await hold(benchmark, opened.minds, run)
+    if figures is not None:
+        for name, svg in drawn(result).items():
+            write_text(figures / name, svg)
+        note(f"Figures: {figures}")
     finish(
         aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made),
         run,

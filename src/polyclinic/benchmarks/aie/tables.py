@@ -10,7 +10,6 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS
 from polyclinic.benchmarks.aie.evaluation import AieResult
-from polyclinic.benchmarks.aie.figures import figures
 from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
 from polyclinic.benchmarks.aie.made_distractors import MadeOptions
 from polyclinic.benchmarks.aie.results import MCQE, BySource, DoctorResult
@@ -52,11 +51,8 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
             "correlations": result.correlations,
         },
         show=show,
-        files={
-            **{f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
-            **{name: [svg] for name, svg in figures(result).items()},
-        },
-        written="Traces, figures and summary: {}. Score them again with: polyclinic score aie",
+        files={f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
+        written="Traces and summary: {}. Score them again with: polyclinic score aie",
         failed=sum(visit.end is End.FAILED for visit in visits),
         n=len(visits),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polyclinic.benchmarks.patient_simulator.evaluation import SimulatorResult
-from polyclinic.benchmarks.pictures import Panel, panels
+from polyclinic.benchmarks.pictures import MeasurePanel, panels
 from polyclinic.metrics.patient_replies import PATIENT_METRICS
 
 
@@ -11,7 +11,7 @@ def figure_3a(result: SimulatorResult, *, patient: str) -> str:
     """Returns the six metrics, a panel each: means as bars, and what they are at each length of the dialogue."""
     who = {patient: result.told, "people": result.people, "the set's own": result.recorded}
     drawn = [
-        Panel(
+        MeasurePanel(
             metric,
             {name: mean for name, one in who.items() if (mean := one.metrics[metric].mean) is not None},
             {
