@@ -309,3 +309,18 @@ def test_a_label_in_small_letters_is_read(run, tmp_path):
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     (case,) = read_cases(tmp_path / "in.jsonl")
     assert case.truth.answers == ("A",)
+
+
+@pytest.mark.slow
+def test_the_papers_protocol(run, complaint, serving):
+    command = ("--cases", "inpatients", "--limit", "1", "--protocol", "paper")
+    with serving(answers) as endpoint:
+        model = ("--model", "direct/a", "--base-url", endpoint.url)
+        done = run("eval", "tor", *command, *model, "--json")
+        (label,) = json.loads(done.stdout)["methods"]
+        assert label == "tree_of_reasoning (rounds=2, turns=2, form=printed, update_from=first, targets=random)"
+        assert "still other than in the paper: corpora" in done.stderr
+        table = json.loads(run("study", "tor", *command, *model, "--json").stdout)["tables"]["Table 3"]
+        assert list(table) == ["w/o evidence tree", "w/o cross-verification", "w/o retrieval", "ToR"]
+    assert "has a model for the doctors (§4.1.3)" in complaint("eval", "tor", *command, "--doctor", "rules")
+    assert "has rounds 2" in complaint("eval", "tor", *command, "--model", "direct/a", "--set", "rounds=3")

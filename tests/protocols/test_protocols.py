@@ -1,10 +1,13 @@
 """Protocols are read, and named by file and line where they are wrong; what contradicts one is refused."""
 
+import inspect
+
 import pytest
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.protocols.following import follow, named_protocol, protocol_text
-from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings
+from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings, TorSettings
 from polyclinic.protocols.printed import setting_rows
 
 
@@ -74,6 +77,13 @@ def test_what_contradicts_the_paper_is_refused_and_ours_takes_it():
     assert (paper.of(paper.settings.order), ours.of(ours.settings.order)) == ("sequential", "parallel")
     assert (paper.prompts("judge"), ours.prompts("judge"), paper.prompts("nobody")) == ("paper", "ours", "ours")
     assert paper.remarks and not ours.remarks
+
+
+def test_ours_of_tree_of_reasoning_is_what_it_does_by_itself():
+    ours = follow(TorSettings)
+    parameters = inspect.signature(tree_of_reasoning).parameters
+    for name in ("rounds", "turns", "passages", "form", "update_from", "targets"):
+        assert parameters[name].default == ours.of(getattr(ours.settings, name)), name
 
 
 @pytest.mark.parametrize("name", ["mine", "none.yaml"])

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 
 from polyclinic import __version__
+from polyclinic.benchmarks.as_paper import as_paper
 from polyclinic.benchmarks.tor.ablations import shown_by, tables
 from polyclinic.benchmarks.tor.evaluation import RecordScores
 from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
@@ -19,6 +21,7 @@ from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_record
 from polyclinic.benchmarks.tor.tables import ablation_output, records_output
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
+from polyclinic.cli.following import Protocol, mind_kind, say
 from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
@@ -27,6 +30,8 @@ from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.rules.specialists import RulesDoctors
+from polyclinic.protocols.following import FollowedProtocol, follow
+from polyclinic.protocols.papers import TorSettings
 from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import progress
@@ -87,11 +92,15 @@ async def tor(
             "the judge's."
         ),
     ] = None,
+    protocol: Protocol = "ours",
     run: RunOptions = RUN,
 ) -> None:
     """Puts records to methods, and prints what they chose of the options, and what bears it."""
+    rules = _followed(options, protocol)
     chosen = choose(method or ["tree_of_reasoning"], settings or [])
     _check_settings(chosen, options, run)
+    chosen = [_as_paper(one, rules) for one in chosen]
+    say(rules)
     patients = _patients(options)
     people = read_ratings(ratings) if ratings is not None else {}
     results: dict[str, dict[str, RecordScores]] = {}
@@ -110,30 +119,58 @@ async def tor(
     about = _about(options, run, patients) | {
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
         "judge": judge,
+        "protocol": protocol,
         "ratings": None if ratings is None else str(ratings),
     }
     finish(records_output(results, patients, title, about, seed=run.seed), run, session.ledger, purposes=False)
     _check_judge([one for methods in results.values() for one in methods.values()], run)
 
 
-async def ablation(*, options: RecordOptions, run: RunOptions = RUN) -> None:
+async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: RunOptions = RUN) -> None:
     """Puts records to Tree-of-Reasoning without one part after the other, and prints its Tables 2 and 3."""
+    rules = _followed(options, protocol)
     patients = _patients(options)
     minds = options.minds()
     if len(minds) > 1:
         raise UserError(f"--model names {len(minds)} models; the ablation is of one")
     _check_settings([], options, run)
-    every = tables()
+    every = {
+        name: [msgspec.structs.replace(row, settings=_as_paper(row.method, rules).settings) for row in rows]
+        for name, rows in tables().items()
+    }
+    say(rules)
     methods: dict[str, ChosenMethod] = {row.method.label: row.method for rows in every.values() for row in rows}
     async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
         with progress("diagnosing", len(patients) * len(methods), quiet=run.json) as advance:
             ward = _ward(session, library, options, minds[0], patients, run)
             results = await run_on_records(ward, list(methods.values()), advance=advance)
-    shown = shown_by(results, patients, read_knowledge(), seed=run.seed)
+    shown = shown_by(results, patients, read_knowledge(), every=every, seed=run.seed)
     title = counted(len(patients), "record")
-    about = _about(options, run, patients) | {"study": "tor"}
+    about = _about(options, run, patients) | {"study": "tor", "protocol": protocol}
     output = ablation_output(results, every, shown, model=minds[0], title=title, about=about)
     finish(output, run, session.ledger, purposes=False)
+
+
+def _followed(options: RecordOptions, protocol: str) -> FollowedProtocol[TorSettings]:
+    """Returns what is followed, after a look at who thinks and how things are looked up."""
+    rules = follow(TorSettings, protocol)
+    if options.doctor is not None:
+        rules.check_mind("doctors", "--doctor", options.doctor, mind_kind(options.doctor))
+    if options.library.corpus is not None:
+        rules.check_value("--by", options.library.by, rules.settings.by)
+        rules.check_value("--passages", options.library.passages, rules.settings.passages)
+    return rules
+
+
+def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> ChosenMethod:
+    """Returns Tree-of-Reasoning with the paper's settings where those are followed, and any other method as it is."""
+    if chosen.name != "tree_of_reasoning":
+        return chosen
+    own = {key: getattr(rules.settings, key) for key in ("rounds", "turns", "form", "update_from", "targets")}
+    # What the ablation leaves out has no form, and nobody whom it could be said to.
+    idle = {"form"} if chosen.settings.get("tree") is False else set()
+    idle |= {*own} - {"form"} if chosen.settings.get("cross_verification") is False else set()
+    return as_paper(chosen, {key: one for key, one in own.items() if key not in idle}, rules)
 
 
 def _check_settings(chosen: Sequence[ChosenMethod], options: RecordOptions, run: RunOptions) -> None:

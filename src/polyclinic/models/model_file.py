@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, get_args
 
@@ -101,6 +100,9 @@ def read_model_file(path: Path) -> ModelFile:
     Raises:
         BadInput: it cannot be read, or says what is none; with the line.
     """
+    # Whoever names no file does without its reader.
+    import tomllib  # noqa: PLC0415
+
     check_file(path)
     text = decode(path.read_bytes(), path=path)
     try:

@@ -106,14 +106,24 @@ class MedAgentsSettings(Settings, frozen=True, kw_only=True):
 
 
 class TorSettings(Settings, frozen=True, kw_only=True):
-    """Tree-of-Reasoning: rounds, turns of a round, passages that are looked up, and in what; raters and their scale."""
+    """Tree-of-Reasoning: rounds, turns of a round, passages that are looked up, and in what; raters and their scale.
+
+    Attributes:
+        form: trees are typed, or printed as the paper has them.
+        update_from: a doctor updates its latest tree, or the one that it wrote first.
+        targets: whom a doctor speaks to it chooses itself, or it is drawn.
+        by: how passages are found.
+    """
 
     paper: ClassVar[str] = "tor"
     rounds: PaperSetting[int]
     turns: PaperSetting[int]
     passages: PaperSetting[int]
+    form: PaperSetting[Literal["typed", "printed"]]
+    update_from: PaperSetting[Literal["latest", "first"]]
+    targets: PaperSetting[Literal["chosen", "random"]]
     corpora: PaperSetting[tuple[str, ...]]
-    retriever: PaperSetting[str]
+    by: PaperSetting[Literal["bm25", "dense", "hybrid"]]
     records: PaperSetting[str]
     raters: PaperSetting[int]
     marks: PaperSetting[str]

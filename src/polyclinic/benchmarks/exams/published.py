@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
+from polyclinic.benchmarks.as_paper import as_paper
 from polyclinic.errors import UserError
-from polyclinic.methods.table import ChosenMethod, settable
+from polyclinic.methods.table import ChosenMethod
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.protocols.protocol import PaperSetting
@@ -33,39 +32,21 @@ def as_published(
     Raises:
         UserError: a setting, or the `temperature` for all, is another than the paper's.
     """
-    if rules.side == "ours":
-        return list(chosen)
-    return [_published(one, rules, dataset, temperature, varied) for one in chosen]
+    return [
+        as_paper(one, _wanted(one, rules.settings, dataset), rules, temperature=temperature, varied=varied)
+        for one in chosen
+    ]
 
 
-def _published(
-    chosen: ChosenMethod,
-    rules: FollowedProtocol[MedAgentsSettings],
-    dataset: str,
-    temperature: float | None,
-    varied: Sequence[str],
-) -> ChosenMethod:
-    drawing = rules.settings.methods.get(chosen.name)
+def _wanted(chosen: ChosenMethod, paper: MedAgentsSettings, dataset: str) -> dict[str, PaperSetting[Any] | None]:
     wanted: dict[str, PaperSetting[Any] | None] = {}
-    if drawing is not None:
+    if (drawing := paper.methods.get(chosen.name)) is not None:
         wanted |= {"temperature": drawing.temperature, "top_p": drawing.top_p, "samples": drawing.samples}
     if chosen.name == _TEAM:
-        wanted |= {"max_rounds": rules.settings.rounds, "votes": rules.settings.votes}
-        wanted |= {"question_experts": rules.settings.question_experts, "option_experts": rules.settings.option_experts}
-    settings = dict(chosen.settings)
-    for name, setting in wanted.items():
-        if setting is None or name not in settable(chosen.named):
-            continue
-        value = of_dataset(setting.paper, dataset)
-        given = settings.get(name, temperature if name == "temperature" else None)
-        if name not in varied and given not in (None, value):
-            option = "--temperature" if name == "temperature" and name not in settings else f"--set {name}"
-            had = f"{name} {value} for {chosen.name} ({setting.section})"
-            raise UserError(
-                f"--protocol {rules.given} has {had}; {option} is {given}. Leave it out, or take --protocol ours"
-            )
-        settings.setdefault(name, value)
-    return msgspec.structs.replace(chosen, settings=settings)
+        for name, experts in (("question_experts", paper.question_experts), ("option_experts", paper.option_experts)):
+            wanted[name] = PaperSetting(paper=of_dataset(experts.paper, dataset), section=experts.section)
+        wanted |= {"max_rounds": paper.rounds, "votes": paper.votes}
+    return wanted
 
 
 def of_dataset(value: Any, dataset: str) -> Any:

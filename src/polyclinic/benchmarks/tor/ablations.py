@@ -107,10 +107,18 @@ class Shows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_by(
-    results: Mapping[str, RecordScores], patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 0
+    results: Mapping[str, RecordScores],
+    patients: Sequence[Inpatient],
+    knowledge: Knowledge,
+    *,
+    every: Mapping[str, Sequence[Row]] | None = None,
+    seed: int = 0,
 ) -> list[Shows]:
-    """Returns for each kind of data what it costs to withhold it, where both rows are among the results by label."""
-    by_name = {row.name: row.method.label for rows in tables().values() for row in rows}
+    """Returns for each kind of data what it costs to withhold it, where both rows are among the results by label.
+
+    The rows are those of `tables` unless `every` has others.
+    """
+    by_name = {row.name: row.method.label for rows in (every or tables()).values() for row in rows}
     found = []
     for kind in OTHERS:
         full, less = (results.get(by_name[name]) for name in (FULL, without_one(kind)))
