@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyclinic.hospital.floor.clock import Clock
-from polyclinic.hospital.floor.lines import Server
+from polyclinic.hospital.floor.lines import Gone, Server
 from polyclinic.hospital.floor.queues import Floor
 from polyclinic.hospital.record.happenings import Acuity, Interrupted, Resumed
 from polyclinic.hospital.record.log import Log
@@ -17,7 +17,7 @@ class House:
     """Doctors of departments, and what became of those who came."""
 
     def __init__(self, clock, doctors, *, places=9, resuscitation=0):
-        self.clock, self.log, self.served = clock, [], {}
+        self.clock, self.log, self.served, self.gone = clock, [], {}, {}
         rooms = {"rooms": places, **({"resus": resuscitation} if resuscitation else {})}
         self.floor = Floor(clock, Log(self), places=rooms, resuscitation="resus" if resuscitation else "")
         for id, department in doctors.items():
@@ -39,6 +39,9 @@ class House:
         emergency = acuity is Acuity.EMERGENCY
         ticket = self.floor.join(department, acuity, alarms=emergency)
         server = yield ticket.called
+        if isinstance(server, Gone):
+            self.gone[who] = server
+            return
         called = self.clock.now
         yield self.floor.work(server, lasts, who, emergency=emergency)
         self.served[who] = (server.id, ticket.area, called, self.clock.now)
@@ -92,6 +95,51 @@ async def test_where_all_who_should_are_with_emergencies_any_doctor_comes():
     assert [house.served[f"dire {number}"][0] for number in range(4)] == ["d1", "d3", "d2", "d1"]
     assert house.served["dire 3"][2] == 60  # no emergency is left for another
     assert house.pauses("calm") == [(12, 62)]
+
+
+@pytest.mark.parametrize(
+    ("acuity", "hour", "expected"),
+    [
+        (Acuity.URGENT, 2, "d2"),  # at night
+        (Acuity.ROUTINE, 2, "d1"),  # waits until the department is there
+        (Acuity.URGENT, 7.5, "d1"),  # which is soon
+        (Acuity.ROUTINE, 20, Gone.NOT_ADMITTED),
+        (Acuity.URGENT, 20, "d2"),
+    ],
+)
+async def test_doctors_of_emergencies_stand_in_for_a_department_that_has_nobody(acuity, hour, expected):
+    async with Clock() as clock:
+        floor = Floor(clock, Log(), places={"rooms": 9})
+        floor.employ(heart := Server("d1", "rooms", begins=[8 * 3600], covers=1), ["heart"])
+        floor.employ(emergency := Server("d2", "rooms", covers=0), ["emergency"])
+        floor.open("heart")
+        floor.begin(emergency)
+        clock.at(8 * 3600).then = [lambda _: floor.begin(heart)]
+        clock.at(16 * 3600).then = [lambda _: floor.end(heart)]
+        called = []
+
+        def comes():
+            yield clock.at(int(hour * 3600))
+            called.append((yield floor.join("heart", acuity).called))
+
+        clock.start(comes())
+        await clock.run()
+    assert [getattr(who, "id", who) for who in called] == [expected]
+
+
+async def test_at_the_end_of_a_department_s_day_those_who_press_are_seen_and_the_others_told():
+    async with Clock() as clock:
+        house = House(clock, {"d1": "heart", "d3": "emergency"})
+        house.floor.open("heart")
+        house.come("one", "heart", lasts=900)
+        house.come("busy", "emergency", lasts=2000)
+        house.come("calm", "heart", at=10)
+        house.come("pressing", "heart", at=20, acuity=Acuity.URGENT)
+        (heart,) = house.floor.queues["heart"].servers
+        clock.at(800).then = [lambda _: house.floor.end(heart)]
+        await clock.run()
+    assert house.gone == {"calm": Gone.CLOSED}
+    assert house.served["pressing"][0] == "d3"
 
 
 async def test_emergencies_are_seen_in_the_room_for_them_while_it_has_a_place():

@@ -9,8 +9,14 @@ from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.service import Service
+from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.plan.ways import Way
-from polyclinic.hospital.record.happenings import ShiftEnded, StaffWalked
+from polyclinic.hospital.record.happenings import HOUR, Acuity, ShiftEnded, StaffWalked
+
+ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
+"""Of acuities, the most urgent first."""
+
+ROUTINE = ORDER[Acuity.ROUTINE]
 
 
 class Gone(StrEnum):
@@ -36,6 +42,11 @@ class Ticket:
 
     def __lt__(self, other: Ticket) -> bool:
         return self.rank < other.rank
+
+    @property
+    def presses(self) -> bool:
+        """Whether it is more than routine, or has been with a doctor."""
+        return self.again or self.rank[1] < ROUTINE
 
 
 @dataclass(eq=False)
@@ -81,6 +92,14 @@ class Server:
         """Whether it can serve one more, if there is place; of those who interrupt others, while one is paused."""
         return self.present and not self.leaving and not (self.alone and self.serves > len(self.paused))
 
+    def begins_between(self, low: int, high: int, monday: int) -> bool:
+        """Whether a shift of its begins from `low` on and before `high`, which is a day later at most.
+
+        `monday`: seconds from the Monday before to the first midnight.
+        """
+        since = (low + monday) // WEEK * WEEK - monday
+        return any(low - since <= begin < high - since for begin in self.begins)
+
     @property
     def takes_new(self) -> bool:
         """Whether it calls those who have not been with a doctor."""
@@ -113,8 +132,16 @@ class Queue:
     """A queue and those who serve it."""
 
     id: str  # a department's or an area's
+    department: bool = False  # of a department: where it has nobody, doctors of emergencies stand in
     servers: list[Server] = field(default_factory=list)  # in the order of the staff
     waiting: list[Ticket] = field(default_factory=list)
+
+    def deserted(self, now: int, monday: int) -> bool:
+        """Whether it is a department of which nobody is at work, or comes within the hour."""
+        return self.department and not any(
+            (server.present and not server.leaving) or server.begins_between(now, now + HOUR, monday)
+            for server in self.servers
+        )
 
 
 def head_of(line: list[Ticket]) -> Ticket | None:

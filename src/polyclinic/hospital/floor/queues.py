@@ -8,6 +8,8 @@ An emergency that finds no doctor of its department free is seen by a free docto
 consultation that is no emergency's is interrupted, the one that would last longest, and goes on afterwards: its patient
 stays in the room, and none of its time is lost. Where they all are with emergencies, any doctor of the house comes.
 
+Of a department that has nobody at work, as at night, doctors of emergencies see those who are more than routine.
+
 At the end of a shift nobody is called who has not been with a doctor yet. Doctors stay for their own patients until
 they are done with them, and the last of a queue stays for all who are under care at that moment and need somebody
 there. Where nobody is at work any more, nor will be on that day, those who wait are told so.
@@ -19,15 +21,24 @@ from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 
 from polyclinic.hospital.floor.clock import Clock, Signal
-from polyclinic.hospital.floor.lines import Care, Gone, Queue, Server, Ticket, head_of, longest_free, shared
+from polyclinic.hospital.floor.lines import (
+    ORDER,
+    Care,
+    Gone,
+    Queue,
+    Server,
+    Ticket,
+    head_of,
+    longest_free,
+    shared,
+)
 from polyclinic.hospital.floor.places import Places
+from polyclinic.hospital.floor.prospects import Prospects
 from polyclinic.hospital.floor.service import Service
-from polyclinic.hospital.plan.opening_hours import WEEK
 from polyclinic.hospital.record.happenings import DAY, Acuity, Interrupted, Resumed, ShiftBegan
 from polyclinic.hospital.record.log import Log
 
-_ORDER = {acuity: number for number, acuity in enumerate(Acuity)}
-_UNKNOWN = len(_ORDER)
+_UNKNOWN = len(ORDER)
 
 
 class Floor:
@@ -45,7 +56,6 @@ class Floor:
         self, clock: Clock, log: Log, *, places: Mapping[str, int], weekday: int = 0, resuscitation: str = ""
     ) -> None:
         self._clock, self._log = clock, log
-        self._monday = weekday * DAY
         self.queues: dict[str, Queue] = {}
         self.places = Places(places)
         self._in_area: dict[str, list[Server]] = {}
@@ -54,12 +64,13 @@ class Floor:
         self._care: dict[int, Care] = {}
         self._staying: list[Server] = []
         self._covering: list[Server] = []
+        self._prospects = Prospects(clock, weekday * DAY, self._covering)
         self._alarms: list[Ticket] = []  # emergencies that wait for a doctor, and some that do not any more
         self._resuscitation = resuscitation
 
     def open(self, queue: str) -> None:
-        """Makes a queue, though nobody may serve it."""
-        self.queues.setdefault(queue, Queue(queue))
+        """Makes the queue of a department, though nobody may serve it."""
+        self.queues.setdefault(queue, Queue(queue)).department = True
 
     def employ(self, server: Server, queues: Iterable[str]) -> None:
         """Adds a server to its queues, which come into being."""
@@ -86,7 +97,7 @@ class Floor:
     def end(self, server: Server) -> None:
         """A server's shift is over; see the module on who stays."""
         self._share(*(ticket for ticket in server.own if not ticket.again))
-        last = any(not self._served(queue, besides=server) for queue in server.queues)
+        last = any(not self._prospects.served(queue, besides=server) for queue in server.queues)
         if self._needed(server, self._cared, last=last):
             server.stays = self._cared
             self._staying.append(server)
@@ -98,21 +109,6 @@ class Floor:
         """A server that was expected does not come."""
         self._close_all(server)
 
-    def _served(self, queue: Queue, *, besides: Server | None = None) -> bool:
-        """Whether somebody of a queue takes new patients, now or from this very moment on."""
-        now = self._clock.now
-        return any(s.takes_new or self._begins(s, now, now + 1) for s in queue.servers if s is not besides)
-
-    def _expected(self, queue: Queue) -> bool:
-        """Whether a shift begins on what is left of the day."""
-        now = self._clock.now
-        return any(self._begins(server, now, (now // DAY + 1) * DAY) for server in queue.servers)
-
-    def _begins(self, server: Server, low: int, high: int) -> bool:
-        """Whether a shift of a server begins from `low` on and before `high`, which lie on one day."""
-        monday = (low + self._monday) // WEEK * WEEK - self._monday
-        return any(low - monday <= begin < high - monday for begin in server.begins)
-
     def _needed(self, server: Server, number: int, *, last: bool = True) -> bool:
         """Whether a server stays for one of those who came under care up to a number.
 
@@ -120,12 +116,8 @@ class Floor:
         """
         if server.stays_for is None:
             return last and any(n <= number for n in self._care)
-        covered = self._covered(besides=server)
+        covered = self._prospects.covered(besides=server)
         return any(n <= number and care.needs(server, last=last, covered=covered) for n, care in self._care.items())
-
-    def _covered(self, *, besides: Server | None = None) -> bool:
-        """Whether a doctor who sees emergencies of other departments is at work."""
-        return any(s.present and not s.leaving for s in self._covering if s is not besides)
 
     def _send_home(self, server: Server) -> None:
         if server.serves:
@@ -155,12 +147,14 @@ class Floor:
 
     def _close(self, queue: Queue) -> None:
         """Tells those who wait in vain that it is closed."""
-        if not queue.waiting or self._served(queue) or self._expected(queue):
+        if not queue.waiting or self._prospects.served(queue) or self._prospects.expected(queue):
             return
-        cared_for = any(server.present for server in queue.servers)
         for ticket in sorted(queue.waiting):
-            if ticket.waits and not (ticket.again and cared_for) and not (ticket.alarms and self._covered()):
+            if ticket.waits and not self._prospects.hopeful(ticket):
                 self.drop(ticket, Gone.CLOSED)
+        if head_of(queue.waiting) is not None:
+            for server in self._prospects.standing_in():
+                self._call(server)
 
     def reopen(self, area: str) -> None:
         """An area that was out of order may call again."""
@@ -220,7 +214,7 @@ class Floor:
         there = self.queues[queue]
         self._arrivals += 1
         first = 0 if acuity is Acuity.EMERGENCY else 1 if again else 2
-        rank = (first, _UNKNOWN if acuity is None else _ORDER[acuity], self._arrivals)
+        rank = (first, _UNKNOWN if acuity is None else ORDER[acuity], self._arrivals)
         ticket = Ticket(there, rank, now, self._clock.signal(), again, alarms)
         if back_to is not None and back_to.present and not back_to.leaving:
             heappush(back_to.own, ticket)
@@ -235,7 +229,10 @@ class Floor:
             if ticket.waits and alarms:
                 self._alarms.append(ticket)
                 self._rescue(ticket)
-        if ticket.waits and not self._hopeful(ticket):
+            elif ticket.waits and self._prospects.deserted(there):
+                for server in self._prospects.standing_in():
+                    self._call(server)
+        if ticket.waits and not self._prospects.hopeful(ticket):
             self.drop(ticket, Gone.CLOSED if again else Gone.NOT_ADMITTED)
         if ticket.waits and patience is not None:
             # Who has moved up since does not go any more.
@@ -252,7 +249,7 @@ class Floor:
         """Somebody who waits is more urgent from now on, and `alarms` as in `join`; among equals its arrival counts."""
         if not ticket.waits:
             return
-        ticket.rank = (0 if acuity is Acuity.EMERGENCY else ticket.rank[0], _ORDER[acuity], ticket.rank[2])
+        ticket.rank = (0 if acuity is Acuity.EMERGENCY else ticket.rank[0], ORDER[acuity], ticket.rank[2])
         heapify(ticket.queue.waiting)
         self._share(ticket)
         if alarms and not ticket.alarms:
@@ -349,14 +346,6 @@ class Floor:
         self._log.add(self._clock.now, work.who, Resumed(staff=server.id))
         work.go_on()
 
-    def _hopeful(self, ticket: Ticket) -> bool:
-        queue = ticket.queue
-        if ticket.again and any(server.present for server in queue.servers):
-            return True
-        if ticket.alarms and self._covered():
-            return True
-        return self._served(queue) or self._expected(queue)
-
     def _call_any(self, queue: Queue) -> None:
         for server in sorted((server for server in queue.servers if server.free), key=longest_free):
             self._call(server)
@@ -390,6 +379,9 @@ class Floor:
             if waiting:
                 line = min(waiting).queue.waiting
                 first = head_of(line)
+        if first is None and server.covers == 0 and server.takes_new:
+            first = self._prospects.left_alone(self.queues.values())
+            line = line if first is None else first.queue.waiting
         return first, line
 
     def _place(self, server: Server, ticket: Ticket) -> str:
