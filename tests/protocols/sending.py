@@ -117,9 +117,14 @@ async def _medagents(language, model):
     await medagents(QUESTIONS[language], model, question_experts=1, option_experts=1, max_rounds=1)
 
 
-async def _tor(language, model):
+async def _tor(language, model, **settings):
     question = msgspec.structs.replace(QUESTIONS[language], several=True)
-    await tree_of_reasoning(question, model, record=RECORDS[language], rounds=1, turns=1)
+    paper = {"form": "printed", "update_from": "first", "targets": "random"}
+    await tree_of_reasoning(question, model, record=RECORDS[language], rounds=1, turns=1, **(settings or paper))
+
+
+async def _tor_ours(language, model):
+    await _tor(language, model, form="typed")
 
 
 async def _agent_hospital(language, model):
@@ -191,6 +196,7 @@ async def _aie_ours(language, model):
 RUNS: dict[str, Callable[[str, Listening], Awaitable[tuple[str, ...] | None]]] = {
     "medagents": _medagents,
     "tor": _tor,
+    "tor-ours": _tor_ours,
     "agent-hospital": _agent_hospital,
     "aie": _aie,
     "aie-ours": _aie_ours,
@@ -202,14 +208,16 @@ TRACKED = {
     "specific": "specific",
     "relevant": {"analysis": "", "relevant": True, "texts": ["no fever", "无发热"]},
 }
+PRINTED = "Reasoning pathway\n  A disease\n    Analysis: So.\n      Evidence 1: a finding\n"
 GIVEN = {
     "medagents": {"vote 1, expert 2": "no"},
-    "tor": {"outpatient speaks": {"reason": "So.", "to": ["laboratory"]}},
+    "tor": dict.fromkeys(("outpatient reads", "laboratory reads", "radiology reads", "pathology reads"), PRINTED),
+    "tor-ours": {"outpatient speaks": {"reason": "So.", "to": ["laboratory"]}},
     "agent-hospital": {"helpful": {"numbers": [1]}},
     "aie": TRACKED,
     "aie-ours": TRACKED | {"speak": {"thought": "", "say": "Since when? 多久了？", "conclude": False}},
 }
 """What the model of a run says to some purposes."""
 
-SLOW = {"tor", "aie", "aie-ours"}
+SLOW = {"tor", "tor-ours", "aie", "aie-ours"}
 """Runs that read the medical knowledge first."""

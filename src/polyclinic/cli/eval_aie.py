@@ -110,7 +110,7 @@ async def aie(
     read = cases_of(cases)
     people = read_verdicts(verdicts or (), known=_judged(read, doctor))
     _check_options(rules, distractors, read[: cases.limit])
-    say(rules)
+    say(rules, cases=len(read[: cases.limit]))
     limits: dict[Language, int] = rules.of(rules.settings.turns)
     made: MadeOptions | None = None
     async with open_players(doctor, cases, run, judges=[*judges, *filter(None, [distractors])]) as opened:

@@ -88,7 +88,7 @@ async def mvme(
         names_by = names_by or judge
     if rules.of(rules.settings.personas) == "model":
         personas = personas or cases.patient
-    say(rules)
+    say(rules, cases=len(asked))
     minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
     judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
     alone = all(one.one_step for one in named)

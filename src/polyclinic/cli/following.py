@@ -44,7 +44,9 @@ def mind_kind(name: str) -> str:
     return kind if kind in ("rules", "scripted", HUMAN) else "own"
 
 
-def say(rules: FollowedProtocol[Any]) -> None:
-    """Notes on stderr what still differs from the paper that is followed, and why."""
-    for line in rules.remarks:
+def say(rules: FollowedProtocol[Any], *, cases: int | None = None) -> None:
+    """Notes on stderr what still differs from the paper that is followed, and why; `cases` are those of this run."""
+    had = getattr(rules.settings, "cases", None)
+    here = [] if cases is None or had is None or rules.side == "ours" else [f"cases: {had.paper}; here {cases}"]
+    for line in [*rules.remarks, *here]:
         note(f"protocol {rules.protocol.name}, still other than in the paper: {line}")
