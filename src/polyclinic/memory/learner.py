@@ -10,7 +10,6 @@ import numpy as np
 from polyclinic.cases.presentation import Question
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary, Near
-from polyclinic.memory.remembering import Remembered
 
 
 class Put(NamedTuple):
@@ -37,21 +36,13 @@ class CameToMind(NamedTuple):
     near_experience: Near
 
 
-def came_to_mind(remembered: Remembered) -> CameToMind:
-    """Returns what came to mind in a visit as it is given to somebody who learns."""
-    records: MemoryLibrary[MedicalRecord] = MemoryLibrary(0)
-    experience: MemoryLibrary[Experience] = MemoryLibrary(0)
-    records.entries, experience.entries = [one for one, _ in remembered.records], list(remembered.principles)
-    return CameToMind(
-        records,
-        _in_order([likeness for _, likeness in remembered.records]),
-        experience,
-        _in_order([likeness for _, likeness in remembered.experience]),
-    )
-
-
-def _in_order(cosines: Sequence[float]) -> Near:
-    return Near(np.arange(len(cosines)), np.array(cosines, dtype=np.float32))
+NOTHING = CameToMind(
+    MemoryLibrary(0),
+    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
+    MemoryLibrary(0),
+    Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)),
+)
+"""What comes to mind of somebody who remembers nothing."""
 
 
 class TaskAnswer(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
+from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.embedding import asked_for, memory_embedder
 from polyclinic.memory.memory import FILE, DoctorMemory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
@@ -36,6 +37,9 @@ class OpenedMemory:
             MissingExtra: what made the vectors is not installed.
         """
         reading = self.reading
+        if reading is None and self.memory is not None:
+            embedder = memory_embedder(self.memory.about.embedder, session)
+            return CaseMemory(self.memory, embedder, records=records, experience=experience, source=self.source)
         return Recollection(
             self.memory,
             None if self.memory is None else memory_embedder(self.memory.about.embedder, session),

@@ -7,20 +7,23 @@ is given the same publications in the same order has the same memories, in which
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 
 from polyclinic.memory.case_words import CaseWordsEmbedder
+from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
-from polyclinic.memory.memory import ENOUGH, About, DoctorMemory, New
-from polyclinic.memory.remembering import Remembered, Situation
+from polyclinic.memory.memory import About, DoctorMemory, New
 from polyclinic.retrieval.store import Vectors
 
-E = TypeVar("E", MedicalRecord, Experience)
+E = TypeVar("E")
+
+_MINDS = 64
+"""So many memories, each of somebody in a version, are held ready; those of two days of a large hospital."""
 
 _VERSION = 6
 """Bytes of a version's name."""
@@ -97,6 +100,7 @@ class PublishedMemories:
         self.about, self._brought = about, brought
         self._embedder = CaseWordsEmbedder()
         self._own: dict[str, DoctorMemory] = {}
+        self._minds: dict[tuple[str, str], CaseMemory] = {}
         self.first = version_of(brought)
         self._versions: dict[str, dict[str, _Sizes]] = {self.first: {}}
         self._last = self.first
@@ -115,60 +119,50 @@ class PublishedMemories:
         self._last = publication.version
         self._versions[publication.version] = sizes
 
-    def of(self, holder: str, version: str, *, records: int, experience: int) -> PublishedMemory:
+    def of(self, holder: str, version: str, *, records: int, experience: int) -> CaseMemory:
         """Returns somebody's memory as it was in a version, of which so many of each come to mind."""
-        sizes = self._versions[version].get(holder)
-        parts = [] if self._brought is None else [(self._brought, _sizes(self._brought))]
-        parts += [] if sizes is None else [(self._own[holder], sizes)]
-        return PublishedMemory(parts, self._embedder, version, records=records, experience=experience)
+        key = holder, version
+        if key not in self._minds:
+            while len(self._minds) >= _MINDS:
+                del self._minds[next(iter(self._minds))]
+            memory = self._memory(self._versions[version].get(holder), holder)
+            self._minds[key] = CaseMemory(
+                memory, self._embedder, records=records, experience=experience, source=version
+            )
+        # Those that were used last stay longest.
+        self._minds[key] = self._minds.pop(key)
+        return self._minds[key]
+
+    def _memory(self, sizes: _Sizes | None, holder: str) -> DoctorMemory:
+        """Returns what somebody brought and had learnt by then."""
+        brought = self._brought
+        if sizes is None:
+            return brought or DoctorMemory(self.about)
+        own, memory = self._own[holder], DoctorMemory(self.about)
+        for task in ClinicalTask:
+            records, experience = sizes.records[task], sizes.experience[task]
+            parts = [] if brought is None else [brought.records[task]]
+            memory.records[task] = LibraryThen([*parts, own.records[task]], records)
+            others = [] if brought is None else [brought.experience[task]]
+            memory.experience[task] = LibraryThen([*others, own.experience[task]], experience)
+        return memory
 
 
-class PublishedMemory:
-    """A memory as it was published; see `polyclinic.memory.remembering.Remembering`."""
+class LibraryThen(MemoryLibrary[E]):
+    """A library as it was: some libraries one behind the other, of the last one the first so many entries."""
 
-    def __init__(
-        self,
-        parts: Sequence[tuple[DoctorMemory, _Sizes]],
-        embedder: CaseWordsEmbedder,
-        version: str,
-        *,
-        records: int,
-        experience: int,
-    ) -> None:
-        self._parts, self._embedder, self.version = parts, embedder, version
-        self._wanted = (records, experience)
+    def __init__(self, parts: Sequence[MemoryLibrary[E]], n: int) -> None:
+        super().__init__(0)
+        before, last = parts[:-1], parts[-1]
+        self.entries = [*(entry for part in before for entry in part.entries), *last.entries[:n]]
+        vectors = [*(part.vectors for part in before), last.vectors[:n]]
+        self._then = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
 
-    async def bring(self, situation: Situation) -> Remembered:
-        """Returns what is like it; see `Remembering.bring`."""
-        task, (records, experience) = situation.task, self._wanted
-        vector = self._embedder.vectors([situation.picture])
-        of_experience = [(memory.experience[task], sizes.experience[task]) for memory, sizes in self._parts]
-        if sum(n for _, n in of_experience) < min(experience, ENOUGH):
-            of_experience = []
-        return Remembered(
-            task=task,
-            source=self.version,
-            records=_nearest(
-                [(memory.records[task], sizes.records[task]) for memory, sizes in self._parts], vector, records
-            ),
-            experience=_nearest(of_experience, vector, experience),
-        )
-
-
-def _nearest(libraries: Sequence[tuple[MemoryLibrary[E], int]], vector: Vectors, k: int) -> tuple[tuple[E, float], ...]:
-    """Returns the nearest of several libraries, the nearest first; of equals, those of the first."""
-    found = []
-    for library, n in libraries:
-        (near,) = library.nearest(vector, k, among=n)
-        found.append([(library.entries[p], c) for p, c in zip(near.places, near.cosines.tolist(), strict=True)])
-    if len(found) == 1:
-        return tuple(found[0])
-    return tuple(heapq.merge(*found, key=lambda pair: -pair[1]))[:k]
+    @property
+    def vectors(self) -> Vectors:
+        """See `MemoryLibrary.vectors`."""
+        return self._then
 
 
 def _lengths(libraries: dict[ClinicalTask, MemoryLibrary[E]]) -> dict[ClinicalTask, int]:
     return {task: len(library) for task, library in libraries.items()}
-
-
-def _sizes(memory: DoctorMemory) -> _Sizes:
-    return _Sizes(_lengths(memory.records), _lengths(memory.experience))

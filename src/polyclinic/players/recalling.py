@@ -17,11 +17,11 @@ from polyclinic.knowledge.data import Severity
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import asked_of_parent
 from polyclinic.language.language import MARKS
+from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.choices import GRADES, examinations_named
 from polyclinic.memory.entries import AskedTask, ClinicalTask
-from polyclinic.memory.learner import Put, TaskAnswer, came_to_mind
+from polyclinic.memory.learner import NOTHING, Put, TaskAnswer
 from polyclinic.memory.recall import RecallDoctor
-from polyclinic.memory.remembering import Remembered, Situation
 from polyclinic.players.onward import NextStep
 from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
@@ -44,7 +44,7 @@ class RecallMind:
 
     def __init__(self, knowledge: Knowledge, *, case: str, seed: int) -> None:
         self._knowledge, self._case = knowledge, case
-        self._doctor = RecallDoctor(seed=seed)
+        self._seed = seed
         self._asked = 0
         self._ordered: list[str] = []
         self._diagnosis: TaskAnswer | None = None
@@ -126,16 +126,16 @@ class RecallMind:
     async def _decide(
         self, task: ClinicalTask, role: Doctor, labels: Sequence[str], *, diagnosis: str = ""
     ) -> TaskAnswer:
-        """Answers one of the three tasks; what it may be, where nobody says so, is what it was among those like it."""
+        """Answers one of the three tasks; what it may be, where nobody says so, is what it remembers."""
         language, picture = role.presentation.language, role.picture(task, diagnosis=diagnosis)
-        recalled = Remembered(task=task, source="")
-        if role.remembering is not None:
-            recalled = await role.remembering.bring(Situation(task, picture, "", language))
-        if not labels:
-            every = (*(one.asked for one, _ in recalled.records), *(one.asked for one, _ in recalled.experience))
-            labels = tuple(dict.fromkeys(option for asked in every for option in asked.options))
+        mind = role.remembering if isinstance(role.remembering, CaseMemory) else None
+        if not labels and mind is not None:
+            labels = mind.options(task)
         if not labels:
             return TaskAnswer("")
         question = Question(id=self._case, stem="", options={}, language=language)
         asked = AskedTask(case=self._case, number=0, query=picture, options=tuple(labels))
-        return await self._doctor.answer(Put(task, question, tuple(labels), asked), came_to_mind(recalled))
+        put = Put(task, question, tuple(labels), asked)
+        if mind is None:
+            return await RecallDoctor(seed=self._seed).answer(put, NOTHING)
+        return await mind.decide(put, seed=self._seed)

@@ -26,13 +26,13 @@ from polyclinic.hospital.record.episodes import (
 )
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
+from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.choices import name_of_choices
 from polyclinic.memory.entries import AskedTask
-from polyclinic.memory.learner import Learner, Put, TaskAnswer, came_to_mind
+from polyclinic.memory.learner import Learner, Put, TaskAnswer
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.options import NEAREST
-from polyclinic.memory.published import Publication, PublishedMemories, PublishedMemory
-from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
+from polyclinic.memory.published import Publication, PublishedMemories
 from polyclinic.memory.remembering import Situation, situation_text
 from polyclinic.memory.studying import study
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
@@ -91,7 +91,6 @@ class ClinicMemory:
     ) -> None:
         self._setup, self._learning, self._memories, self._session = setup, learning, memories, session
         self._knowledge, self.learns = knowledge, learning.learns
-        self._k = NEIGHBOURS if setup.doctor == RecallMind.name else NEAREST
 
     def publish(self, publication: Publication) -> None:
         """Takes in what is new."""
@@ -101,7 +100,7 @@ class ClinicMemory:
         """Returns what the doctor of a visit may learn from."""
         return answered_tasks(doctor, report, plan, self._knowledge)
 
-    def of(self, request: EpisodeRequest, doctor: str, department: str) -> PublishedMemory:
+    def of(self, request: EpisodeRequest, doctor: str, department: str) -> CaseMemory:
         """Returns what a doctor remembers in a visit."""
         return self._of(holder_of(self._learning, doctor, department), request.memory)
 
@@ -143,21 +142,20 @@ class ClinicMemory:
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
         put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day}")
-        remembered = await self._of(request.holder, request.memory).bring(situation)
+        memory = self._of(request.holder, request.memory)
+        brought = await memory.think(put, seed=self._setup.seed)
         wrong = TaskAnswer(answered.answer, answered.reasoning)
-        lesson = await self._learner(ledger).learn(put, came_to_mind(remembered), wrong, request.right)
+        name = model_of(self._setup.doctor)
+        learner = memory.doctor(self._setup.seed) if name is None else self._learner(name, ledger)
+        lesson = await learner.learn(put, brought, wrong, request.right)
         if lesson is None:
             return LessonDrawn(key=request.key)
         return LessonDrawn(key=request.key, principle=lesson.principle, after=lesson.after)
 
-    def _of(self, holder: str, version: str) -> PublishedMemory:
-        return self._memories.of(holder, version, records=self._k, experience=self._k)
+    def _of(self, holder: str, version: str) -> CaseMemory:
+        return self._memories.of(holder, version, records=NEAREST, experience=NEAREST)
 
-    def _learner(self, ledger: Ledger) -> Learner:
-        name = model_of(self._setup.doctor)
-        if name is None:
-            return RecallDoctor(seed=self._setup.seed)
-
+    def _learner(self, name: str, ledger: Ledger) -> Learner:
         return MedAgentZero(
             name, lambda episode: self._model(name, episode, ledger), temperature=self._setup.temperature
         )
