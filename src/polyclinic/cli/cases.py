@@ -16,12 +16,14 @@ from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.case_summary import show_summary, summarise
+from polyclinic.cli.case_writing import write_records
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.one_case import case_named
-from polyclinic.cli.options import CASE_FILE, Force, Json, Layout, NewFile, Seed, between, check_new
+from polyclinic.cli.options import CASE_FILE, MODELS, Force, Json, Layout, Models, NewFile, Seed, between, check_new
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.generation.ceiling import Ceiling, measure
+from polyclinic.generation.draw import draw_patients
 from polyclinic.generation.draw import generate as draw
 from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.generation.tor_records import tor_lines
@@ -30,6 +32,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
+from polyclinic.models.session import ModelOptions
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted, table
@@ -228,7 +231,7 @@ def _confusions(ceiling: Ceiling) -> Table:
     return found
 
 
-def generate(
+async def generate(
     *,
     out: Annotated[
         NewFile, Parameter(help="Where to write the cases; with --preset, the folder for train.jsonl and test.jsonl.")
@@ -255,13 +258,23 @@ def generate(
             "the layout of Tree-of-Reasoning."
         ),
     ] = "polyclinic",
+    writer: Annotated[
+        str | None,
+        Parameter(
+            metavar="MODEL",
+            help="With --preset: a model writes each history; what contradicts the patient is refused.",
+        ),
+    ] = None,
     force: Force = False,
+    models: Models = MODELS,
 ) -> None:
     """Draws patients and writes them."""
+    if writer is not None and preset is None:
+        raise UserError("--writer is for the patients of a preset; give --preset agent-hospital, or leave it out")
     if preset is not None:
         if n is not None or diseases is not None or layout != "polyclinic":
             raise UserError(f"--preset {preset} says how many patients, of what and in which layout; leave those out")
-        _generate_practice(out, seed=seed, language=language, force=force)
+        await _generate_practice(out, seed=seed, language=language, force=force, writer=writer, models=models)
         return
     check_new(out, force=force)
     n, knowledge = n or 40, read_knowledge().select(diseases or "all")
@@ -272,14 +285,20 @@ def generate(
     note(f"{counted(n, 'case')} of {len(knowledge.diseases)} diseases: {out}. Next: polyclinic consult --case {out}")
 
 
-def _generate_practice(out: Path, *, seed: int, language: Language, force: bool) -> None:
+async def _generate_practice(
+    out: Path, *, seed: int, language: Language, force: bool, writer: str | None, models: ModelOptions
+) -> None:
     """Writes Agent Hospital's simulated medical dataset (§5.1.1, Table 5): balanced over disease and severity."""
     make_folder(out)
     files = {"train": out / "train.jsonl", "test": out / "test.jsonl"}
     for path in files.values():
         check_new(path, force=force)
     knowledge = read_knowledge().select(_AGENT_HOSPITAL)
-    drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+    if writer is None:
+        drawn = draw(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+    else:
+        patients = draw_patients(knowledge, n=_TRAIN + _TEST, seed=seed, language=language)
+        drawn = iter(await write_records(patients, knowledge, writer, models, folder=out, seed=seed, n=_TRAIN + _TEST))
     write_cases(files["train"], itertools.islice(drawn, _TRAIN))
     write_cases(files["test"], drawn)
     note(

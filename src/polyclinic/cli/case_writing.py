@@ -1,0 +1,81 @@
+"""`polyclinic cases generate --writer MODEL`: a model writes the histories of drawn patients."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import BudgetSpent, EndpointError, UserError
+from polyclinic.files import write_text
+from polyclinic.generation.draw import DrawnPatient
+from polyclinic.generation.writer import WritingCount, WrittenPatient, write_record
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.players.minds import model_of
+from polyclinic.terminal.screen import console, progress
+from polyclinic.terminal.tables import table
+from polyclinic.terminal.usage import show_usage
+
+_TOGETHER = 512
+"""Patients who are written at once."""
+
+_ANSWERS, _COUNTS = "writer-answers.sqlite", "writing.json"
+
+
+async def write_records(
+    patients: Iterable[DrawnPatient],
+    knowledge: Knowledge,
+    writer: str,
+    options: ModelOptions,
+    *,
+    folder: Path,
+    seed: int,
+    n: int,
+) -> list[Case]:
+    """Returns the cases of patients with their histories written, and prints and keeps what was refused.
+
+    Every answer is kept in the folder: the same command again goes on from there.
+
+    Raises:
+        UserError: the writer is no model.
+        EndpointError: no answer came; says how to go on.
+        BudgetSpent: the run has cost what it may cost; says how to go on.
+    """
+    if model_of(writer) is None:
+        raise UserError(f"--writer {writer!r} is no model; a writer is one, such as direct/NAME")
+    count, coming = WritingCount(), iter(patients)
+    cases: list[Case] = []
+    run, answers = f"writer seed={seed}", folder / _ANSWERS
+    async with open_session([writer], options, journal=answers, run=run, seed=seed) as session:
+        with progress("writing", n, quiet=not sys.stderr.isatty()) as advance:
+
+            async def one(drawn: DrawnPatient) -> WrittenPatient:
+                model = session.metered(writer, role="writer", episode=drawn.case.id, persistent=True)
+                written = await write_record(drawn, knowledge, model, temperature=options.temperature)
+                advance()
+                return written
+
+            again = f"the same command goes on from {answers}"
+            try:
+                while some := list(itertools.islice(coming, _TOGETHER)):
+                    for written in await asyncio.gather(*map(one, some)):
+                        count.add(written)
+                        cases.append(written.case)
+            except BudgetSpent as spent:
+                raise BudgetSpent(f"{spent}; {again}") from None
+            except EndpointError as failure:
+                raise type(failure)(f"{failure.problem}; {again}", attempts=failure.attempts) from None
+    document = {"patients": count.patients, "written": count.written, "refused": dict(sorted(count.refused.items()))}
+    write_text(folder / _COUNTS, msgspec.json.format(msgspec.json.encode(document)).decode() + "\n")
+    kept = count.patients - count.written
+    rows = [("written", f"{count.written:,}"), ("kept as drawn, as every record was refused", f"{kept:,}")]
+    rows += [(f"refused: {why}", f"{times:,}") for why, times in sorted(count.refused.items())]
+    console().print(table(f"{count.patients:,} histories by {writer}", ("", "number"), rows))
+    show_usage(console(sys.stderr), session.ledger)
+    return cases
