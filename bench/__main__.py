@@ -15,6 +15,7 @@ PARTS = (
     "seek",
     "triage",
     "hospital",
+    "memory",
     "retrieval",
     "evolve",
     "visits",

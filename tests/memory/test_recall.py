@@ -55,7 +55,7 @@ async def test_it_weighs_what_came_to_mind(records, experience, answer):
 
 async def test_an_examination_is_worth_what_it_led_to():
     library = MemoryLibrary(2)
-    for answer, led_to in [("x", ()), ("x", ()), ("y", (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT)), ("z", ())]:
+    for answer, led_to in [("x", ()), ("y", (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT)), ("z", ())]:
         entry = MedicalRecord(asked=put().asked, answer=answer, led_to=led_to)
         library.add(entry, np.array([1, 0], "f4"))
     near = library.nearest(np.array([[1, 0]], "f4"), 10)[0]

@@ -28,12 +28,18 @@ class Put(NamedTuple):
 
 
 class CameToMind(NamedTuple):
-    """What came to mind for it, the nearest first."""
+    """What came to mind for it, the nearest first.
+
+    Attributes:
+        diagnosed: the records and the experience of diagnoses: what each remembered patient turned out to have. None
+            where that is not remembered.
+    """
 
     records: MemoryLibrary[MedicalRecord]
     near_records: Near
     experience: MemoryLibrary[Experience]
     near_experience: Near
+    diagnosed: tuple[MemoryLibrary[MedicalRecord], MemoryLibrary[Experience]] | None = None
 
 
 NOTHING = CameToMind(

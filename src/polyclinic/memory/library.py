@@ -17,6 +17,12 @@ _DECIMALS = 6
 
 _FIRST_ROOM = 1024
 
+_MANY = 8
+"""So many queries are multiplied at once."""
+
+_SPARSE = 4
+"""Below this part of a query's numbers, only those that are not 0 are looked at."""
+
 
 class Near(NamedTuple):
     """The entries nearest to a query: their places in the library, the nearest first, and the cosines."""
@@ -30,7 +36,8 @@ class MemoryLibrary(Generic[E]):
 
     def __init__(self, dimensions: int) -> None:
         self.entries: list[E] = []
-        self._matrix: Vectors = np.zeros((_FIRST_ROOM, dimensions), dtype=np.float32)
+        # A number of all vectors a row: of a query that is mostly zeros, few rows are read.
+        self._numbers: Vectors = np.zeros((dimensions, _FIRST_ROOM), dtype=np.float32)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -38,14 +45,16 @@ class MemoryLibrary(Generic[E]):
     @property
     def vectors(self) -> Vectors:
         """A vector of length 1 a row, in the order of the entries."""
-        return self._matrix[: len(self)]
+        return self._numbers[:, : len(self)].T
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""
-        if len(self) == len(self._matrix):
-            more = np.zeros((len(self._matrix) // 2, self._matrix.shape[1]), dtype=np.float32)
-            self._matrix = np.concatenate([self._matrix, more])
-        self._matrix[len(self)] = vector
+        dimensions, room = self._numbers.shape
+        if len(self) == room:
+            wider = np.zeros((dimensions, room + room // 2), dtype=np.float32)
+            wider[:, :room] = self._numbers
+            self._numbers = wider
+        self._numbers[:, len(self)] = vector
         self.entries.append(entry)
 
     def nearest(self, queries: Vectors, k: int, *, among: int | None = None) -> list[Near]:
@@ -65,7 +74,16 @@ def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
     if not k:
         none = Near(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
         return [none] * len(queries)
-    return [_nearest(row, k) for row in queries @ vectors.T]
+    if len(queries) >= _MANY:
+        return [_nearest(row, k) for row in queries @ vectors.T]
+    return [_nearest(_cosines(vectors, query), k) for query in queries]
+
+
+def _cosines(vectors: Vectors, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    used = np.flatnonzero(query)
+    sparse = len(used) * _SPARSE < len(query)
+    cosines: NDArray[np.float32] = query[used] @ vectors.T[used] if sparse else vectors @ query
+    return cosines
 
 
 def _nearest(cosines: NDArray[np.float32], k: int) -> Near:

@@ -1,38 +1,48 @@
 """`recall`: a doctor by cases alone. It knows no disease; it weighs what came to mind, and guesses where nothing did.
 
-A record speaks for its answer, a principle for all that would have been right, each with its likeness to a power: a
-kernel-weighted vote of neighbours (Dudani, IEEE Trans. SMC 6:325, 1976).
+The nearest cases speak for what was right for them, the more the liker they are: a weighted vote of neighbours (Dudani,
+IEEE Trans. SMC 6:325, 1976). How like two are is learnt from its own memory, see `polyclinic.memory.likeness`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyclinic.language.language import Language
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
+from polyclinic.memory.library import MemoryLibrary, of
+from polyclinic.memory.likeness import LearntLikeness, TurnedOut
 from polyclinic.seeds import derive
 
 PRACTICE = "practice"
 """When a patient is put to a learner that it learns from (`Put.when`)."""
 
 NEIGHBOURS = 300
-_WEIGHED = {ClinicalTask.DIAGNOSIS: 100, ClinicalTask.TREATMENT: 150}
-_SHARPNESS = 6.0
+
+_SHARPNESS = 2.0
+"""The power of a cosine."""
+
+_TRUST = {ClinicalTask.EXAMINATION: 0.9, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
+"""See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
+
+_FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 2.0}
+"""The power of a learnt likeness."""
+
+_LATER = 0.25
+"""What it counts beside an examination's own rightness that all after it came out right."""
+
+_DOUBT = 1.0
+"""How much the usual weighs beside what came after an examination: as much as one patient just like this one."""
+
 _SURE = 10.0
 """What a principle weighs for the very patient that it was drawn from."""
 
-_LATER = 0.25
-"""What each task that came out right after an examination counts beside the examination's own rightness."""
-
-_HOPED = 1 + _LATER * 1.5
-"""What is expected of an examination that would have been right, or was never tried."""
-
-_DOUBT = 0.03
-"""How much that expectation weighs beside what is known: a thirtieth of a patient just like this one."""
+_DECIMALS = 9
+"""Of a vote; a machine's last bits are not the next one's."""
 
 _UNTRIED = 0.02
 """What each answer weighs besides, where answers are tried: as much as a patient that is hardly like this one."""
@@ -65,14 +75,16 @@ class RecallDoctor:
         self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
     ) -> None:
         self._seed, self._tries, self.wanted = seed, tries, (records, experience)
+        self._likeness: dict[tuple[object, ...], LearntLikeness] = {}
+        self._known: dict[tuple[bool, bool], TurnedOut] = {}
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
-        return self._decide(put, brought, _votes(put, brought, self._most(put)))
+        return self._decide(put, brought, self._votes(put, brought))
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
-        votes = _votes(put, brought, self._most(put))
+        votes = self._votes(put, brought)
         for label in right:
             votes[label] = votes.get(label, 0.0) + _SURE
         again = self._decide(put, brought, votes)
@@ -81,64 +93,68 @@ class RecallDoctor:
         principle = _PRINCIPLE[put.question.language].format(wrong=answered.label, right=", ".join(right))
         return Lesson(principle, again.label)
 
-    def _most(self, put: Put) -> int:
-        """Returns how many are weighed: of those that were wanted, fewer where details decide."""
-        return min(max(self.wanted), _WEIGHED.get(put.task, max(self.wanted)))
-
     def _decide(self, put: Put, brought: CameToMind, votes: dict[str, float]) -> TaskAnswer:
         language = put.question.language
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
-        if not possible:
-            guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
-            return TaskAnswer(guess, _GUESS[language])
         if self._tries and put.when == PRACTICE:
             drawn = derive(self._seed, put.asked.case, put.task, "try")
             tried = drawn.choices(put.labels, [votes.get(label, 0.0) + _UNTRIED for label in put.labels])[0]
             return TaskAnswer(tried, _TRY[language])
-        n = min(len(brought.near_records.places) + len(brought.near_experience.places), self._most(put))
-        best = max(possible, key=lambda label: possible[label])
+        if not possible:
+            guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
+            return TaskAnswer(guess, _GUESS[language])
+        n = len(brought.near_records.places) + len(brought.near_experience.places)
+        best = max(possible, key=lambda label: round(possible[label], _DECIMALS))
         return TaskAnswer(best, _REASONING[language].format(n=n, answer=best))
 
+    def _votes(self, put: Put, brought: CameToMind) -> dict[str, float]:
+        """Returns how many in one of those that came to mind each answer was right for, the most like counting most."""
+        records = brought.records if len(brought.near_records.places) else None
+        experience = brought.experience if len(brought.near_experience.places) else None
+        if records is None and experience is None:
+            return {}
+        group = put.asked.query.splitlines()[-1] if put.task is ClinicalTask.TREATMENT else ""
+        key = (put.task, put.labels, group, records is None, experience is None)
+        likeness = self._likeness.setdefault(key, LearntLikeness(put.labels, group, trust=_TRUST[put.task]))
+        likeness.learn(records, experience, self._turned_out(put, brought, records, experience))
+        of_this = likeness.kinds(put.asked.query)
+        both = brought.near_records, brought.near_experience
+        parts = [likeness.kinds_of(which, near.places.tolist()) for which, near in enumerate(both)]
+        said, known = (np.concatenate(one) for one in zip(*parts, strict=True))
+        cosines = np.concatenate([near.cosines for near in both]).astype(float)
+        # Of each library its nearest were brought; those of both together are what counts.
+        most = max(near.cosines.size for near in both)
+        weights = np.zeros(len(cosines))
+        weights[np.argsort(-cosines, kind="stable")[:most]] = 1.0
+        weights *= np.maximum(cosines, 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
+        votes = likeness.fits @ (weights @ known)
+        if put.task is ClinicalTask.EXAMINATION:
+            votes *= 1 + _LATER * self._later(put, brought, weights)
+        return dict(zip(put.labels, votes.tolist(), strict=True))
 
-def _thought_of(brought: CameToMind, most: int) -> Iterator[tuple[MedicalRecord | Experience, float]]:
-    """Yields the nearest, records and principles together, each with its weight."""
-    near = np.concatenate([brought.near_records.cosines, brought.near_experience.cosines])
-    weights = (np.maximum(near, 0.0).astype(float) ** _SHARPNESS).tolist()
-    first = len(brought.near_records.places)
-    for place in np.argsort(-near, kind="stable")[:most].tolist():
-        if place < first:
-            yield brought.records.entries[brought.near_records.places[place]], weights[place]
-        else:
-            yield brought.experience.entries[brought.near_experience.places[place - first]], weights[place]
+    def _turned_out(
+        self,
+        put: Put,
+        brought: CameToMind,
+        records: MemoryLibrary[MedicalRecord] | None,
+        experience: MemoryLibrary[Experience] | None,
+    ) -> Mapping[str, str]:
+        """Returns what remembered patients turned out to have, where an examination is to be chosen."""
+        if put.task is not ClinicalTask.EXAMINATION or brought.diagnosed is None:
+            return {}
+        known = self._known.setdefault((records is None, experience is None), TurnedOut())
+        of_records, of_experience = brought.diagnosed
+        known.learn(of_records if records is not None else None, of_experience if experience is not None else None)
+        return known.of_case
 
-
-def _votes(put: Put, brought: CameToMind, most: int) -> dict[str, float]:
-    """Returns what the nearest speak for."""
-    votes: dict[str, float] = defaultdict(float)
-    if put.task is ClinicalTask.EXAMINATION:
-        return _worth(put, brought, most)
-    for entry, weight in _thought_of(brought, most):
-        for label in (entry.answer,) if isinstance(entry, MedicalRecord) else entry.right:
-            votes[label] += weight
-    return votes
-
-
-def _worth(put: Put, brought: CameToMind, most: int) -> dict[str, float]:
-    """Returns of each examination what it is worth: how often it was right, and what was right after it.
-
-    Several are right for one patient, so that of those not chosen a record says nothing; what one would have led to
-    that was not done is hoped for.
-    """
-    worth: dict[str, float] = defaultdict(float)
-    known: dict[str, float] = defaultdict(float)
-    for entry, weight in _thought_of(brought, most):
-        if isinstance(entry, MedicalRecord):
-            worth[entry.answer] += weight * (1 + _LATER * len(entry.led_to))
-            known[entry.answer] += weight
-        else:
-            for label in put.labels:
-                worth[label] += weight * _HOPED * (label in entry.right)
-                known[label] += weight
-    # Where mistakes leave no trace, what was never right was perhaps never tried, or perhaps always wrong.
-    hoped = _DOUBT * _HOPED if len(brought.near_experience.places) else 0.0
-    return {label: (worth[label] + hoped) / (known[label] + _DOUBT) for label in put.labels} if known else worth
+    def _later(self, put: Put, brought: CameToMind, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns of each examination how much, of all there is, was right after it where it was."""
+        led, tried = np.zeros((2, len(put.labels)))
+        places = {label: n for n, label in enumerate(put.labels)}
+        for entry, weight in zip(of(brought.records, brought.near_records), weights.tolist(), strict=False):
+            if entry.answer in places:
+                led[places[entry.answer]] += weight * len(entry.led_to)
+                tried[places[entry.answer]] += weight
+        usual = led.sum() / max(tried.sum(), 1e-9)
+        shares: NDArray[np.float64] = (led + _DOUBT * usual) / (tried + _DOUBT) / 2
+        return shares

@@ -314,7 +314,10 @@ class Practice:
 
     def _brought(self, task: ClinicalTask, recalled: NearMemories) -> CameToMind:
         memory = self._memory
-        return CameToMind(memory.records[task], recalled.records, memory.experience[task], recalled.experience)
+        diagnosed = memory.records[ClinicalTask.DIAGNOSIS], memory.experience[ClinicalTask.DIAGNOSIS]
+        return CameToMind(
+            memory.records[task], recalled.records, memory.experience[task], recalled.experience, diagnosed
+        )
 
     async def _embed(self, texts: Sequence[str], *, keep: bool) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]

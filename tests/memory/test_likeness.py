@@ -1,0 +1,87 @@
+"""What a doctor learns of likeness: from its own cases alone, and the same however often it looks."""
+
+import numpy as np
+import pytest
+
+from polyclinic.memory.entries import AskedTask, Experience, MedicalRecord
+from polyclinic.memory.library import MemoryLibrary
+from polyclinic.memory.likeness import LearntLikeness, TurnedOut
+
+LABELS = ("x", "y", "z")
+
+
+def asked(number, *said):
+    return AskedTask(case=f"c{number}", number=number, query="\n".join(said), options=LABELS)
+
+
+def libraries(entries):
+    made = MemoryLibrary(2), MemoryLibrary(2)
+    for entry in entries:
+        made[isinstance(entry, Experience)].add(entry, np.array([1, 0], "f4"))
+    return made
+
+
+def record(number, answer, *said):
+    return MedicalRecord(asked=asked(number, *said), answer=answer)
+
+
+def lesson(number, right, *said):
+    return Experience(asked=asked(number, *said), before="?", after=right[0], right=right, principle="p")
+
+
+def test_what_says_the_same_is_alike_and_what_nobody_said_says_nothing():
+    some = [record(n, "x", "feverish") for n in range(5)] + [record(5 + n, "x", "a temperature") for n in range(5)]
+    others = [record(10 + n, "y", "itchy") for n in range(10)]
+    likeness = LearntLikeness(LABELS)
+    likeness.learn(*libraries(some + others), {})
+    feverish, hot, itchy, new = (likeness.kinds(one) for one in ("feverish", "a temperature", "itchy", "unheard of"))
+    assert feverish @ hot > 2 * (feverish @ itchy)
+    assert new == pytest.approx([0.5, 0.5])
+    said, known = likeness.kinds_of(0, [0, 15])
+    assert known.tolist() == [[1, 0], [0, 1]]
+    assert said[0] == pytest.approx(feverish)
+
+
+def test_a_case_of_which_one_right_answer_is_known_is_of_any_kind_that_it_fits():
+    lessons = [lesson(n, ("x", "y"), "a") for n in range(4)] + [lesson(4 + n, ("y", "z"), "b") for n in range(4)]
+    likeness = LearntLikeness(LABELS)
+    likeness.learn(*libraries([*lessons, record(9, "y", "a"), record(10, "x", "b")]), {})
+    assert likeness.fits.T.tolist() == [[1, 1, 0], [0, 1, 1]]
+    _, known = likeness.kinds_of(0, [0, 1])
+    assert known[0, 0] > 0.8
+    assert known[1] == pytest.approx([1, 0])
+
+
+def test_it_is_the_same_learnt_at_once_or_bit_by_bit():
+    rng = np.random.default_rng(1)
+    entries = []
+    for n in range(60):
+        said = [f"s{k}" for k in rng.choice(9, 3, replace=False)]
+        right = LABELS[n % 3]
+        entries.append(record(n, right, *said) if n % 2 else lesson(n, (right, "y"), *said))
+    whole, bits = LearntLikeness(LABELS, trust=0.5), LearntLikeness(LABELS, trust=0.5)
+    whole.learn(*libraries(entries), {"c7": "known"})
+    for n in range(1, 61):
+        bits.learn(*libraries(entries[:n]), {"c7": "known"})
+    assert whole.kinds("s1\ns2").tolist() == bits.kinds("s1\ns2").tolist()
+    for which in (0, 1):
+        for a, b in zip(whole.kinds_of(which, range(30)), bits.kinds_of(which, range(30)), strict=True):
+            assert a.tolist() == b.tolist()
+
+
+def test_only_cases_of_the_group_count():
+    likeness = LearntLikeness(LABELS, "Diagnosis: flu")
+    likeness.learn(*libraries([record(1, "x", "a", "Diagnosis: flu"), record(2, "y", "a", "Diagnosis: cold")]), {})
+    said, known = likeness.kinds_of(0, [0, 1])
+    assert (said[1].any(), known.tolist()) == (False, [[1], [0]])
+
+
+def test_who_turned_out_to_have_the_same_is_of_one_kind():
+    turned_out = TurnedOut()
+    turned_out.learn(*libraries([record(1, "flu"), lesson(2, ("flu",))]))
+    turned_out.learn(None, None)
+    assert turned_out.of_case == {"c1": "flu", "c2": "flu"}
+    likeness = LearntLikeness(LABELS)
+    likeness.learn(*libraries([record(1, "x", "a"), lesson(2, ("x", "z"), "b")]), turned_out.of_case)
+    assert likeness.kinds("a").tolist() == [1]
+    assert likeness.fits.T.tolist() == [[1, 0, 1]]
