@@ -109,6 +109,14 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
     assert "at least two" in complaint("memory", "merge", evolved[0], *new)
 
 
+def test_the_same_patient_by_another_name_is_the_same_patient(complaint, files, tmp_path):
+    lines = files[1].read_text().splitlines()[:3]
+    (tmp_path / "test.jsonl").write_text("\n".join(line.replace('"p1-', '"other-') for line in lines) + "\n")
+    said = complaint("evolve", *files[:2], "--test", tmp_path / "test.jsonl", "--out", tmp_path / "new")
+    assert "shares 3 patients" in said
+    assert "other-00001, other-00002, other-00003" in said
+
+
 def test_an_empty_file_of_patients_is_one_line(complaint, files, tmp_path):
     (tmp_path / "none.jsonl").write_text("")
     assert "none.jsonl" in complaint("evolve", "--train", tmp_path / "none.jsonl", *files[2:], "--out", tmp_path / "x")

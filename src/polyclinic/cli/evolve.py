@@ -20,6 +20,7 @@ from polyclinic.benchmarks.evolution.page import page
 from polyclinic.benchmarks.evolution.patients import PracticePatient, practice_patients
 from polyclinic.benchmarks.evolution.practice import Practice, Remembers
 from polyclinic.benchmarks.evolution.results import SNAPSHOTS, Evolution
+from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evolve_view import live_curve
@@ -41,6 +42,7 @@ from polyclinic.terminal.usage import show_usage
 _RECALL = "recall"
 _CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "results.json", "report.html", "answers.sqlite"
 _K = between(0, 1000)
+_Patients = tuple[list[PracticePatient], list[PracticePatient]]  # to practise on, and of the test
 
 
 @Parameter(name="*")
@@ -141,8 +143,7 @@ async def evolve(
     models: Models = MODELS,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
-    folder, configuration = _folder(options, out, resume)
-    train, test = _patients(configuration)
+    folder, configuration, (train, test) = _folder(options, out, resume)
     began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
         name = model_of(configuration.doctor)
@@ -220,7 +221,9 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
     )
 
 
-def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> tuple[Path, PracticeConfiguration]:
+def _folder(
+    options: PracticeOptions, out: Path | None, resume: Path | None
+) -> tuple[Path, PracticeConfiguration, _Patients]:
     if (out is None) == (resume is None):
         raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
     if resume is not None:
@@ -232,7 +235,7 @@ def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> 
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=path) from None
         _check_same(options, begun, resume)
-        return resume, begun
+        return resume, begun, _patients(begun)
     assert out is not None  # noqa: S101
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
@@ -244,13 +247,13 @@ def _folder(options: PracticeOptions, out: Path | None, resume: Path | None) -> 
     if options.doctor != _RECALL and model_of(options.doctor) is None:
         raise UserError(f"--doctor {options.doctor!r} does not learn; allowed: {_RECALL}, or a model: direct/NAME")
     made = PracticeConfiguration(**{name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__})
-    _patients(made)  # before anything is written
+    patients = _patients(made)  # before anything is written
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
-    return out, made
+    return out, made, patients
 
 
-def _patients(configuration: PracticeConfiguration) -> tuple[list[PracticePatient], list[PracticePatient]]:
+def _patients(configuration: PracticeConfiguration) -> _Patients:
     every = {name: list(read_cases(shipped_path(name))) for name in (configuration.train, configuration.test)}
     knowledge = read_knowledge()
     for name, cases in every.items():
@@ -259,15 +262,26 @@ def _patients(configuration: PracticeConfiguration) -> tuple[list[PracticePatien
         except BadInput as problem:
             raise BadInput(str(problem), path=Path(name)) from None
     here, there = every[configuration.train], every[configuration.test]
-    met = {case.id for case in here} & {case.id for case in there}
+    known_by = {_content(case): case.id for case in here} | {case.id: case.id for case in here}
+    met = [case.id for case in there if case.id in known_by or _content(case) in known_by]
     if met:
-        some = ", ".join(sorted(met)[:3])
+        some = ", ".join(met[:3])
         shared = f"shares {len(met):,} patients with {configuration.train}: {some}"
         raise BadInput(shared, path=Path(configuration.test))
-    named = {case.truth.diagnoses[0].name for case in (*here, *there)}
-    ids = {knowledge.disease_named(name).id for name in named}  # type: ignore[union-attr]
+    every_id = [
+        {knowledge.disease_named(case.truth.diagnoses[0].name).id for case in cases}  # type: ignore[union-attr]
+        for cases in (here, there)
+    ]
+    if untaught := sorted(every_id[1] - every_id[0]):
+        note(f"nobody in {configuration.train} has what some in {configuration.test} have: {', '.join(untaught)}")
+    ids = every_id[0] | every_id[1]
     known = knowledge.select(",".join(sorted(ids)))
     return practice_patients(here, known), practice_patients(there, known)
+
+
+def _content(case: Case) -> str:
+    """Returns what is known of a patient, whatever it is called."""
+    return msgspec.json.encode((case.presentation, case.record)).decode()
 
 
 def _check_same(options: PracticeOptions, begun: PracticeConfiguration, folder: Path) -> None:

@@ -24,6 +24,9 @@ from polyclinic.memory.entries import AskedTask, ClinicalTask
 from polyclinic.memory.learner import Put
 from polyclinic.memory.picture import picture_of
 
+_NAMED = 12
+"""Names that a complaint gives."""
+
 PHYSICAL = "physical-examination"
 """Free in the paper's hospital, and none of the sixteen that a doctor chooses from."""
 
@@ -162,6 +165,13 @@ class PracticePatient(NamedTuple):
         return Put(task, question, labels, asked)
 
 
+def _some(names: Iterable[str]) -> str:
+    """Returns names in a line; of many the first, and how many more there are."""
+    every = list(names)
+    more = f", and {len(every) - _NAMED:,} more that the knowledge holds" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more
+
+
 def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:
     """Returns cases as patients to practise on.
 
@@ -184,8 +194,7 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         named = case.truth.diagnoses[0].name if case.truth.diagnoses else ""
         disease = knowledge.disease_named(named)
         if disease is None:
-            known = ", ".join(choices.diseases)
-            raise BadInput(f"case {case.id!r} has the disease {named!r}; allowed: {known}")
+            raise BadInput(f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}")
         if case.truth.severity is None:
             raise BadInput(f"case {case.id!r} has no severity; needed: {', '.join(SEVERITIES)}")
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
