@@ -30,6 +30,10 @@ _LEAST = 1e-12
 """A kind that nothing speaks for is still possible."""
 
 
+_GUIDED = 32
+"""Cases for which what statements are worth is not worked out anew while they are taken in."""
+
+
 class _Case(NamedTuple):
     """A case by the numbers of its statements, with its kind; or, where the kind is not known, what was right."""
 
@@ -74,6 +78,7 @@ class LearntLikeness:
         self._counts = np.zeros((256, 0))
         self._cases: tuple[list[_Case | None], list[_Case | None]] = ([], [])
         self._worth: Shares | None = None
+        self._guide: Shares | None = None
         self._right = np.zeros((2, len(labels), 0))
         """How often each label, a row, was right for each kind, of how often that is known."""
         self.usual: Shares = np.zeros(0)
@@ -143,13 +148,26 @@ class LearntLikeness:
                 self._right[1, place, kind] += 1
             for one in right & self._labels.keys():
                 self._right[0, self._labels[one], kind] += 1
-        case, self._worth = _Case(numbers, kind, label), None
-        said = self._shares(self._scores()[numbers].sum(axis=0))
-        share = self._known(said[None], [case])[0]
+        share = self._share(numbers, kind, label)
         self._counts[numbers] += share
         self.usual += share
         self._worth = None
-        return case
+        return _Case(numbers, kind, label)
+
+    def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
+        """Returns for how much a new case counts in each kind; 1 together."""
+        fitting = [kind] if kind >= 0 else np.flatnonzero(self._right[0, label])
+        share = np.zeros(len(self._kinds))
+        if len(fitting) == 1:
+            share[fitting] = 1.0
+            return share
+        # What statements are worth is not worked out anew for each case, and the same whoever looks on in between.
+        added = sum(map(len, self._cases))
+        if self._guide is None or self._guide.shape[1] != len(self._kinds) or added % _GUIDED == 0:
+            self._guide = self._scores()
+        said = self._shares(self._guide[numbers[numbers < len(self._guide)]].sum(axis=0))[fitting] + _LEAST
+        share[fitting] = said / said.sum()
+        return share
 
     def _kind(self, name: str | frozenset[str]) -> int:
         place = self._kinds.setdefault(name, len(self._kinds))

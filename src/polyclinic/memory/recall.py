@@ -75,8 +75,8 @@ class RecallDoctor:
         self, *, seed: int, records: int = NEIGHBOURS, experience: int = NEIGHBOURS, tries: bool = False
     ) -> None:
         self._seed, self._tries, self.wanted = seed, tries, (records, experience)
-        self._likeness: dict[tuple[object, ...], LearntLikeness] = {}
-        self._known: dict[tuple[bool, bool], TurnedOut] = {}
+        self._likeness: dict[tuple[object, ...], tuple[LearntLikeness, object, object]] = {}
+        self._known: dict[tuple[int, int], tuple[TurnedOut, object, object]] = {}
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
@@ -114,8 +114,11 @@ class RecallDoctor:
         if records is None and experience is None:
             return {}
         group = put.asked.query.splitlines()[-1] if put.task is ClinicalTask.TREATMENT else ""
-        key = (put.task, put.labels, group, records is None, experience is None)
-        likeness = self._likeness.setdefault(key, LearntLikeness(put.labels, group, trust=_TRUST[put.task]))
+        key = (put.task, put.labels, group, id(records), id(experience))
+        # The libraries are kept with what was learnt of them, so that no other gets their ids.
+        likeness, *_ = self._likeness.setdefault(
+            key, (LearntLikeness(put.labels, group, trust=_TRUST[put.task]), records, experience)
+        )
         likeness.learn(records, experience, self._turned_out(put, brought, records, experience))
         of_this = likeness.kinds(put.asked.query)
         both = brought.near_records, brought.near_experience
@@ -142,9 +145,11 @@ class RecallDoctor:
         """Returns what remembered patients turned out to have, where an examination is to be chosen."""
         if put.task is not ClinicalTask.EXAMINATION or brought.diagnosed is None:
             return {}
-        known = self._known.setdefault((records is None, experience is None), TurnedOut())
-        of_records, of_experience = brought.diagnosed
-        known.learn(of_records if records is not None else None, of_experience if experience is not None else None)
+        of_records = None if records is None else brought.diagnosed[0]
+        of_experience = None if experience is None else brought.diagnosed[1]
+        key = id(of_records), id(of_experience)
+        known, *_ = self._known.setdefault(key, (TurnedOut(), of_records, of_experience))
+        known.learn(of_records, of_experience)
         return known.of_case
 
     def _later(self, put: Put, brought: CameToMind, weights: NDArray[np.float64]) -> NDArray[np.float64]:
