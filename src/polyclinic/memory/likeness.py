@@ -124,8 +124,9 @@ class LearntLikeness:
         said, known = np.zeros((2, len(cases), len(self._kinds)))
         if there:
             rows = [row for row, case in enumerate(cases) if case is not None]
-            ends = np.cumsum([0, *(len(case.statements) for case in there[:-1])])
-            flat = np.concatenate([case.statements for case in there])
+            said_of = [case.statements for case in there]
+            ends = np.cumsum([0, *map(len, said_of[:-1])])
+            flat = np.concatenate(said_of)
             said[rows] = self._shares(np.add.reduceat(self._scores()[flat], ends, axis=0))
             known[rows] = self._known(said[rows], there)
         return said, known

@@ -121,16 +121,20 @@ class RecallDoctor:
         )
         likeness.learn(records, experience, self._turned_out(put, brought, records, experience))
         of_this = likeness.kinds(put.asked.query)
-        both = brought.near_records, brought.near_experience
-        parts = [likeness.kinds_of(which, near.places.tolist()) for which, near in enumerate(both)]
-        said, known = (np.concatenate(one) for one in zip(*parts, strict=True))
-        cosines = np.concatenate([near.cosines for near in both]).astype(float)
         # Of each library its nearest were brought; those of both together are what counts.
-        most = max(near.cosines.size for near in both)
+        both = brought.near_records, brought.near_experience
+        cosines = np.concatenate([near.cosines for near in both]).astype(float)
+        counts = np.zeros(len(cosines), dtype=bool)
+        counts[np.argsort(-cosines, kind="stable")[: max(near.cosines.size for near in both)]] = True
+        parts = np.split(counts, [both[0].cosines.size])
+        found = [
+            likeness.kinds_of(which, near.places[part].tolist())
+            for which, (near, part) in enumerate(zip(both, parts, strict=True))
+        ]
+        said, known = (np.concatenate(one) for one in zip(*found, strict=True))
         weights = np.zeros(len(cosines))
-        weights[np.argsort(-cosines, kind="stable")[:most]] = 1.0
-        weights *= np.maximum(cosines, 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
-        votes = likeness.fits @ (weights @ known)
+        weights[counts] = np.maximum(cosines[counts], 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
+        votes = likeness.fits @ (weights[counts] @ known)
         if put.task is ClinicalTask.EXAMINATION:
             votes *= 1 + _LATER * self._later(put, brought, weights)
         return dict(zip(put.labels, votes.tolist(), strict=True))
