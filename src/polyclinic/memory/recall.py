@@ -29,7 +29,7 @@ _SHARPNESS = 2.0
 _TRUST = {ClinicalTask.EXAMINATION: 0.9, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
 """See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
 
-_FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 2.0}
+_FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 1.0}
 """The power of a learnt likeness."""
 
 _LATER = 0.25
