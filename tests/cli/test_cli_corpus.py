@@ -235,3 +235,14 @@ def test_what_a_folder_holds_besides_passages_is_named(run, complaint, home, tmp
     assert "qrels.txt: judgements" in complaint("corpus", "add", "new", "books/qrels.txt", cwd=tmp_path, env=home)
     (folder / "zero.txt").write_bytes(bytes(100))
     assert "zero.txt, line 1: NUL bytes" in complaint("corpus", "add", "new", "books", cwd=tmp_path, env=home)
+
+
+def test_vectors_are_asked_for_where_a_file_of_models_says(run, book, serving, home, tmp_path):
+    with serving() as first, serving() as second:
+        file = tmp_path / "models.toml"
+        file.write_text(f"[models.'direct/e5']\nbase_url = ['{first.url}', '{second.url}']\n")
+        run("corpus", "add", "book", book, "--embedder", "direct/e5", "--model-file", file, env=home)
+        found = run("corpus", "search", "book", "wheezing", "--by", "dense", "--model-file", file, "--json", env=home)
+        assert json.loads(found.stdout)
+        # One space of vectors is one server's.
+        assert first.bodies and not second.bodies

@@ -24,6 +24,9 @@ METRICS = re.compile(
 )
 """What is measured is nobody's business who is measured."""
 
+VERDICTS = {"answer", "answers", "vote", "grade", "verdict", "choice", "label", "relevant", "winner", "better"}
+"""What a typed answer must not begin with where it has grounds too: a model writes from left to right."""
+
 NEVER_NULL = re.compile(r"\b(is|as|be) null\b|为\s*null")
 HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,;?!](?=[\u4e00-\u9fff])")
 
@@ -102,6 +105,9 @@ def test_nothing_is_given_away_and_the_form_is_kept(name):
             if not any(re.fullmatch(pattern, call.purpose) for pattern in judged):
                 found += [f"{call.purpose}: tells {secret!r}" for secret in secrets if secret in call.text]
                 found += [f"{call.purpose}: names the metric {m[0]!r}" for m in METRICS.finditer(call.system)]
+            fields = list(msgspec.json.decode(call.form or "{}").get("properties", {}))
+            if len(fields) > 1 and fields[0] in VERDICTS:
+                found.append(f"{call.purpose}: {fields[0]} comes before its grounds: {', '.join(fields)}")
             if NEVER_NULL.search(call.system):
                 found.append(f"{call.purpose}: a field that must be null")
             if language == "zh" and (half := HALF_WIDTH.search(call.system)):

@@ -111,28 +111,28 @@ class Replicas:
     """One model at several endpoints, each asked in its turn; they share a limit and are opened already."""
 
     def __init__(self, doors: Sequence[Model]) -> None:
-        self._doors, self._next = tuple(doors), 0
+        self.doors, self._next = tuple(doors), 0
 
     @property
     def name(self) -> str:
         """Names the model."""
-        return self._doors[0].name
+        return self.doors[0].name
 
     @property
     def variant(self) -> str:
         """What each request says beside the question."""
-        return str(getattr(self._doors[0], "variant", ""))
+        return str(getattr(self.doors[0], "variant", ""))
 
     @property
     def limit(self) -> Limit | None:
         """The limit of all of them."""
-        limit = getattr(self._doors[0], "limit", None)
+        limit = getattr(self.doors[0], "limit", None)
         return limit if isinstance(limit, Limit) else None
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the one whose turn it is; see `Model.ask`."""
-        door = self._doors[self._next]
-        self._next = (self._next + 1) % len(self._doors)
+        door = self.doors[self._next]
+        self._next = (self._next + 1) % len(self.doors)
         return await door.ask(messages, answer=answer, **options)
 
 

