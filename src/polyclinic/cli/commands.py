@@ -31,6 +31,8 @@ COMMANDS = {
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
     "it.",
     "cases generate": "cases:generate Draw patients from the medical knowledge, balanced over disease and severity.",
+    "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, and questions "
+    "of eight kinds behind each round.",
     "cases personas": "personas:personas Give patients a persona: a statement in their own voice, a life, a character, "
     "a manner.\n\nA persona that gives the diagnosis or a result away is refused, and the case goes without one.",
     "cases schema": "cases:schema Print the JSON Schema of one line of a case file.",

@@ -19,7 +19,7 @@ from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_pla
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.errors import UserError
-from polyclinic.files import write_text
+from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -108,6 +108,8 @@ async def aie(
     if judges and len(doctor) == 1:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
     read = cases_of(cases)
+    if figures is not None:
+        make_folder(figures)
     people = read_verdicts(verdicts or (), known=_judged(read, doctor))
     _check_options(rules, distractors, read[: cases.limit])
     say(rules, cases=len(read[: cases.limit]))

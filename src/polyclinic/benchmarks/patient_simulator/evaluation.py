@@ -6,8 +6,8 @@
 
 The layout is AIE's: a JSON array of cases, each with its vignette (`raw_data.question`) and `patient_test`: context
 length, then key (the kind of question that was meant), then the question, the label `human_state` and the answer that
-a person gave, `human_answer`. A question stands at one context length only; the dialogue before it is not in the set,
-so each question is put right after the patient's opening.
+a person gave, `human_answer`. The dialogue before a question stands in `dialogue` (see `building`); the published set
+has none, so that each question is put right after the patient's opening.
 """
 
 from __future__ import annotations
@@ -77,11 +77,16 @@ class LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelledCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A patient and the labelled questions to it."""
+    """A patient and the labelled questions to it.
+
+    Attributes:
+        dialogue: rounds of what doctor and patient said; a question is put behind as many as its context is long.
+    """
 
     id: str
     record: Record
     questions: tuple[LabelledQuestion, ...]
+    dialogue: tuple[tuple[str, str], ...] = ()
 
 
 class LabelledReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +200,11 @@ async def put_questions(case: LabelledCase, minds: Minds) -> list[Reply]:
     async def ask(question: LabelledQuestion) -> Reply:
         asked = patient(f"{question.turn}/{question.key}")
         asked.observe(Said(seq=0, turn=0, who=Role.PATIENT, to=Role.DOCTOR, text=opening.say, state=opening.state))
-        asked.observe(Said(seq=1, turn=1, who=Role.DOCTOR, to=Role.PATIENT, text=question.text))
+        before = [text for said in case.dialogue[: question.turn] for text in said]
+        for seq, text in enumerate([*before, question.text], start=1):
+            # The doctor's are the odd ones.
+            who, to = (Role.DOCTOR, Role.PATIENT) if seq % 2 else (Role.PATIENT, Role.DOCTOR)
+            asked.observe(Said(seq=seq, turn=(seq + 1) // 2, who=who, to=to, text=text))
         try:
             replied = await asked.act(REPLY)
             if replied.state is None and (tracker := minds.tracker(case.id)) is not None:
@@ -289,10 +298,16 @@ class _Vignette(msgspec.Struct):
     question: str
 
 
+class _Round(msgspec.Struct):
+    doctor: str
+    patient: str
+
+
 class _LabelledRecord(msgspec.Struct):
     id: int | str
     raw_data: _Vignette
     patient_test: dict[str, dict[str, _Test]]
+    dialogue: list[_Round] = []
 
 
 def read_labelled(path: str | Path) -> list[LabelledCase]:
@@ -308,7 +323,15 @@ def read_labelled(path: str | Path) -> list[LabelledCase]:
     except msgspec.DecodeError as error:
         problem, field = split_place(str(error))
         raise BadInput(f"not a labelled set for patient simulators: {problem}", path=path, field=field) from None
-    read = [LabelledCase(id=str(c.id), record=_record(c.raw_data.question), questions=_questions(c)) for c in cases]
+    read = [
+        LabelledCase(
+            id=str(c.id),
+            record=_record(c.raw_data.question),
+            questions=_questions(c),
+            dialogue=tuple((said.doctor, said.patient) for said in c.dialogue),
+        )
+        for c in cases
+    ]
     if not any(case.questions for case in read):
         raise BadInput("no question in it has a text", path=path)
     return read

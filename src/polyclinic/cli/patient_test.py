@@ -1,0 +1,74 @@
+"""`polyclinic cases patient-test`: makes a test set for simulated patients out of cases."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli import options
+from polyclinic.errors import PlayFailure, UserError
+from polyclinic.files import write_text
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.models.session import open_session
+from polyclinic.players.minds import model_of
+from polyclinic.tasks import run_all
+from polyclinic.terminal.screen import console, note
+from polyclinic.terminal.tables import counted
+from polyclinic.terminal.usage import show_usage
+
+
+async def patient_test(
+    *,
+    cases: options.Cases,
+    out: Annotated[options.NewFile, Parameter(help="Where to write the set, in AIE's labelled layout.")],
+    mind: Annotated[
+        str, options.MIND, Parameter(help="Who writes it: rules, for generated cases, or a model such as direct/NAME.")
+    ] = "rules",
+    limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
+    rounds: Annotated[int, options.POSITIVE, Parameter(help="Rounds of dialogue a case.")] = ROUNDS,
+    layout: options.Layout = None,
+    seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,
+    force: options.Force = False,
+    models: options.Models = options.MODELS,
+    journal: options.Journal = None,
+) -> None:
+    """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
+    options.check_new(out, force=force)
+    if mind != "rules" and model_of(mind) is None:
+        raise UserError(f"--mind {mind!r}; allowed: rules, or a model, such as direct/NAME")
+    read, knowledge = list(read_cases(shipped_path(cases), layout=layout))[:limit], read_knowledge()
+    names = [] if mind == "rules" else [mind]
+    async with open_session(names, models, journal=journal, run=f"patient test seed={seed}", seed=seed) as session:
+
+        async def make(case: Case) -> BuiltCase | PlayFailure:
+            if mind == "rules":
+                return await build_by_rules(case, knowledge, rounds=rounds, seed=seed)
+            model = session.metered(mind, role="patient", episode=f"patient test {case.id}")
+            try:
+                return await build_by_model(case, model, rounds=rounds, temperature=models.temperature)
+            except PlayFailure as failure:
+                return failure
+
+        made = await run_all(partial(make, case) for case in read)
+    built = [one for one in made if isinstance(one, BuiltCase)]
+    failed = [one for one in made if isinstance(one, PlayFailure)]
+    show_usage(console(sys.stderr), session.ledger)
+    if not built:
+        raise failed[0] if failed else UserError(f"there is no case in {cases}")
+    write_text(out, msgspec.json.format(msgspec.json.encode([one.record for one in built]), indent=1).decode() + "\n")
+    questions, matched = sum(one.questions for one in built), sum(one.matched for one in built)
+    lacking = sum(one.lacking for one in built)
+    lost = f"; {counted(len(failed), 'case')} failed, the first: {failed[0]}" if failed else ""
+    note(
+        f"{counted(questions, 'question')} of {counted(len(built), 'case')}: {out}; {matched} answers matched to the "
+        f"nearest passage, {lacking} questions had nothing to ask for{lost}. People are to look at the labels. "
+        f"Next: polyclinic eval patient-simulator --cases {out}"
+    )
