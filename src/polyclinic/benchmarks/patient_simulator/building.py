@@ -63,7 +63,7 @@ class WrittenDialogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: tuple[WrittenRound, ...]
 
 
-class WrittenQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WrittenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A doctor's turn of one kind, and the patient's right answer."""
 
     question: _Line
@@ -72,7 +72,7 @@ class WrittenQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _QUESTIONS = msgspec.defstruct(
     "WrittenQuestions",
-    [("analysis", str), *((state.name.lower(), WrittenQuestion) for state in KINDS)],
+    [("analysis", str), *((state.name.lower(), WrittenTest) for state in KINDS)],
     frozen=True,
     forbid_unknown_fields=True,
 )
@@ -90,9 +90,7 @@ class BuiltCase(msgspec.Struct, frozen=True, kw_only=True):
     lacking: int = 0
 
 
-def _built(
-    case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mapping[State, WrittenQuestion]]
-) -> BuiltCase:
+def _built(case: Case, rounds: Sequence[WrittenRound], tests: Mapping[int, Mapping[State, WrittenTest]]) -> BuiltCase:
     """Returns a case in AIE's layout, what is effective in the information's own words."""
     information, matched = information_of(case), 0
     by_length: dict[str, dict[str, Any]] = {}
@@ -130,7 +128,7 @@ async def build_by_model(
     messages: list[Message] = [("system", prompts("dialogue", rounds=rounds)), ("user", known)]
     reply = await model.ask(messages, answer=WrittenDialogue, temperature=temperature, purpose="dialogue")
     written: tuple[WrittenRound, ...] = reply.value.rounds[:rounds]
-    tests: dict[int, dict[State, WrittenQuestion]] = {}
+    tests: dict[int, dict[State, WrittenTest]] = {}
     for length in range(len(written)):
         said = "\n".join(_lines(written[:length], case.presentation.language)) or prompts("nothing said")
         messages = [("system", prompts("questions")), ("user", f"{known}\n\n{prompts('so far', said=said)}")]
@@ -159,13 +157,13 @@ async def build_by_rules(case: Case, knowledge: Knowledge, *, rounds: int = ROUN
             said.setdefault(event.turn, {})[event.who] = event.text
     # The doctor's last words, with which it ends, have no reply.
     written = [WrittenRound(turn[Role.DOCTOR], turn[Role.PATIENT]) for turn in said.values() if len(turn) > 1][:rounds]
-    further = _Asker(case, knowledge, derive(seed, case.id, "dialogue"))
+    further = _StockOfQuestions(case, knowledge, derive(seed, case.id, "dialogue"))
     for number in range(len(written), rounds):
         asked = further.questions()
         state = State.EFFECTIVE_INQUIRY if number % 2 else State.INEFFECTIVE_INQUIRY
         one = asked.get(state) or asked[State.AMBIGUOUS_INQUIRY]
         written.append(WrittenRound(one.question, one.answer))
-    asker = _Asker(case, knowledge, derive(seed, case.id, "patient test"))
+    asker = _StockOfQuestions(case, knowledge, derive(seed, case.id, "patient test"))
     tests = {length: asker.questions() for length in range(len(written))}
     return _built(case, written, tests)
 
@@ -179,7 +177,7 @@ class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: dict[str, str]
 
 
-class _Asker:
+class _StockOfQuestions:
     """Questions of each kind for one patient, none twice while there are others."""
 
     def __init__(self, case: Case, knowledge: Knowledge, rng: random.Random) -> None:
@@ -213,10 +211,10 @@ class _Asker:
             rng.shuffle(stock)
         self._asked = 0
 
-    def questions(self) -> dict[State, WrittenQuestion]:
+    def questions(self) -> dict[State, WrittenTest]:
         """Returns the next question of each kind that there is one of."""
         place, self._asked = self._asked, self._asked + 1
-        return {state: WrittenQuestion(*stock[place % len(stock)]) for state, stock in self._stocks.items() if stock}
+        return {state: WrittenTest(*stock[place % len(stock)]) for state, stock in self._stocks.items() if stock}
 
 
 @functools.cache

@@ -298,7 +298,7 @@ class _Vignette(msgspec.Struct):
     question: str
 
 
-class _Round(msgspec.Struct):
+class _RecordedRound(msgspec.Struct):
     doctor: str
     patient: str
 
@@ -307,7 +307,7 @@ class _LabelledRecord(msgspec.Struct):
     id: int | str
     raw_data: _Vignette
     patient_test: dict[str, dict[str, _Test]]
-    dialogue: list[_Round] = []
+    dialogue: list[_RecordedRound] = []
 
 
 def read_labelled(path: str | Path) -> list[LabelledCase]:
