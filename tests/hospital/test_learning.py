@@ -27,6 +27,7 @@ from polyclinic.hospital.record.happenings import DAY, MemoriesPublished, Triage
 from polyclinic.hospital.record.log import Log
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.report import figures, page
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -371,3 +372,6 @@ def test_a_run_in_which_doctors_learn_can_be_read(kept, run):
     learnt = run("run", "--resume", folder).stdout
     assert "in the memory of each doctor" in learnt
     assert document["memory"]["version"] in learnt
+    found = figures(RecordedRun(folder)).learnt
+    assert msgspec.to_builtins(found.days[-1]) == document["memory"]["days"][-1]
+    assert "What the doctors learnt" in page(figures(RecordedRun(folder)))

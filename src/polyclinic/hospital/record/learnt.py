@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -75,6 +76,12 @@ class LearntTally:
             day.update(diagnosed=1, examination=what.right_examination, diagnosis=what.right)
         elif isinstance(what, Prescribed):
             self._days[max(0, happening.t) // DAY].update(prescribed=1, treatment=what.right)
+
+    def looking_on(self, happenings: Iterable[Happening]) -> Iterator[Happening]:
+        """Passes happenings on to whoever reads them, and counts them."""
+        for happening in happenings:
+            self.add(happening)
+            yield happening
 
     def learnt(self) -> Learnt:
         """Returns what it comes to so far."""

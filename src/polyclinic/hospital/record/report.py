@@ -20,6 +20,7 @@ from polyclinic.hospital.record.charts import Charts, by_time
 from polyclinic.hospital.record.figures import Proportion, RunSummary, Series, Waits
 from polyclinic.hospital.record.groups import Groups, Subtotal
 from polyclinic.hospital.record.happenings import DAY
+from polyclinic.hospital.record.learnt import Learnt, LearntTally
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.terminal.html import page_table as _table
 
@@ -48,6 +49,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     summary: RunSummary  # what the log says
     series: Series  # the same by day, hour and department
     groups: Groups  # the same by disease, department, acuity, level and hour of arrival
+    learnt: Learnt | None = None  # by the doctors; None where nobody learnt anything
 
 
 def figures(run: RecordedRun, *, name: str = "") -> Figures:
@@ -58,7 +60,10 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
     """
     finished = run.summary is not None
     warm_up = run.configuration.get("warm_up", 0)
-    account = account_of(run.happenings(), begin=warm_up * DAY if isinstance(warm_up, int) else 0)
+    tally = LearntTally()
+    happenings = tally.looking_on(run.happenings())
+    account = account_of(happenings, begin=warm_up * DAY if isinstance(warm_up, int) else 0)
+    learnt = tally.learnt()
     seed = run.configuration.get("seed")
     return Figures(
         run=name or run.folder.resolve().name,
@@ -70,6 +75,7 @@ def figures(run: RecordedRun, *, name: str = "") -> Figures:
         summary=account.summary(),
         series=account.series(),
         groups=account.groups(),
+        learnt=learnt if learnt.version else None,
     )
 
 
@@ -133,6 +139,7 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         says = "In brackets: diagnoses."
         parts.append(figure("Right diagnoses by department", charts.shares(diagnosis), says))
         parts.append(figure("Right diagnoses over time", charts.by_day(over_time, each=each), "With 95 % intervals."))
+    parts += [] if figures.learnt is None else _learnt(figures.learnt)
     if summary.acuity.n:
         says = (
             "How soon patients were to be seen: as the nurse judged it, beside as it should have been; % of each row."
@@ -174,6 +181,20 @@ def _sections(figures: Figures, configuration: Mapping[str, Any], source: str) -
         ]
         parts.append(_table(("", "hours at work", "hours with patients", "calls"), rows))
     return parts
+
+
+def _learnt(learnt: Learnt) -> list[str]:
+    """Returns what the doctors learnt, day by day, and how right they were."""
+    tasks = ("examination", "diagnosis", "treatment")
+    heads = ("day", "diagnoses", *(f"{task} right (%)" for task in tasks), "records", "experience", "questions read")
+    rows = []
+    for day in learnt.days:
+        shares = (getattr(day, task).percent for task in tasks)
+        told = ["–" if percent is None else f"{percent:.1f}" for percent in shares]
+        counts = (day.records, day.experience, day.questions)
+        rows.append((str(day.number + 1), str(day.diagnosis.n), *told, *map(str, counts)))
+    note = f"All memories together at the end of each day; they come from {learnt.cases} patients."
+    return ["<h2>What the doctors learnt</h2>", f'<p class="note">{note}</p>', _table(heads, rows)]
 
 
 def _beds(areas: Mapping[str, Occupancy]) -> list[tuple[str, ...]]:
