@@ -69,7 +69,10 @@ class CaseMemory(Recollection):
         records, experience = self.doctor(seed).wanted
         memory = self._cases
         (near,) = memory.recall(put.task, vector[None, :], records=records, experience=experience)
-        return CameToMind(memory.records[put.task], near.records, memory.experience[put.task], near.experience)
+        diagnosed = memory.records[ClinicalTask.DIAGNOSIS], memory.experience[ClinicalTask.DIAGNOSIS]
+        return CameToMind(
+            memory.records[put.task], near.records, memory.experience[put.task], near.experience, diagnosed
+        )
 
 
 def _of_experience(brought: CameToMind) -> list[Experience]:

@@ -57,15 +57,9 @@ class MemoryLibrary(Generic[E]):
         self._numbers[:, len(self)] = vector
         self.entries.append(entry)
 
-    def nearest(self, queries: Vectors, k: int, *, among: int | None = None) -> list[Near]:
-        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first.
-
-        Args:
-            queries: what is compared.
-            k: how many.
-            among: only the first so many that came; None for all.
-        """
-        return nearest_rows(self.vectors[:among], queries, k)
+    def nearest(self, queries: Vectors, k: int) -> list[Near]:
+        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
+        return nearest_rows(self.vectors, queries, k)
 
 
 def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
