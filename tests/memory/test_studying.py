@@ -158,6 +158,8 @@ def test_the_command_reads_a_corpus_and_goes_on_behind_what_was_read(run, compla
         assert (again["passages"], again["new"], again["records"]) == (3, 1, 3)
         assert endpoint.requests == 9
     assert "3 questions on documents" in run("memory", "show", tmp_path / "m").stdout
-    run("memory", "export", tmp_path / "m", "--out", tmp_path / "all.jsonl")
+    run("memory", "merge", tmp_path / "m", tmp_path / "m", "--out", tmp_path / "both")
+    assert "3 questions on documents" in run("memory", "show", tmp_path / "both").stdout
+    run("memory", "export", tmp_path / "both", "--out", tmp_path / "all.jsonl")
     assert [json.loads(line)["kind"] for line in (tmp_path / "all.jsonl").read_text().splitlines()] == ["reading"] * 3
     assert "'recall' cannot read" in complaint(*words, "--doctor", "recall", env=library)

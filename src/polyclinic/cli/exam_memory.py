@@ -9,6 +9,7 @@ import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.memory.for_questions import ExamMemory
+from polyclinic.memory.memory import snapshot_of
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.methods.table import ChosenMethod
@@ -52,6 +53,7 @@ async def open_exam_memory(memory: MemoryOptions) -> AsyncIterator[ExamMemory | 
         records, principles = made.counts
         told = f"{opened.source}: {records:,} records of documents, {principles:,} principles from patients"
         if not records:
-            told += f"; polyclinic memory read {memory.memory} --corpus NAME --doctor MODEL adds records"
+            folder, _ = snapshot_of(opened.folder)
+            told += f"; polyclinic memory read {folder} --corpus NAME --doctor MODEL adds records"
         note(plain(told))
         yield made

@@ -17,7 +17,7 @@ from polyclinic.hospital.record.memories import memories_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, entries_of, open_memory, snapshot_of
-from polyclinic.memory.reading import has_read, open_reading
+from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
 from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.session import open_session
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -95,13 +95,16 @@ def merge(
     *,
     out: Annotated[Path, DIR, Parameter(help="The new folder.")],
 ) -> None:
-    """Makes one memory of several; what two of them have of the same patient is kept once."""
+    """Makes one memory of several; what two of them have of the same patient, or passage, is kept once."""
     if len(folders) < 2:
         raise UserError(f"{len(folders)} memory; a merger needs at least two")
     new: list[New] = []
     seen: set[bytes] = set()
     about = None
+    read = _all_read(folders)
     for folder in folders:
+        if read is not None and not (snapshot_of(folder)[0] / FILE).is_file():
+            continue  # of documents alone
         with open_memory(folder) as memory:
             if about is not None and memory.about != about:
                 raise BadInput("was made with another embedder or other choices than the first", path=folder)
@@ -112,8 +115,12 @@ def merge(
                     seen.add(key)
                     new.append(one)
     make_empty_folder(out)
-    with open_memory(out, about) as merged:
-        merged.commit(new)
+    if about is not None:
+        with open_memory(out, about) as merged:
+            merged.commit(new)
+    if read is not None:
+        with open_reading(out, read[0]) as library:
+            library.commit(read[1])
     note(f"{len(new):,} entries of {len(folders)} memories: {out}")
 
 
@@ -140,6 +147,20 @@ async def rebuild(
     with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
         rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
     note(f"{len(every):,} entries, vectors by {made.name}: {out}")
+
+
+def _all_read(folders: Sequence[Path]) -> tuple[ReadingAbout, list[PassageRead]] | None:
+    """Returns what was read in any of the folders; None where nothing was."""
+    about, every = None, []
+    for folder in (snapshot_of(folder)[0] for folder in folders):
+        if not has_read(folder):
+            continue
+        with open_reading(folder) as library:
+            if about is not None and library.about != about:
+                raise BadInput("was read with another embedder than the first", path=folder)
+            about = library.about
+            every += library.read()
+    return None if about is None else (about, every)
 
 
 def _read(folder: Path) -> Sequence[StudyRecord]:

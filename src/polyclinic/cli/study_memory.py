@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
-from polyclinic.benchmarks.exams.memory_study import METHOD, memory_output, methods_of, paper_tables
+from polyclinic.benchmarks.exams.memory_study import METHOD, USUAL, memory_output, methods_of, paper_tables
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, read_questions
@@ -35,7 +35,7 @@ async def medagent_zero(
         raise UserError("the study is of a memory; name it with --memory DIR")
     if exam.settings:
         raise UserError("this study sets its methods by itself; leave --set out")
-    records, experience = memory.wanted(2)
+    records, experience = memory.wanted(USUAL)
     if records != experience:
         raise UserError(f"--k-records {records} and --k-experience {experience}; the study takes one number for both")
     seen = _seen(memory.memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
 
 from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.embedding import asked_for, memory_embedder
@@ -18,11 +19,13 @@ class OpenedMemory:
     """A folder's memory of patients, and what was read beside it; either may be missing, not both.
 
     Attributes:
+        folder: where it is, with its snapshot.
         source: what traces call it: the folder's name, with its snapshot.
     """
 
-    def __init__(self, source: str, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
-        self.source, self.memory, self.reading = source, memory, reading
+    def __init__(self, folder: Path, memory: DoctorMemory | None, reading: ReadingLibrary | None) -> None:
+        self.folder, self.memory, self.reading = folder, memory, reading
+        self.source = folder.name
 
     @property
     def asked(self) -> list[str]:
@@ -68,4 +71,4 @@ async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[Opene
         if not reads or until is not None or (folder / FILE).is_file():
             memory = stack.enter_context(open_memory(options.memory))
         reading = stack.enter_context(open_reading(folder)) if reads else None
-        yield OpenedMemory(options.memory.name, memory, reading)
+        yield OpenedMemory(options.memory, memory, reading)

@@ -72,7 +72,8 @@ class ReadingLibrary:
         Raises:
             BadInput: the file cannot be written.
         """
-        new = [one for one in read if one.studied.passage not in self.passages]
+        new = list({one.studied.passage: one for one in reversed(read)}.values())[::-1]
+        new = [one for one in new if one.studied.passage not in self.passages]
         if self._file is not None:
             try:
                 with transaction(self._file):
@@ -89,6 +90,19 @@ class ReadingLibrary:
                 raise BadInput(f"what was read cannot be written: {error}") from None
         for one in new:
             self._take_in(msgspec.structs.replace(one.studied, records=()), one.studied.records, one.vectors)
+
+    def read(self) -> list[PassageRead]:
+        """Returns what came of each passage, with its records and their vectors."""
+        places: dict[str, list[int]] = {passage: [] for passage in self.passages}
+        for place, record in enumerate(self.records):
+            places[record.passage].append(place)
+        return [
+            PassageRead(
+                msgspec.structs.replace(self.passages[passage], records=tuple(self.records[n] for n in theirs)),
+                self._library.vectors[theirs],
+            )
+            for passage, theirs in places.items()
+        ]
 
     def nearest(self, query: NDArray[np.float32], k: int) -> list[tuple[StudyRecord, float]]:
         """Returns the records whose questions are most like a vector, the most like first, with the cosine."""

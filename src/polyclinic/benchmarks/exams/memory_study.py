@@ -22,6 +22,9 @@ from polyclinic.terminal.tables import NOTHING, few_line, interval, mean_and_err
 METHOD = "medagent_zero"
 BASELINES = ("zero_shot", "chain_of_thought", "medagents", "medprompt")
 
+USUAL = 2
+"""Records and principles that come to mind (§6.2), as the method has it."""
+
 SNAPSHOTS = (0, 2_000, 4_000, 6_000, 8_000)
 """Patients after which the paper tests (§6.2)."""
 
@@ -57,7 +60,7 @@ _OF_PATIENTS = {
 }
 
 
-def paper_tables(seen: int, *, snapshots: Sequence[int] = SNAPSHOTS, k: int = 2) -> list[PaperTable]:
+def paper_tables(seen: int, *, snapshots: Sequence[int] = SNAPSHOTS, k: int = USUAL) -> list[PaperTable]:
     """Returns the three tables for a memory of so many patients.
 
     Args:
@@ -70,7 +73,7 @@ def paper_tables(seen: int, *, snapshots: Sequence[int] = SNAPSHOTS, k: int = 2)
     """
     if k < 1:
         raise UserError(f"k={k} leaves nothing of the memory; at least 1")
-    of = {"records": k, "experience": k}
+    of = {} if k == USUAL else {"records": k, "experience": k}
 
     def method(**settings: int) -> ChosenMethod:
         return ChosenMethod(name=METHOD, settings={**of, **settings})
