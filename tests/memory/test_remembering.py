@@ -17,7 +17,11 @@ from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.picture import picture_of
 from polyclinic.memory.remembering import Recollection, Remembered, Situation, helpful, remembered_text
 from polyclinic.models.scripted import Scripted
+from polyclinic.players.language_model.mind import PROMPTS, doctor_messages
 from polyclinic.players.minds import Minds
+from polyclinic.players.onward import NextStep
+from polyclinic.players.player import Ask, Purpose
+from polyclinic.prompts import read_prompts
 from polyclinic.visits.visit import attend, see
 
 ABOUT = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
@@ -59,6 +63,14 @@ async def test_the_nearest_come_to_mind_and_say_where_they_are_from():
     assert passages[0].source == "memory#c1"
     assert passages[0].title == "diagnosis record"
     assert passages[0].score == pytest.approx(1.0)
+
+
+async def test_what_was_learnt_from_the_very_patient_stays_out():
+    own = situation()._replace(case="c1")
+    came = await recollection().bring(own)
+    assert [one.answer for one, _ in came.records] == ["flu B", "cold"]
+    came = await recollection().bring(situation()._replace(case="c4"))
+    assert [one.asked.case for one, _ in came.experience] == ["c5", "c6"]
 
 
 async def test_too_little_experience_is_not_used_and_another_language_is_refused():
@@ -139,8 +151,11 @@ async def test_the_hospital_hands_a_memory_to_one_visit_and_rules_remember_nothi
     playing, knowledge = Hospital([]), read_knowledge()
     options = {"knowledge": knowledge, "seed": 1, "models": {"direct/x": Scripted(playing.answer)}}
     case = next(generate(knowledge, n=1, seed=3))
-    await attend(case, Minds(doctor="direct/x", **options), remembering=recollection())
+    seen = await attend(case, Minds(doctor="direct/x", **options), remembering=recollection())
     assert "examination because 1" in playing.told[0]
+    assert seen.doctor.came_to_mind
+    onward = doctor_messages(Ask(Purpose.NEXT_STEP, NextStep), seen.doctor, read_prompts(PROMPTS)["en"])
+    assert "because 1" not in "".join(text for _, text in onward)  # where to go on is no such decision
     attended = await attend(case, Minds(doctor="rules", **options), remembering=recollection())
     assert not any(isinstance(event, Retrieved) for event in attended.visit.trace)
 

@@ -146,6 +146,9 @@ async def rebuild(
     make_empty_folder(out)
     with open_memory(out, About(embedder=made.name, dimensions=dimensions, knowledge=about.knowledge)) as rebuilt:
         rebuilt.commit([one._replace(vector=vector) for one, vector in zip(every, vectors, strict=True)], notes)
+    if (read := _all_read([folder])) is not None:  # with vectors of its own
+        with open_reading(out, read[0]) as library:
+            library.commit(read[1])
     note(f"{len(every):,} entries, vectors by {made.name}: {out}")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Unpack
+from typing import Any, NamedTuple, Protocol, TypeVar, Unpack
 
 import msgspec
 
@@ -18,7 +18,8 @@ from polyclinic.cases.presentation import ShownPassage
 from polyclinic.errors import BadInput, ModelError
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
-from polyclinic.memory.memory import DoctorMemory
+from polyclinic.memory.library import Near
+from polyclinic.memory.memory import ENOUGH, DoctorMemory
 from polyclinic.memory.options import NEAREST
 from polyclinic.memory.quoting import quoted, unmarked
 from polyclinic.memory.reading import ReadingLibrary
@@ -30,6 +31,8 @@ from polyclinic.retrieval.embedders import Embedder
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
+E = TypeVar("E", MedicalRecord, Experience)
+
 
 class Situation(NamedTuple):
     """What a doctor knows when it decides.
@@ -39,12 +42,14 @@ class Situation(NamedTuple):
         picture: by what it is found again; see `polyclinic.memory.picture`.
         known: the same as it was told and read out.
         language: of both.
+        case: who the patient is; "" where nobody says.
     """
 
     task: ClinicalTask
     picture: str
     known: str
     language: Language
+    case: str = ""
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -94,6 +99,8 @@ class Remembering(Protocol):
 class Recollection:
     """A memory as it is when the visit begins; see `Remembering`.
 
+    What was learnt from the very patient of the visit stays out: it would hold the answer.
+
     Args:
         memory: what is remembered; must not grow while visits last. None for nothing.
         embedder: the one that made its vectors.
@@ -136,17 +143,24 @@ class Recollection:
         came = Remembered(task=task, source=self._source)
         if self._memory is not None and self._embedder is not None:
             vector = await self._embedder.query(situation.picture)
-            (near,) = self._memory.recall(task, vector[None, :], records=records, experience=experience)
-            of_records, of_experience = self._memory.records[task].entries, self._memory.experience[task].entries
+            library, base = self._memory.records[task], self._memory.experience[task]
+            wanted = experience if len(base) >= min(experience, ENOUGH) else 0
+            (near_records,) = library.nearest(vector[None, :], records and records + 1)
+            (near_experience,) = base.nearest(vector[None, :], wanted and wanted + 1)
             came = msgspec.structs.replace(
                 came,
-                records=tuple((of_records[n], float(c)) for n, c in zip(*near.records, strict=True)),
-                experience=tuple((of_experience[n], float(c)) for n, c in zip(*near.experience, strict=True)),
+                records=_of_others(library.entries, near_records, situation.case)[:records],
+                experience=_of_others(base.entries, near_experience, situation.case)[:experience],
             )
         if self._reading is not None and self._read_with is not None:
             read = self._reading.nearest(await self._read_with.query(situation.known), records)
             came = msgspec.structs.replace(came, read=tuple(read))
         return came
+
+
+def _of_others(entries: Sequence[E], near: Near, case: str) -> tuple[tuple[E, float], ...]:
+    found = ((entries[place], float(cosine)) for place, cosine in zip(*near, strict=True))
+    return tuple(pair for pair in found if not case or pair[0].asked.case != case)
 
 
 def _language_of(memory: DoctorMemory) -> Language | None:

@@ -208,6 +208,7 @@ async def attend(
         post=post,
         past=past,
         looking_up=minds.looked_up_by(mind),
+        case=case.id,
         remembering=minds.remembered_by(mind, remembering),
         reminded=minds.is_reminded(mind),
         judges=minds.judged_by(mind),

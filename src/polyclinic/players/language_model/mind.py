@@ -39,7 +39,7 @@ from polyclinic.players.language_model.speaking import (
 from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
 from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
-from polyclinic.players.roles.doctor import Doctor
+from polyclinic.players.roles.doctor import DECIDES, Doctor
 from polyclinic.players.roles.examiner import Examiner
 from polyclinic.players.roles.nurse import Nurse
 from polyclinic.players.roles.patient import Patient
@@ -147,7 +147,7 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     if doctor.references:
         # As late as can be: what stands before it stays the same from turn to turn.
         messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
-    for recalled in doctor.came_to_mind:
+    for recalled in doctor.came_to_mind if ask.purpose in DECIDES else ():
         messages += [("user", text)] if (text := remembered_text(recalled, doctor.presentation.language)) else []
     if doctor.dialogue_alone and ask.purpose is Purpose.SPEAK:
         return messages

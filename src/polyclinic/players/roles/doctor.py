@@ -29,7 +29,7 @@ T = TypeVar("T")
 _LOOKS_UP = (Purpose.SPEAK, Purpose.REPORT, Purpose.CHOOSE)
 """What a doctor looks things up for. In a discussion it keeps what it found last."""
 
-_DECIDES: dict[Purpose, tuple[ClinicalTask, ...]] = {
+DECIDES: dict[Purpose, tuple[ClinicalTask, ...]] = {
     Purpose.SPEAK: (ClinicalTask.EXAMINATION,),
     Purpose.REPORT: (ClinicalTask.DIAGNOSIS, ClinicalTask.TREATMENT),
     Purpose.CHOOSE: (ClinicalTask.DIAGNOSIS,),
@@ -56,6 +56,7 @@ class Doctor(PlayedRole):
         looking_up: what it may look things up in before it speaks, reports or chooses; nothing where None.
         told: called with what it found or remembered, where that is not what it was before.
         references: what it found last.
+        case: who the patient is, so that what was learnt from this very one stays out.
         remembering: what it remembers of patients of its own; nothing where None.
         reminded: whether what it remembers comes to its mind before it decides; else its mind asks for it.
         judges: says which experience helps here, and leaves the rest out; None lets all of it in.
@@ -79,6 +80,7 @@ class Doctor(PlayedRole):
     looking_up: LookingUp | None = None
     told: Callable[[tuple[ShownPassage, ...]], None] = lambda _: None
     references: tuple[ShownPassage, ...] = ()
+    case: str = ""
     remembering: Remembering | None = None
     reminded: bool = True
     judges: Judge | None = None
@@ -96,8 +98,8 @@ class Doctor(PlayedRole):
             if found != self.references:
                 self.references = found
                 self.told(found)
-        if self.remembering is not None and self.reminded and ask.purpose in _DECIDES:
-            came = tuple([await self._remember(task, ask) for task in _DECIDES[ask.purpose]])
+        if self.remembering is not None and self.reminded and ask.purpose in DECIDES:
+            came = tuple([await self._remember(task, ask) for task in DECIDES[ask.purpose]])
             if came != self.came_to_mind:
                 self.came_to_mind = came
                 self.told(tuple(passage for recalled in came for passage in recalled.passages()))
@@ -108,7 +110,7 @@ class Doctor(PlayedRole):
         assert self.remembering is not None  # noqa: S101
         diagnosis = "" if ask.purpose is not Purpose.PLAN or ask.question is None else ask.question.stem
         picture = self.picture(task, diagnosis=diagnosis)
-        situation = Situation(task, picture, self._known(ask), self.presentation.language)
+        situation = Situation(task, picture, self._known(ask), self.presentation.language, self.case)
         recalled = await self.remembering.bring(situation)
         experience = recalled.principles
         if not experience or self.judges is None:
