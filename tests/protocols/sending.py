@@ -20,6 +20,8 @@ from polyclinic.cases.record import Finding, History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.judges.pairs import judge_pairs
+from polyclinic.judges.director import ModelJudge
+from polyclinic.judges.disease_extraction import extract_diseases
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
@@ -32,7 +34,12 @@ from polyclinic.models.door import Door
 from polyclinic.players.minds import Minds
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
-from polyclinic.visits.staging import Staging
+from polyclinic.visits.staging import AI_HOSPITAL, Staging
+from polyclinic.players.language_model.personas import persona_by_model
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.scripted import ScriptedMind
+from polyclinic.visits.team import confer
+from polyclinic.visits.visit import see
 
 
 class Sent(NamedTuple):
@@ -58,13 +65,13 @@ class Listening(Door):
 
     def __init__(self, given=None, text="Nothing more."):
         self.sent: list[Sent] = []
-        self._given, self._text = given or {}, text
+        self.given, self._text = dict(given or {}), text
 
     async def complete(self, said, form, options):
         purpose, system = options.get("purpose", ""), next((text for who, text in said if who == "system"), "")
         user = "\n\n".join(text for who, text in said if who != "system")
         self.sent.append(Sent(purpose, system, user, "" if form is None else form.text))
-        for start, answer in self._given.items():
+        for start, answer in self.given.items():
             if purpose.startswith(start):
                 return Completion(answer if isinstance(answer, str) else msgspec.json.encode(answer).decode())
         if form is None:
@@ -193,6 +200,34 @@ async def _aie_ours(language, model):
     return ("Bordetella infection",)
 
 
+async def _mvme(language, model):
+    chinese = language == "zh"
+    presentation = Presentation(
+        complaint="咳嗽一周" if chinese else "cough for a week", age=50, sex="male", language=language
+    )
+    shown = Finding(
+        examination="胸部X线" if chinese else "chest X-ray", value="右侧阴影" if chinese else "a shadow on the right"
+    )
+    secret = "军团菌病" if chinese else "legionellosis"
+    record = Record(presentation=presentation, history=History(present="+"), findings=(shown,))
+    truth = Truth(diagnoses=(Diagnosis(secret),), rationale=("antigen",), treatment=("levofloxacin",))
+    case = Case(id="c", record=record, truth=truth)
+    mind = "direct/listening"
+    minds = Minds(
+        doctor=mind, patient=mind, examiner=mind, director=mind,
+        knowledge=read_knowledge(), seed=1, models={mind: model},
+    )  # fmt: skip
+    model.given["speak"] = {"say": "请做胸部X线。" if chinese else "Please have a chest X-ray."}
+    visit = await see(case, minds, staging=AI_HOSPITAL, max_turns=2)
+    assert visit.report is not None
+    team = await confer(case, [minds, minds], staging=AI_HOSPITAL, max_turns=1, max_rounds=1)
+    assert team.report is not None
+    await ModelJudge(model).grade(case, visit.report)
+    await extract_diseases([secret], model)
+    await persona_by_model(Patient(ScriptedMind([]), record), model, derive(0, "persona"))
+    return (secret, "levofloxacin")
+
+
 RUNS: dict[str, Callable[[str, Listening], Awaitable[tuple[str, ...] | None]]] = {
     "medagents": _medagents,
     "tor": _tor,
@@ -200,6 +235,7 @@ RUNS: dict[str, Callable[[str, Listening], Awaitable[tuple[str, ...] | None]]] =
     "agent-hospital": _agent_hospital,
     "aie": _aie,
     "aie-ours": _aie_ours,
+    "mvme": _mvme,
 }
 """By the name of the file of rows."""
 
@@ -220,4 +256,14 @@ GIVEN = {
 """What the model of a run says to some purposes."""
 
 SLOW = {"tor", "tor-ours", "aie", "aie-ours"}
+    "mvme": {
+        "reply": {"say": "I need a chest X-ray. 我要做胸部X线。", "to": "examiner", "leave": False},
+        "read request": {"numbers": [1]},
+        "merge": {"symptoms": ["cough"], "examinations": [], "ask_patient": [], "ask_examiner": []},
+        "dispute": {"analysis": "-", "points": ["one"]},
+    },
+}
+"""What the model of a run says to some purposes."""
+
+SLOW = {"tor", "mvme"}
 """Runs that read the medical knowledge first."""

@@ -100,7 +100,7 @@ async def test_each_sees_the_patient_alone_and_then_they_confer(case, knowledge,
     assert (convened.doctors, convened.director, convened.order) == (("rules", "scripted"), "rules", Order.PARALLEL)
     assert "Other (doctor 2)" in visit.trace.last(Disputed).points[0]
     # One vote each: the director says that they are not agreed.
-    assert {d.name for d in visit.report.diagnoses} >= {"Other"}
+    assert "Other" in {d.name for d in (*visit.report.diagnoses, *visit.report.differential)}
 
 
 async def test_doctors_of_one_mind_are_told_apart_and_agree(case, rules):

@@ -17,15 +17,17 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     probability: Probability | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The doctor's report, in the five parts that the AI Hospital paper grades (ai-hospital §2.5).
 
     Attributes:
         symptoms: what the patient has, short items.
         examinations: examinations with their results, short items.
-        diagnoses: the likeliest first; empty where the doctor commits to none.
+        diagnoses: those that the doctor holds, the principal one first; empty where it commits to none.
         rationale: the reasons, short items.
         treatment: the plan, short items.
+        differential: what else was thought of and is not held, the likeliest first. It is nobody's diagnosis, and no
+            score counts it.
     """
 
     symptoms: tuple[str, ...]
@@ -33,3 +35,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     diagnoses: tuple[Diagnosis, ...]
     rationale: tuple[str, ...]
     treatment: tuple[str, ...]
+    differential: tuple[Diagnosis, ...] = ()

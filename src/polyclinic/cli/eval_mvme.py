@@ -30,6 +30,7 @@ from polyclinic.verdicts.people import accepted
 from polyclinic.verdicts.results import MeansByPeople, figures
 from polyclinic.verdicts.verdict import PersonsVerdict, read_verdicts
 from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.visits.staging import AI_HOSPITAL, OURS
 
 
 async def mvme(
@@ -112,6 +113,7 @@ async def mvme(
             missing=missing,
             protocol=rules.of(rules.settings.missing_grade),
             names_by=None if names_by is None else opened.judge(names_by),
+            staging=AI_HOSPITAL if rules.prompts("doctor") == "paper" else OURS,
             seed=run.seed,
         )
         result = await hold(benchmark, {one.name: one.playing(opened.minds) for one in named}, run)

@@ -149,7 +149,11 @@ def diagnoses_text(report: Report, *, most: int | None = None) -> Text:
     """Returns the diagnoses of a report in one line."""
     if not report.diagnoses:
         return Text("none named", style="dim")
-    return Text("; ").join(diagnosis_text(diagnosis) for diagnosis in report.diagnoses[:most])
+    held = Text("; ").join(diagnosis_text(diagnosis) for diagnosis in report.diagnoses[:most])
+    if most is not None or not report.differential:
+        return held
+    others = Text("; ").join(diagnosis_text(diagnosis) for diagnosis in report.differential)
+    return Text.assemble(held, ("; perhaps instead: ", "dim"), others)
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> Text:

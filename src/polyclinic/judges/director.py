@@ -26,7 +26,7 @@ from polyclinic.models.answers import read_value
 from polyclinic.models.model import Model
 from polyclinic.models.schema import form_of
 
-VERSION = 1
+VERSION = 2
 """Grows when the prompts come to mean something else; grades of two versions are not to be held against each other."""
 
 _ANYTHING = form_of(dict[str, Any])

@@ -10,6 +10,8 @@ failed, with the name of the error; it never counts as something said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from polyclinic.cases.presentation import Question
@@ -42,6 +44,7 @@ async def consultation(
     question: Question | None = None,
     greeting: str = "",
     concludes: bool = True,
+    learn: Sequence[Role] = (Role.DOCTOR, Role.PATIENT),
     trace: Trace | None = None,
 ) -> Trace:
     """Lets a doctor see a patient, and returns the trace, at whose end everything stands that happened.
@@ -50,7 +53,8 @@ async def consultation(
     Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
     doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3). With a
     greeting the doctor begins, which is no turn of its own. A doctor that `concludes` ends the dialogue by its answer's
-    field; else it ends where the patient leaves.
+    field; else it ends where the patient leaves. Results reach those who `learn` them from the examiner, and a doctor
+    who is not among them from the patient.
 
     A player's failure is in the trace, as an event and as the reason of the end; it is not raised.
     """
@@ -84,8 +88,7 @@ async def consultation(
         if patient is not None:
             if greeting:
                 say(Role.DOCTOR, Role.PATIENT, greeting)
-            opening = await patient.act(OPEN)
-            say(Role.PATIENT, Role.DOCTOR, opening.say, opening)
+            say(Role.PATIENT, Role.DOCTOR, (opening := await patient.act(OPEN)).say, opening)
         while patient is not None and turn < max_turns:
             # 2. The doctor says one thing to the patient, or concludes.
             acting = Role.DOCTOR
@@ -106,9 +109,11 @@ async def consultation(
             # 4. The examiner looks up what was asked for; doctor and patient learn it.
             if to is Role.EXAMINER and examiner is not None:
                 acting = Role.EXAMINER
-                results = await examiner.act(EXAMINE)
-                examined = Examined(seq=trace.next, turn=turn, **msgspec.structs.asdict(results))
-                happen(examined, Role.DOCTOR, Role.PATIENT)
+                happen(await _examined(examiner, seq=trace.next, turn=turn), *learn)
+                # Where results go by the patient alone, it tells the doctor of them (AI Hospital, Table 9).
+                acting = Role.PATIENT
+                if Role.DOCTOR not in learn:
+                    say(Role.PATIENT, Role.DOCTOR, (told := await patient.act(REPLY)).say, told)
         # 5. The doctor answers the question, or reports.
         acting = Role.DOCTOR
         if question is not None:
@@ -122,3 +127,9 @@ async def consultation(
         reason = End.FAILED
     happen(Ended(seq=trace.next, reason=reason, turns=turn))
     return trace
+
+
+async def _examined(examiner: Player, *, seq: int, turn: int) -> Examined:
+    """Returns what the examiner looks up of what was asked for."""
+    results = await examiner.act(EXAMINE)
+    return Examined(seq=seq, turn=turn, **msgspec.structs.asdict(results))

@@ -25,6 +25,8 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             said for a conclusion (Table 1), or at the limit.
         thinks: the doctor writes down a thought of its own before each turn.
         whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
+        ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16),
+            and results reach the doctor as the patient repeats them.
     """
 
     online: bool = False
@@ -33,6 +35,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     concludes: bool = True
     thinks: bool = False
     whole: bool = False
+    ai_hospital: bool = False
 
     def case(self, case: Case) -> Case:
         """Returns the case as it is held."""
@@ -52,6 +55,9 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 OURS = Staging()
 """A visit as we hold it."""
+
+AI_HOSPITAL = Staging(dialogue_alone=True, greets=True, concludes=False, ai_hospital=True)
+"""A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
 
 
 @functools.cache

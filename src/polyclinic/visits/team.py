@@ -199,7 +199,12 @@ async def meet(
     lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
     team = team or _team_name(doctors, order=order, disputes=disputes)
     case = staging.case(case)
-    director = Director(lead.director(case.id, team=team), case.presentation, may_ask=not in_one_step)
+    director = Director(
+        lead.director(case.id, team=team),
+        staging.known_to_doctor(case.presentation, record=in_one_step),
+        may_ask=not in_one_step,
+        ai_hospital=staging.ai_hospital,
+    )
     trace = Trace(watch=None if watch is None else partial(watch, 0))
     trace.add(
         Convened(
@@ -223,7 +228,7 @@ async def meet(
         opening = seen[attending[0].number - 1].visit.trace[1]
 
         def patient() -> Patient:
-            whom = patient_of(case, lead, again, key=case.id, whole=staging.whole)
+            whom = patient_of(case, lead, again, key=case.id, staging=staging)
             whom.observe(opening)
             return whom
 

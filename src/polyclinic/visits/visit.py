@@ -217,8 +217,9 @@ async def attend(
         dialogue_alone=staging.dialogue_alone,
         concludes=staging.concludes,
         thinks=staging.thinks,
+        ai_hospital=staging.ai_hospital,
     )
-    patient = patient_of(case, minds, seat, key=key, past=past, whole=staging.whole)
+    patient = patient_of(case, minds, seat, key=key, past=past, staging=staging)
     examiner = None
     if case.setting == "ward":
         examiner = examiner_of(case, minds, seat, missing, key=key, max_examinations=max_examinations, free=free)
@@ -249,6 +250,7 @@ async def attend(
         question=question,
         greeting=staging.greeting(case.record),
         concludes=staging.concludes,
+        learn=(Role.PATIENT,) if staging.ai_hospital else (Role.DOCTOR, Role.PATIENT),
         trace=trace,
     )
     reveal(case, trace)
@@ -256,7 +258,7 @@ async def attend(
 
 
 def patient_of(
-    case: Case, minds: Minds, seat: Seat, *, key: str, past: PatientRecord | None = None, whole: bool = False
+    case: Case, minds: Minds, seat: Seat, *, key: str, past: PatientRecord | None = None, staging: Staging = OURS
 ) -> Patient:
     """Returns who plays the patient of a case, and knows what a patient may say, or the whole record."""
     return Patient(
@@ -266,7 +268,8 @@ def patient_of(
         withheld=_withheld(case),
         persona=case.persona,
         past=past,
-        whole=whole,
+        whole=staging.whole,
+        ai_hospital=staging.ai_hospital,
     )
 
 

@@ -1,8 +1,8 @@
 """The director: what the rules make of what doctors bring, and what a language model is told."""
 
+import re
 from itertools import pairwise
 
-import msgspec
 import pytest
 
 from polyclinic.cases.presentation import Presentation
@@ -15,6 +15,7 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.language_model.discussion import PROMPTS
 from polyclinic.players.language_model.mind import ModelMind, doctor_messages, joined
+from polyclinic.players.language_model.reports import as_written
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import CONCLUDE, DISPUTE, MERGE, REVISE, SPEAK
 from polyclinic.players.roles.director import Director
@@ -163,16 +164,38 @@ async def test_the_plan_is_that_of_most_who_put_it_first_then_of_the_surest(chai
 
 async def test_a_doctor_without_probabilities_has_one_vote(chair):
     report = await chair(revised(1, "A", "B"), revised(2, "B"), revised(3, sure("B", 0.5))).act(CONCLUDE)
-    assert [(d.name, d.probability) for d in report.diagnoses] == [("B", 0.5), ("A", 0.333)]
+    assert [(d.name, d.probability) for d in report.diagnoses] == [("B", 0.5)]
+    assert [(d.name, d.probability) for d in report.differential] == [("A", 0.333)]
 
 
 async def test_kinds_of_one_disease_are_votes_for_it(chair):
     named = [revised(1, "Influenza A (H1N1)"), revised(2, "flu A"), revised(3, "COVID-19 infection")]
     report = await chair(*named).act(CONCLUDE)
-    assert [(d.name, d.probability) for d in report.diagnoses] == [
-        ("Influenza A (H1N1)", 0.667),
-        ("COVID-19 infection", 0.333),
+    assert [(d.name, d.probability) for d in report.diagnoses] == [("Influenza A (H1N1)", 0.667)]
+    assert [(d.name, d.probability) for d in report.differential] == [("COVID-19 infection", 0.333)]
+
+
+async def test_agreement_in_substance_is_seen_and_what_all_diagnose_is_kept(chair):
+    """Two doctors name the same two diseases, and a third one more, in other words and order of words."""
+    plan = ["Oxygen by mask at 2 l/min", "Amoxicillin 1 g three times a day for five days"]
+    other = ["Amoxicillin three times a day 1 g, for five days", "Oxygen at 2 l/min by mask"]
+    one = revised(1, "Community-acquired pneumonia", "Type 2 diabetes mellitus", treatment=plan)
+    two = revised(2, "Pneumonia", "type 2 diabetes", treatment=other)
+    director = chair(one, two)
+    assert (await director.act(DISPUTE)).points == ()
+    assert [d.name for d in (await director.act(CONCLUDE)).diagnoses] == [
+        "Community-acquired pneumonia",
+        "Type 2 diabetes mellitus",
     ]
+    three = revised(3, "pneumonia", "Type 2 diabetes", "Gout", treatment=plan)
+    director = chair(one, two, three)
+    (point,) = (await director.act(DISPUTE)).points
+    assert "Gout" in point
+    report = await director.act(CONCLUDE)
+    assert [d.name for d in report.diagnoses] == ["Community-acquired pneumonia", "Type 2 diabetes mellitus"]
+    assert [d.name for d in report.differential] == []  # it has no vote
+    (point,) = (await chair(one, revised(2, "Pneumonia", "Type 2 diabetes", treatment=["Rest"])).act(DISPUTE)).points
+    assert "Rest" in point
 
 
 async def test_a_tie_is_said(chair):
@@ -250,18 +273,18 @@ async def test_what_a_model_is_told_as_director(language):
     for messages, section in zip(asked, wanted, strict=True):
         assert messages[0][0] == "system"
         assert messages[-1][0] == "user"
-        assert messages[-1][1].endswith(prompts(section))
+        assert prompts(section) in messages[-1][1]
         assert all(one[0] != other[0] for one, other in pairwise(messages))
     # The history grows at its end only, so that a server's prefix cache hits.
     for before, after in pairwise(asked):
-        told = said(before).removesuffix(prompts(wanted[asked.index(before)])).rstrip()
+        told = said(before).partition(prompts(wanted[asked.index(before)]))[0].rstrip()
         assert said(after).startswith(told)
     assert said(asked[0]).count("9.1") == 1
     for text in ("fever, really?", "yes, really", "the blood once more"):
         assert text not in said(asked[0])
         assert text in said(asked[1])
     assert "A, 90 %" in said(asked[2])
-    assert ("assistant", '{"points":["point 1"]}') in asked[3]
+    assert "point 1" in said(asked[3])
     assert "why 1" in said(asked[3])
 
 
@@ -277,7 +300,9 @@ async def test_what_a_model_is_told_as_one_of_the_doctors(language):
     told = joined(doctor_messages(REVISE, doctor, prompts))
     # It goes on from its own consultation, knows its own report and its number, and the facts.
     assert said(told).startswith(said(before[:1]))
-    assert ("assistant", msgspec.json.encode(mine).decode()) in told
+    # Its own words stand in the form that it is asked for, reasons before diagnoses.
+    assert ("assistant", as_written(mine)) in told
+    assert as_written(mine).index('"rationale"') < as_written(mine).index('"diagnoses"')
     discussion = read_prompts(PROMPTS)[language]
     assert discussion("doctor_team", doctor=2) in said(told)
     assert "fever" in said(told)
@@ -287,10 +312,15 @@ async def test_what_a_model_is_told_as_one_of_the_doctors(language):
     doctor.observe(revised(1, "theirs"))
     doctor.observe(Disputed(seq=0, round=0, points=("mine or theirs?",)))
     told = joined(doctor_messages(REVISE, doctor, prompts))
-    assert ("assistant", msgspec.json.encode(revised(2, "mine again").report).decode()) in told
+    assert ("assistant", as_written(revised(2, "mine again").report)) in told
     assert "theirs" in told[-1][1]
     assert "mine or theirs?" in told[-1][1]
     assert told[-1][1].endswith(discussion("doctor_revise"))
+    # The ablation's doctor was told of no dispute, and is not asked about one.
+    doctor.seen = [event for event in doctor.seen if not isinstance(event, Disputed)]
+    told = joined(doctor_messages(REVISE, doctor, prompts))
+    assert told[-1][1].endswith(discussion("doctor_revise_without"))
+    assert not re.search("disput|争议", told[-1][1])
 
 
 def test_prompts_exist_in_both_languages_with_the_same_blanks():

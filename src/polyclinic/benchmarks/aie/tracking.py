@@ -48,7 +48,7 @@ def _with_state(event: Event, tracked: Mapping[int, Tracked | None]) -> Event:
 
 async def _track(tracker: Saps, case: Case, minds: Minds, heard: Said, staging: Staging) -> Tracked | None:
     """Asks what a turn of the doctor was; None where no usable answer came."""
-    patient = patient_of(staging.case(case), minds, ALONE, key=case.id, whole=staging.whole)
+    patient = patient_of(staging.case(case), minds, ALONE, key=case.id, staging=staging)
     patient.observe(heard)
     try:
         return await tracker.track(patient)

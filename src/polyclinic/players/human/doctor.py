@@ -183,7 +183,7 @@ class HumanDoctor:
             else:
                 part += 1
         named = tuple(map(_diagnosis, found["diagnoses"]))
-        rest = {part: tuple(found[part]) for part in _PARTS[1:]}
+        rest: dict[str, Any] = {part: tuple(found[part]) for part in _PARTS[1:]}
         return Report(diagnoses=named, **rest)
 
     async def _option(self, question: Question, say: dict[str, str], *, none: bool) -> str | None:

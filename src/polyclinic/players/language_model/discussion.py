@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from polyclinic.cases.record import read_out
 from polyclinic.cases.report import Report
 from polyclinic.events import Disputed, Established, Event, Examined, Reported, Revised, Role, Said, Shared
 from polyclinic.language.language import Language
 from polyclinic.models.model import Message
+from polyclinic.players.language_model.reports import as_written, asked_for_report
 from polyclinic.players.player import Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import Doctor
@@ -32,14 +31,18 @@ def discussion_messages(doctor: Doctor, asked_to_report: str) -> list[Message]:
     messages: list[Message] = []
     for event in doctor.seen:
         if isinstance(event, Reported):
-            messages += [("user", asked_to_report), ("assistant", _json(event.report))]
+            messages += [("user", asked_to_report), ("assistant", as_written(event.report))]
             messages.append(("user", prompts("doctor_team", doctor=doctor.number)))
         elif isinstance(event, Revised) and event.doctor == doctor.number:
-            messages.append(("assistant", _json(event.report)))
+            messages.append(("assistant", as_written(event.report)))
         elif isinstance(event, Established | Revised | Disputed):
             messages.append(("user", _told(event, prompts, language)))
-    discussing = any(isinstance(event, Revised) for event in doctor.seen)
-    return [*messages, ("user", prompts("doctor_revise" if discussing else "doctor_revise_facts"))]
+    wanted = "doctor_revise_facts"
+    if any(isinstance(event, Revised) for event in doctor.seen):
+        # Who was never told of a dispute (the ablation) is not asked to take a stand on one.
+        disputes = any(isinstance(event, Disputed) for event in doctor.seen)
+        wanted = "doctor_revise" if disputes else "doctor_revise_without"
+    return [*messages, ("user", prompts(wanted))]
 
 
 def director_messages(purpose: Purpose, director: Director, presentation: str) -> list[Message]:
@@ -49,14 +52,15 @@ def director_messages(purpose: Purpose, director: Director, presentation: str) -
     doctors = len(director.shared())
     messages: list[Message] = [("system", prompts("director", doctors=doctors, presentation=presentation))]
     for event in director.seen:
-        if isinstance(event, Disputed):
-            messages.append(("assistant", msgspec.json.encode({"points": event.points}).decode()))
-        else:
-            messages.append(("user", _told(event, prompts, language)))
+        messages.append(("user", _told(event, prompts, language)))
     asked_again = any(isinstance(event, Said) for event in director.seen)
     merge = "director_merge" if director.may_ask and not asked_again else "director_merge_final"
     wanted = {Purpose.MERGE: merge, Purpose.DISPUTE: "director_dispute", Purpose.CONCLUDE: "director_conclude"}
-    return [*messages, ("user", prompts(wanted[purpose]))]
+    asked = prompts(wanted[purpose])
+    return [
+        *messages,
+        ("user", asked if purpose is not Purpose.CONCLUDE else f"{asked}\n\n{asked_for_report(language)}"),
+    ]
 
 
 def _told(event: Event, prompts: Prompts, language: Language) -> str:
@@ -94,10 +98,6 @@ def _told(event: Event, prompts: Prompts, language: Language) -> str:
             return prompts("answered", who=who[Role.EXAMINER], text=event.text)
         case _:
             raise TypeError(f"no part of a discussion that is told: {type(event).__name__}")
-
-
-def _json(report: Report) -> str:
-    return msgspec.json.encode(report).decode()
 
 
 def _diagnoses(report: Report) -> str:

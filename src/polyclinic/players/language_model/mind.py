@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -20,6 +20,13 @@ from polyclinic.language.language import Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
 from polyclinic.models.model import Message, Model
+from polyclinic.players.language_model.ai_hospital import (
+    chair_messages,
+    colleague_messages,
+    intern_text,
+    patient_text,
+    told_to_retell,
+)
 from polyclinic.players.language_model.discussion import director_messages, discussion_messages
 from polyclinic.players.language_model.hospital import (
     free_text,
@@ -28,6 +35,7 @@ from polyclinic.players.language_model.hospital import (
     record_text,
     remembered_lines,
 )
+from polyclinic.players.language_model.reports import WrittenReport, asked_for_report
 from polyclinic.players.language_model.speaking import (
     ONLINE,
     choose_text,
@@ -37,7 +45,7 @@ from polyclinic.players.language_model.speaking import (
     turn_form,
 )
 from polyclinic.players.language_model.staff import form, nurse_messages, pharmacist_messages, sent
-from polyclinic.players.player import Ask, Choice, PatientTurn, Purpose
+from polyclinic.players.player import MOST_POINTS, Ask, Choice, Disputes, PatientTurn, Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.roles.doctor import DECIDES, Doctor
 from polyclinic.players.roles.examiner import Examiner
@@ -50,6 +58,8 @@ from polyclinic.yaml_files import read_yaml
 
 PROMPTS = Path(__file__).with_suffix(".md")
 
+Asked = Doctor | Patient | Examiner | Director | Nurse | Pharmacist
+
 
 class ModelMind:
     """A mind for every role that asks a language model."""
@@ -58,27 +68,13 @@ class ModelMind:
         self.name = name
         self._model, self._temperature = model, temperature
 
-    async def answer(self, ask: Ask[Any], role: Doctor | Patient | Examiner | Director | Nurse | Pharmacist) -> object:
+    async def answer(self, ask: Ask[Any], role: Asked) -> object:
         """Asks the model for an answer of the type that is wanted; fails as `Model.ask`."""
         language = role.language if isinstance(role, Examiner) else role.presentation.language
         if isinstance(role, Patient) and ask.purpose is Purpose.OPEN and (said := role.first_words()):
             # It opens the visit for every model alike, and so is the example of how this patient speaks.
             return PatientTurn(say=said, state=State.OPENING)
-        prompts = read_prompts(PROMPTS)[language]
-        match role:
-            case Doctor():
-                messages = doctor_messages(ask, role, prompts)
-            case Patient():
-                messages = patient_messages(ask, role, prompts)
-            case Examiner():
-                # The request, and the names of what is recorded, without a result.
-                messages = examiner_messages(role, prompts)
-            case Director():
-                messages = director_messages(ask.purpose, role, describe(role.presentation))
-            case Nurse():
-                messages = nurse_messages(role, describe(role.presentation))
-            case Pharmacist():
-                messages = pharmacist_messages(role, describe(role.presentation))
+        messages = messages_for(ask, role, read_prompts(PROMPTS)[language])
         named = ask.among or ask.purpose is Purpose.NEXT_STEP
         wanted: Any = form(ask.purpose, ask.among) if named else _FORMS.get(ask.purpose, ask.answer)
         speaks = ask.purpose in (Purpose.SPEAK, Purpose.OPEN, Purpose.REPLY)
@@ -95,6 +91,8 @@ class ModelMind:
             return sent(reply.value)
         if speaks:
             return said_in_form(reply.value)
+        if isinstance(reply.value, NamedDisputes):
+            return Disputes(reply.value.points)
         return reply.value if isinstance(reply.value, ask.answer) else msgspec.to_builtins(reply.value)
 
     async def helpful(self, experience: Sequence[Experience], situation: Situation) -> Sequence[Experience]:
@@ -103,13 +101,47 @@ class ModelMind:
         return await helpful(experience, told, language, self._model, temperature=self._temperature)
 
 
+def messages_for(ask: Ask[Any], role: Asked, prompts: Prompts) -> list[Message]:
+    """Returns what a role is told when it is asked for something."""
+    match role:
+        case Doctor():
+            return doctor_messages(ask, role, prompts)
+        case Patient():
+            return patient_messages(ask, role, prompts)
+        case Examiner():
+            # The request, and the names of what is recorded, without a result.
+            return examiner_messages(role, prompts)
+        case Director():
+            if role.ai_hospital and ask.purpose is not Purpose.MERGE:
+                return chair_messages(ask.purpose, role)
+            return director_messages(ask.purpose, role, describe(role.presentation))
+        case Nurse():
+            return nurse_messages(role, describe(role.presentation))
+        case Pharmacist():
+            return pharmacist_messages(role, describe(role.presentation))
+
+
 class PickedLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The lines of the examiner's list that a request asks for; none where it is vague."""
 
     numbers: tuple[int, ...]
 
 
-_FORMS: dict[Purpose, Any] = {Purpose.READ_REQUEST: PickedLines}
+class NamedDisputes(msgspec.Struct, frozen=True, kw_only=True):
+    """Points of dispute, after what the reports have in common and where they differ."""
+
+    # Whoever answers without a schema may leave it out.
+    analysis: str = ""
+    points: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_POINTS)]
+
+
+_FORMS: dict[Purpose, Any] = {
+    Purpose.READ_REQUEST: PickedLines,
+    Purpose.REPORT: WrittenReport,
+    Purpose.REVISE: WrittenReport,
+    Purpose.CONCLUDE: WrittenReport,
+    Purpose.DISPUTE: NamedDisputes,
+}
 """What a model answers in another form than other minds."""
 
 
@@ -124,9 +156,16 @@ def examiner_messages(examiner: Examiner, prompts: Prompts) -> list[Message]:
 def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Message]:
     """Returns what a doctor is told: the case, then the dialogue so far, then what is wanted."""
     presentation = describe(doctor.presentation)
+    if doctor.ai_hospital and ask.purpose is Purpose.REVISE:
+        return colleague_messages(doctor)
     if doctor.record is not None:
         record = "\n".join(known_lines(doctor.record.history, doctor.record.findings, doctor.presentation.language))
-        messages: list[Message] = [("system", prompts("doctor_record", presentation=presentation, record=record))]
+        told_record = prompts("doctor_record", presentation=presentation, record=record)
+        if doctor.ai_hospital:
+            told_record = intern_text(doctor, f"- {presentation}\n{record}")
+        messages: list[Message] = [("system", told_record)]
+    elif doctor.ai_hospital:
+        messages = [("system", intern_text(doctor, "")), ("user", prompts("doctor_first"))]
     elif doctor.setting == "online":
         messages = online_messages(doctor, presentation)
     else:
@@ -143,7 +182,7 @@ def doctor_messages(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> list[Mes
     told = (e for e in doctor.seen if not (isinstance(e, Said) and e.to is Role.EXAMINER and e.who is not Role.DOCTOR))
     messages += dialogue(told, doctor)
     if ask.purpose is Purpose.REVISE:
-        return [*messages, *discussion_messages(doctor, prompts("doctor_report"))]
+        return [*messages, *discussion_messages(doctor, _report_wanted(doctor))]
     if doctor.references:
         # As late as can be: what stands before it stays the same from turn to turn.
         messages.append(("user", show_references(doctor.references, doctor.presentation.language)))
@@ -167,20 +206,29 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
         options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
         return prompts("doctor_choose", question=ask.question.stem, options=options)
     if ask.purpose is Purpose.REPORT:
-        return prompts("doctor_report")
+        return _report_wanted(doctor)
     return prompts("doctor_turns_left", left=doctor.turns_left())
+
+
+def _report_wanted(doctor: Doctor) -> str:
+    """Returns how a doctor is asked for its report, after a visit or from a record."""
+    of = "visit" if doctor.record is None else "record"
+    return asked_for_report(doctor.presentation.language, of=of)
 
 
 def patient_messages(ask: Ask[Any], patient: Patient, prompts: Prompts) -> list[Message]:
     """Returns what a patient is told: who it is and what it knows, then the dialogue so far."""
     language = patient.presentation.language
     known = known_lines(patient.history, patient.findings, language)
-    told = prompts(
-        f"patient_{patient.setting}",
-        presentation=describe(patient.presentation),
-        history="\n".join((*known, *remembered_lines(patient.remembered, language))),
-        persona=_persona(patient, prompts),
-    )
+    blanks = {
+        "presentation": describe(patient.presentation),
+        "history": "\n".join((*known, *remembered_lines(patient.remembered, language))),
+        "persona": _persona(patient, prompts),
+    }
+    if patient.ai_hospital:
+        messages: list[Message] = [("system", patient_text(patient, **blanks)), ("user", prompts("patient_open"))]
+        return [*messages, *dialogue(patient.seen, patient), *told_to_retell(patient)]
+    told = prompts(f"patient_{patient.setting}", **blanks)
     return [("system", told), ("user", prompts("patient_open")), *dialogue(patient.seen, patient)]
 
 

@@ -15,11 +15,15 @@ from polyclinic.players.player import Mind, PlayedRole
 
 @dataclass(eq=False)
 class Director(PlayedRole):
-    """The director of one discussion; `may_ask` says whether patient and examiner can be asked again."""
+    """The director of one discussion; `may_ask` says whether patient and examiner can be asked again.
+
+    With `ai_hospital` it is told what AI Hospital's is (ai-hospital, Table 16).
+    """
 
     mind: Mind[Director]
     presentation: Presentation
     may_ask: bool = field(default=True, kw_only=True)
+    ai_hospital: bool = field(default=False, kw_only=True)
 
     def shared(self) -> list[Shared]:
         """Returns the facts that the doctors brought, in the order of their numbers."""

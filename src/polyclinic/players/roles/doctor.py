@@ -64,6 +64,7 @@ class Doctor(PlayedRole):
         setting: `online` where it meets the patient in words alone, without an examiner.
         dialogue_alone: it knows nothing of the patient but what is said.
         thinks: it writes down a thought before it speaks, which nobody gets to know.
+        ai_hospital: it is AI Hospital's intern, and is told what that is (ai-hospital, Tables 12 and 15).
         concludes: it may end the dialogue itself; else what it says does, as the patient takes it.
     """
 
@@ -88,6 +89,7 @@ class Doctor(PlayedRole):
     _judged: dict[tuple[Experience, ...], tuple[Experience, ...]] = field(init=False, default_factory=dict)
     setting: Setting = "ward"
     dialogue_alone: bool = False
+    ai_hospital: bool = False
     concludes: bool = True
     thinks: bool = False
 

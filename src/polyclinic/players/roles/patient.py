@@ -33,6 +33,7 @@ class Patient(PlayedRole):
             of it from before this visit (see `cases.known`), or where the complaint does.
         past: what was noted of it in this hospital; what it was told there it knows, whatever is withheld.
         whole: it has the whole record and may say all of it, whatever is withheld otherwise (aie-saps §4.2.3).
+        ai_hospital: it is AI Hospital's, and is told what that is (ai-hospital, Table 9).
 
     Attributes:
         history: what the patient can tell; in a ward, without the results of this visit.
@@ -52,8 +53,10 @@ class Patient(PlayedRole):
         persona: Persona | None = None,
         past: PatientRecord | None = None,
         whole: bool = False,
+        ai_hospital: bool = False,
     ) -> None:
         super().__init__(mind)
+        self.ai_hospital = ai_hospital
         withheld = () if whole else withheld
         self.setting: Setting = setting
         self.presentation: Presentation = record.presentation

@@ -2,8 +2,10 @@
 
 It reads symptoms by the medical knowledge's words. Two doctors contradict one another where one affirms a symptom that
 another denies, or where an examination's item has two values. They are in dispute where their first diagnoses differ,
-or, with one first diagnosis, their plans. In the end every doctor has one vote, spread over its diagnoses by their
-probabilities; the mean of the votes decides, and a tie is said.
+or what they diagnose beside, or, with the same diagnoses, their plans; names of one disease, or of a kind of it, are
+the same diagnosis, and plans that say mostly the same in other words are one plan. In the end every doctor has one
+vote, spread over what it names by the probabilities; the mean of the votes decides which comes first, and a tie is
+said. What all doctors diagnose stands in the report; what some do is a differential.
 """
 
 from __future__ import annotations
@@ -16,15 +18,20 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import ScriptError
 from polyclinic.events import Revised, Role, Said
 from polyclinic.knowledge.bayes import Reader
-from polyclinic.knowledge.disease_names.known import disease_meant
+from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.disease_names.relation import Relation
 from polyclinic.language.clauses import denies
 from polyclinic.language.language import MARKS, Marks
+from polyclinic.language.overlap import coverage
 from polyclinic.players.player import Ask, Disputes, Facts, Purpose
 from polyclinic.players.roles.director import Director
 from polyclinic.players.rules.sayings import DirectorSayings, director_sayings, doctor_sayings
 
 _LEAST_SHARE = 0.02
 """Diagnoses that the doctors together hold for less probable than this do not stand in the report."""
+
+_MOSTLY = 0.6
+"""From which share of its words in another a plan says mostly the same."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -36,6 +43,7 @@ class RulesDirector:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._met: dict[str, str] = {}
 
     async def answer(self, ask: Ask[Any], role: Director) -> object:
         """Merges the facts, names what is in dispute, or concludes."""
@@ -126,12 +134,16 @@ class RulesDirector:
         if len(by_lead) > 1:
             leads = [(names.get(lead, say.nothing), doctors) for lead, doctors in by_lead.items()]
             return Disputes((say.lead.format(sides=self._sides(role, leads)),))
-        by_plan = _grouped((frozenset(_plan(event)), event.doctor) for event in standing)
+        by_others = _grouped((frozenset(self._held(event)), event.doctor) for event in standing)
+        if len(by_others) > 1:
+            shown = [(self._shown(role, _of(standing, doctors[0]).report), doctors) for doctors in by_others.values()]
+            return Disputes((say.lead.format(sides=self._sides(role, shown)),))
+        by_plan = _plans(standing)
         if len(by_plan) == 1:
             return Disputes(())
-        everywhere = frozenset.intersection(*by_plan)
+        everywhere = frozenset.intersection(*(frozenset(_plan(event)) for event in standing))
         plans = {event.doctor: [item for item in _plan(event) if item not in everywhere] for event in standing}
-        sides = [(marks.item.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan.values()]
+        sides = [(marks.item.join(plans[doctors[0]]) or say.no_more, doctors) for doctors in by_plan]
         (lead,) = by_lead
         disease = names.get(lead, say.nothing)
         return Disputes((say.plan.format(disease=disease, sides=self._sides(role, sides)),))
@@ -142,7 +154,7 @@ class RulesDirector:
         votes = [self._vote(event.report) for event in standing]
         named: dict[str, Diagnosis] = {}
         for event in standing:
-            for diagnosis in event.report.diagnoses:
+            for diagnosis in _named(event.report):
                 named.setdefault(self._key(diagnosis), diagnosis)
         pooled = {key: sum(vote.get(key, 0.0) for vote in votes) / len(votes) for key in named}
         undecided = sum(not vote for vote in votes) / len(votes)
@@ -163,14 +175,18 @@ class RulesDirector:
         mine = [event for event in standing if self._first(event) == order[0]] or standing
         common = Counter(event.report.treatment for event in mine)
         sure = max(mine, key=lambda e: (common[e.report.treatment], self._vote(e.report).get(order[0], 0.0)))
+        # What all who name anything diagnose is nobody's to drop, however little of a vote it has.
+        held = set.intersection(*(self._held(event) for event in standing if event.report.diagnoses)) | {order[0]}
+        pooling = [
+            (key, Diagnosis(named[key].name, icd10=named[key].icd10, probability=round(pooled[key], 3)))
+            for key in order
+            if pooled[key] >= _LEAST_SHARE or key in held
+        ]
         return Report(
             symptoms=symptoms,
             examinations=examinations,
-            diagnoses=tuple(
-                Diagnosis(named[key].name, icd10=named[key].icd10, probability=round(pooled[key], 3))
-                for key in order
-                if pooled[key] >= _LEAST_SHARE
-            ),
+            diagnoses=tuple(diagnosis for key, diagnosis in pooling if key in held),
+            differential=tuple(diagnosis for key, diagnosis in pooling if key not in held),
             rationale=(
                 say.pooled.format(disease=named[order[0]].name, percent=100 * pooled[order[0]]),
                 *((tie,) if len(best) > 1 else ()),
@@ -182,8 +198,9 @@ class RulesDirector:
 
     def _vote(self, report: Report) -> dict[str, float]:
         """Returns a doctor's vote, spread over its diagnoses; without probabilities the first has all of it."""
-        probabilities = {self._key(d): d.probability for d in reversed(report.diagnoses) if d.probability is not None}
-        if not report.diagnoses or len(probabilities) == len({self._key(d) for d in report.diagnoses}):
+        everything = _named(report)
+        probabilities = {self._key(d): d.probability for d in reversed(everything) if d.probability is not None}
+        if not report.diagnoses or len(probabilities) == len({self._key(d) for d in everything}):
             return probabilities
         return {self._key(report.diagnoses[0]): 1.0}
 
@@ -193,9 +210,17 @@ class RulesDirector:
         return marks.item.join(shown) or say.nothing
 
     def _key(self, diagnosis: Diagnosis) -> str:
-        """Returns what a diagnosis means: the id of a known disease, or its name."""
-        disease = disease_meant(diagnosis.name, self._reader.knowledge)
-        return disease.id if disease is not None else " ".join(diagnosis.name.casefold().split())
+        """Returns what a diagnosis means: the first name that was met of this disease, or of a kind of it."""
+        name = " ".join(diagnosis.name.split())
+        if name not in self._met:
+            knowledge = self._reader.knowledge
+            kin = (met for met in self._met.values() if known_relation(name, met, knowledge) is not Relation.DIFFERENT)
+            self._met[name] = next(kin, name)
+        return self._met[name]
+
+    def _held(self, event: Revised) -> set[str]:
+        """Returns what a doctor diagnoses, by its meaning."""
+        return {self._key(diagnosis) for diagnosis in event.report.diagnoses}
 
     def _first(self, event: Revised) -> str:
         return self._key(event.report.diagnoses[0]) if event.report.diagnoses else ""
@@ -211,6 +236,33 @@ class RulesDirector:
         say, marks = self._language(role)
         numbers = marks.item.join(map(str, doctors))
         return (say.doctor if len(doctors) == 1 else say.doctors).format(numbers=numbers)
+
+
+def _named(report: Report) -> tuple[Diagnosis, ...]:
+    """Returns all that a report names, what is held first."""
+    return (*report.diagnoses, *report.differential)
+
+
+def _of(standing: Iterable[Revised], doctor: int) -> Revised:
+    return next(event for event in standing if event.doctor == doctor)
+
+
+def _plans(standing: Iterable[Revised]) -> list[list[int]]:
+    """Returns the doctors by plan; two of which each holds most of the other's words are one."""
+    groups: list[tuple[str, list[int]]] = []
+    for event in standing:
+        text = "; ".join(sorted(_plan(event)))
+        alike = (doctors for other, doctors in groups if _same_plan(text, other))
+        doctors = next(alike, None)
+        if doctors is None:
+            groups.append((text, [event.doctor]))
+        else:
+            doctors.append(event.doctor)
+    return [doctors for _, doctors in groups]
+
+
+def _same_plan(one: str, other: str) -> bool:
+    return one == other or min(coverage(one, other), coverage(other, one)) > _MOSTLY
 
 
 def _plan(event: Revised) -> list[str]:

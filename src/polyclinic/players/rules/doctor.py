@@ -332,7 +332,9 @@ class RulesDoctor:
         return Report(
             symptoms=belief.symptoms_found(),
             examinations=tuple(read_out(belief.findings, language)),
-            diagnoses=diagnoses,
+            # Its hypotheses exclude one another: the likeliest is held, the others are what it may be instead.
+            diagnoses=diagnoses[:1],
             rationale=rationale,
             treatment=treatment,
+            differential=diagnoses[1:],
         )
