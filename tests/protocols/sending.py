@@ -19,9 +19,9 @@ from polyclinic.cases.presentation import Presentation, Question
 from polyclinic.cases.record import Finding, History, Opening, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.judges.pairs import judge_pairs
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.disease_extraction import extract_diseases
+from polyclinic.judges.pairs import judge_pairs
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.learner import CameToMind, Put, TaskAnswer
@@ -31,13 +31,13 @@ from polyclinic.methods.medagents import medagents
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door
+from polyclinic.players.language_model.personas import persona_by_model
 from polyclinic.players.minds import Minds
+from polyclinic.players.roles.patient import Patient
+from polyclinic.players.scripted import ScriptedMind
 from polyclinic.seeds import derive
 from polyclinic.testing.instances import instance
 from polyclinic.visits.staging import AI_HOSPITAL, Staging
-from polyclinic.players.language_model.personas import persona_by_model
-from polyclinic.players.roles.patient import Patient
-from polyclinic.players.scripted import ScriptedMind
 from polyclinic.visits.team import confer
 from polyclinic.visits.visit import see
 
@@ -252,10 +252,6 @@ GIVEN = {
     "agent-hospital": {"helpful": {"numbers": [1]}},
     "aie": TRACKED,
     "aie-ours": TRACKED | {"speak": {"thought": "", "say": "Since when? 多久了？", "conclude": False}},
-}
-"""What the model of a run says to some purposes."""
-
-SLOW = {"tor", "tor-ours", "aie", "aie-ours"}
     "mvme": {
         "reply": {"say": "I need a chest X-ray. 我要做胸部X线。", "to": "examiner", "leave": False},
         "read request": {"numbers": [1]},
@@ -265,5 +261,5 @@ SLOW = {"tor", "tor-ours", "aie", "aie-ours"}
 }
 """What the model of a run says to some purposes."""
 
-SLOW = {"tor", "mvme"}
+SLOW = {"tor", "tor-ours", "aie", "aie-ours", "mvme"}
 """Runs that read the medical knowledge first."""
