@@ -18,6 +18,7 @@ NAMES_SECONDS_ALLOWED = 2.0
 REPORTS_SECONDS_ALLOWED = 5.0
 SEED = 20_261
 RECORDED = Path("cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl")
+DIALOGUES = Path("cases/ai_hospital/dialog_history_gpt3_first150.jsonl")
 TABLE = Path("cases/ai_hospital/icd10-zh-beijing-v601.xls")
 
 
@@ -29,6 +30,7 @@ def run() -> None:
     if (folder / RECORDED).is_file():
         recorded(folder / RECORDED, folder / TABLE, "rules")
         recorded(folder / RECORDED, folder / TABLE, "plain", "--plain")
+        recorded(folder / DIALOGUES, folder / TABLE, "dialogues, rules", "--reference", str(folder / RECORDED))
     else:
         print("the recorded reports are not here")
     print(f"memory at the peak: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB")
