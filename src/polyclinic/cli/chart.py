@@ -15,6 +15,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.flags import flag_of
 from polyclinic.cases.record import Finding
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.plans import Disposition
 from polyclinic.language.ages import say_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
@@ -34,6 +35,8 @@ _VITAL = {
     "9269-2": "coma",
 }
 """LOINC codes of the vital signs."""
+
+_NormalTexts = dict[tuple[str, str], set[str]]
 
 _ALWAYS = ("past", "medications", "allergies")
 _RULE = 2  # letters that what belongs to a heading stands in
@@ -55,6 +58,10 @@ class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diagnosis: str
     severity: str
     severities: dict[str, str]
+    acuity: str
+    acuities: tuple[str, str, str, str, str]
+    disposition: str
+    dispositions: dict[Disposition, str]
     department: str
     rationale: str
     treatment: str
@@ -143,25 +150,25 @@ def _vital_row(findings: Sequence[Finding], words: _ChartWords) -> Text:
     return row
 
 
-def _usual(knowledge: Knowledge, language: Language) -> dict[tuple[str, str], str]:
-    """Returns the normal text of each examination and item that has texts, by their names."""
+def _usual(knowledge: Knowledge, language: Language) -> _NormalTexts:
+    """Returns the normal texts of each examination and item that has texts, by their names."""
     return {
-        (e.name.get(language), item.name.get(language)): next(iter(item.values.values())).get(language)
+        (e.name.get(language), item.name.get(language)): {item.values[id].get(language) for id in item.normal_texts()}
         for e in knowledge.examinations.values()
         for item in e.items
         if not item.numeric
     }
 
 
-def _flag(finding: Finding, usual: dict[tuple[str, str], str]) -> str:
+def _flag(finding: Finding, usual: _NormalTexts) -> str:
     if isinstance(finding.value, str):
         normal = usual.get((finding.examination, finding.item))
         if normal is not None:
-            return "" if normal == finding.value else "A"
+            return "" if finding.value in normal else "A"
     return flag_of(finding)
 
 
-def _results(findings: Iterable[Finding], words: _ChartWords, usual: dict[tuple[str, str], str]) -> Table:
+def _results(findings: Iterable[Finding], words: _ChartWords, usual: _NormalTexts) -> Table:
     shown = Table.grid(padding=(0, 2, 0, 0))
     shown.add_column(overflow="fold", ratio=3)
     shown.add_column(overflow="fold", ratio=2)
@@ -186,9 +193,7 @@ def _results(findings: Iterable[Finding], words: _ChartWords, usual: dict[tuple[
     return shown
 
 
-def _reports(
-    findings: Iterable[Finding], usual: dict[tuple[str, str], str], language: Language
-) -> Iterator[RenderableType]:
+def _reports(findings: Iterable[Finding], usual: _NormalTexts, language: Language) -> Iterator[RenderableType]:
     by_examination: dict[str, list[Finding]] = {}
     for finding in findings:
         by_examination.setdefault(finding.examination, []).append(finding)
@@ -217,6 +222,8 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
     _section(screen, words.diagnosis, Text("\n".join(map(plain, named))))
     if truth.severity:
         _section(screen, words.severity, words.severities[truth.severity])
+    if truth.acuity:
+        _section(screen, words.acuity, words.acuities[truth.acuity - 1])
     if case.department:
         known = knowledge.departments.get(case.department)
         department = case.department if known is None else known.name.get(language)
@@ -224,5 +231,8 @@ def _show_truth(screen: Console, case: Case, knowledge: Knowledge, words: _Chart
     for name, items in ((words.rationale, truth.rationale), (words.treatment, truth.treatment)):
         if items:
             _section(screen, name, Text("\n".join(f"• {plain(item)}" for item in items)))
+    disease = knowledge.disease_named(truth.diagnoses[0].name)
+    if disease is not None and truth.severity and truth.treatment:
+        _section(screen, words.disposition, words.dispositions[disease.plan(truth.severity).disposition])
     if truth.answers:
         _section(screen, words.answers, Text(plain(", ".join(truth.answers))))

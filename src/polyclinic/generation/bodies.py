@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 from polyclinic.cases.presentation import Sex
 from polyclinic.generation.chance import Lasting
 from polyclinic.knowledge.body import (
+    PRESENT,
     PanelReading,
     SymptomReading,
     along,
@@ -130,6 +131,7 @@ class BodyDrawing:
         while True:
             values, shown = self._quantities(ill, rng)
             present = self._symptoms(possible, ill, values, rng, lasting)
+            self._reconcile(ill, values, shown, present, rng)
             if any(s.section == "symptoms" and s.complaint and s.id in disease.symptoms for s in present):
                 return DrawnBody(shown, present, values)
             if lasting is not None:
@@ -165,6 +167,24 @@ class BodyDrawing:
             of = [float(shown[quantity]) for quantity in derived.of]
             shown[id] = rounded(physiology.places[id][1], derived.value(of))
         return values, shown
+
+    def _reconcile(
+        self,
+        ill: _Ill,
+        values: dict[str, float | str],
+        shown: dict[str, float | str],
+        present: Sequence[Symptom],
+        rng: random.Random,
+    ) -> None:
+        """Draws anew what cannot be shown beside another item or a symptom, but for what defines the illness."""
+        there = {symptom.id for symptom in present}
+        for id, rule in self._physiology.together.items():
+            texts = rule.states.get(PRESENT if rule.of in there else str(shown.get(rule.of)))
+            if texts is None or values[id] in texts or id in ill.way.states:
+                continue
+            item = self._physiology.items[id]
+            of_disease = self._knowledge.bodies[ill.disease.id].distribution(item, ill.severity)
+            values[id] = shown[id] = text_among(texts, of_disease, item, rng)
 
     def _possible_at(self, age: float, sex: Sex) -> tuple[tuple[Symptom, ...], frozenset[str]]:
         """Returns the symptoms that somebody of an age and sex can have, and their ids."""
@@ -277,6 +297,14 @@ def _possible(shares: Mapping[str, float], texts: frozenset[str] | None) -> Mapp
     if texts is None or not any(shares.get(text, 0) for text in texts):
         return shares
     return restricted(shares, texts)
+
+
+def text_among(texts: Sequence[str], distribution: Distribution, item: Item, rng: random.Random) -> str:
+    """Returns one of some texts of an item: by its distribution where that has any of them, else as is usual."""
+    for shares in (distribution, item.usual):
+        if isinstance(shares, dict) and any(shares.get(text, 0.0) for text in texts):
+            return draw_text(restricted(shares, frozenset(texts)), rng)
+    return texts[0]
 
 
 def choose_way(ways: Sequence[Variant], possible: set[str] | frozenset[str], rng: random.Random) -> Variant:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.generation.checked_patient import CheckedPatient
-from polyclinic.knowledge.body import along
+from polyclinic.knowledge.body import PRESENT, along
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
 from polyclinic.knowledge.lexicon import Lexicon
-from polyclinic.knowledge.physiology import Physiology, physiology_of
+from polyclinic.knowledge.physiology import Physiology, physiology_of, within_limits
 from polyclinic.knowledge.variants import meets
 from polyclinic.language.language import LANGUAGES
 from polyclinic.statistics.uncertainty import wilson
@@ -165,6 +165,13 @@ class PatientChecks:
             expected = along(reading.curve, of) if reading.curve else of
             if abs(shown - expected) > _ERRORS * reading.error + step:
                 wrong.append(patient.values((item, reading.of)))
+        for item, derived in self._physiology.derived.items():
+            shown, parts = patient.number(item), [patient.number(of) for of in derived.of]
+            known = [part for part in parts if part is not None]
+            if shown is not None and len(known) == len(parts):
+                place = self._physiology.places[item][1]
+                if abs(shown - within_limits(place, derived.value(known))) > 10.0**-place.decimals:
+                    wrong.append(patient.values((item, *derived.of)))
         yield bool(wrong), lambda: patient.line(*wrong)
 
     def pressures(self, patient: CheckedPatient) -> Looked:
@@ -212,6 +219,11 @@ class PatientChecks:
         ]
         parents = ((s, p) for s in patient.present for p in ancestors(known.symptoms, s))
         wrong += [f"{s} without {p}" for s, p in parents if p not in patient.present]
+        for item, rule in self._physiology.together.items():
+            texts = rule.states.get(PRESENT if rule.of in patient.present else patient.text(rule.of))
+            fixed = any(item in way.states for way in patient.body.ways[patient.severity])
+            if texts is not None and patient.text(item) not in ("", *texts) and not fixed:
+                wrong.append(f"{rule.of} {patient.text(rule.of)} and {item} {patient.text(item)}")
         yield bool(wrong), lambda: patient.line(*sorted(wrong))
 
     def complaint(self, patient: CheckedPatient) -> Looked:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from polyclinic.cases.presentation import Sex
-from polyclinic.generation.bodies import UNBOUND, choose_way, draw_number, draw_text, read_panel, share_at
+from polyclinic.generation.bodies import UNBOUND, choose_way, draw_number, draw_text, read_panel, share_at, text_among
+from polyclinic.knowledge.body import PRESENT
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import restricted
 from polyclinic.knowledge.entries import Distribution, Item, Symptom
@@ -76,6 +77,7 @@ class SeveralBodyDrawing:
         while True:
             values, shown = self._quantities(who, rng)
             present = self._symptoms(possible, who, values, rng)
+            self._reconcile(who, values, shown, present, rng)
             if any(s.section == "symptoms" and s.id in illnesses[0].disease.symptoms for s in present):
                 return SeveralBody(shown, present)
 
@@ -112,6 +114,26 @@ class SeveralBodyDrawing:
             parts = [part for quantity in derived.of if isinstance(part := shown[quantity], float)]
             shown[id] = rounded(physiology.places[id][1], derived.value(parts))
         return values, shown
+
+    def _reconcile(
+        self,
+        who: _Who,
+        values: dict[str, Value],
+        shown: dict[str, Value],
+        present: Sequence[Symptom],
+        rng: random.Random,
+    ) -> None:
+        """Draws anew what an item shows that cannot stand beside another or a symptom."""
+        there = {symptom.id for symptom in present}
+        for id, rule in self._physiology.together.items():
+            item, seen = self._physiology.items[id], shown.get(rule.of, ())
+            states = (PRESENT,) if rule.of in there else seen if isinstance(seen, tuple) else ()
+            for texts in (rule.states[state] for state in states if state in rule.states):
+                has = values[id]
+                if isinstance(has, tuple) and not set(has) & set(texts):
+                    named = (found for one in who.has if (found := self._named(one, item)) is not None)
+                    drawn = text_among(texts, next(named, item.usual), item, rng)
+                    values[id] = shown[id] = self._together(item, [*has, drawn])
 
     def _named(self, one: _Has, item: Item) -> Distribution | None:
         """Returns an illness' distribution of a quantity; None where it leaves it as it is."""

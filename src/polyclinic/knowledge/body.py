@@ -31,6 +31,12 @@ ELSE = "else"
 OTHER_WHITE_CELLS = 7.0
 """Per cent of the white cells that are neither neutrophils, lymphocytes nor eosinophils: monocytes and basophils."""
 
+CARBON_DIOXIDE_SOLVED, CARBONIC_PK = 0.0307, 6.1
+"""How much carbon dioxide plasma holds, in mmol/L a mmHg, and the pK of carbonic acid in it."""
+
+PRESENT = "present"
+"""The state of a symptom that is there."""
+
 FEWEST_LYMPHOCYTES = 0.03
 """The share of the white cells that are lymphocytes at the least."""
 
@@ -59,22 +65,40 @@ class PanelReading(Data, frozen=True, kw_only=True):
     error: Annotated[float, msgspec.Meta(ge=0)] = 0
 
 
+class Together(Data, frozen=True, kw_only=True):
+    """What an item can show beside another: in a state of the item or symptom `of` (`PRESENT`), one of these texts."""
+
+    of: str
+    states: dict[str, tuple[str, ...]]
+
+
 class Derived(Data, frozen=True, kw_only=True):
     """An item that is a function of quantities."""
 
-    how: Literal["without_share", "other_cells"]
+    how: Literal["without_share", "other_cells", "bicarbonate"]
     of: tuple[str, ...]
 
     def value(self, values: Sequence[float]) -> float:
         """Returns its value from those that it is made of, in their order.
 
         `without_share`: diastolic from systolic pressure and the pulse pressure's share of it. `other_cells`:
-        lymphocytes from white cells, per cent of neutrophils, and eosinophils; a few are always left.
+        lymphocytes from white cells, per cent of neutrophils, and eosinophils; a few are always left. `bicarbonate`:
+        from pH and the pressure of carbon dioxide in mmHg, by Henderson and Hasselbalch.
         """
+        if self.how == "bicarbonate":
+            return float(CARBON_DIOXIDE_SOLVED * values[1] * 10 ** (values[0] - CARBONIC_PK))
         if self.how == "without_share":
             return values[0] * (1 - values[1])
         left = values[0] * (1 - (values[1] + OTHER_WHITE_CELLS) / 100) - values[2]
         return max(left, values[0] * FEWEST_LYMPHOCYTES)
+
+    def other(self, value: float, first: float) -> float | None:
+        """Returns the second of two quantities from its value and the first; None where that does not follow."""
+        if self.how == "without_share" and first > 0:
+            return 1 - value / first
+        if self.how == "bicarbonate":
+            return float(value / (CARBON_DIOXIDE_SOLVED * 10 ** (first - CARBONIC_PK)))
+        return None
 
 
 class ShownAs(Data, frozen=True, kw_only=True):
@@ -112,7 +136,8 @@ class BodyRules(Data, frozen=True, kw_only=True):
     `ranges` are rows of first year, last year, sex or "both", low and high; `infants`, which go before them, of first
     month, last month, low and high.
     `told` is the share of those with a symptom of this illness who tell of it. Nobody has both symptoms of a pair in
-    `apart`. The texts of the items in `graded` are grades of one thing, in their order: of several the last is said.
+    `apart`; `together` says which texts two items show in one body. The texts of the items in `graded` are grades of
+    one thing, in their order: of several the last is said.
     """
 
     sources: tuple[Source, ...]
@@ -122,6 +147,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     items: dict[str, PanelReading]
     shown_as: dict[str, ShownAs]
     derived: dict[str, Derived]
+    together: dict[str, Together] = msgspec.field(default_factory=dict)
     apart: tuple[tuple[str, str], ...] = ()
     graded: frozenset[str] = frozenset()
     beside: dict[str, Beside] = msgspec.field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal
 
 import msgspec
@@ -137,7 +138,8 @@ class Item(Entry, frozen=True, kw_only=True):
     A number has `unit`, `low`/`high` (reference range, None where open), `usual` (its distribution in people without
     this trouble: `[mean, sd]`; `[median, geometric sd]` where `lognormal`), `limits` (no value is drawn outside) and
     `decimals`. A text item has `values` (id to wording) and `usual` (id to probability), the first value is the normal
-    one; `from_age` says of some from which year of age on people without this trouble have them.
+    one and those in `normal_too` are as well; `from_age` says of some from which year of age on people without this
+    trouble have them.
     """
 
     loinc: str | None = None
@@ -149,7 +151,12 @@ class Item(Entry, frozen=True, kw_only=True):
     limits: tuple[float, float] | None = None
     values: dict[str, Name] = msgspec.field(default_factory=dict)
     from_age: dict[str, int] = msgspec.field(default_factory=dict)
+    normal_too: tuple[str, ...] = ()
     usual: Distribution
+
+    def normal_texts(self) -> tuple[str, ...]:
+        """Returns the ids of the texts that say that all is well: the first, and what is as well."""
+        return (*itertools.islice(self.values, 1), *self.normal_too)
 
     def usual_texts(self, age: float) -> frozenset[str] | None:
         """Returns the texts that people of an age without this trouble can have; None where that is all of them."""

@@ -20,6 +20,7 @@ from polyclinic.knowledge.body import (
     PanelReading,
     Range,
     SymptomReading,
+    Together,
     range_of,
     read_body,
 )
@@ -44,6 +45,7 @@ class Physiology:
         items: every quantity, by id, as the item that reads it directly, or that stands for it where it is hidden.
         places: the examination and item of every item id.
         panels: what reads another's quantity, by item id; `derived`: what is made of several.
+        together: what an item shows beside another item or a symptom, by its id.
         symptoms: what reads a quantity, by symptom id.
         hypotheses: those of a disease and severity side by side, diseases and severities in their order.
     """
@@ -55,6 +57,11 @@ class Physiology:
         }
         self.panels: dict[str, PanelReading] = {id: r for id, r in body.items.items() if id in self.places}
         self.derived: dict[str, Derived] = {id: d for id, d in body.derived.items() if id in self.places}
+        self.together: dict[str, Together] = {
+            id: rule
+            for id, rule in body.together.items()
+            if id in self.places and (rule.of in self.places or rule.of in knowledge.symptoms)
+        }
         self.symptoms: dict[str, SymptomReading] = {s: r for s, r in body.symptoms.items() if s in knowledge.symptoms}
         self.items: dict[str, Item] = {
             id: item for id, (_, item) in self.places.items() if id not in body.items and id not in body.derived

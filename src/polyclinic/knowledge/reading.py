@@ -17,7 +17,15 @@ import numpy.typing as npt
 
 from polyclinic.cases.presentation import Sex
 from polyclinic.knowledge.beside import or_beside
-from polyclinic.knowledge.body import PanelReading, SymptomReading, back_along, cell_of, cuts_of, of_state
+from polyclinic.knowledge.body import (
+    PRESENT,
+    PanelReading,
+    SymptomReading,
+    Together,
+    back_along,
+    cuts_of,
+)
+from polyclinic.knowledge.cells_read import Observed, Told, chance_of, share_in, texts_in
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.disease_body import cell_shares
 from polyclinic.knowledge.entries import Item
@@ -33,13 +41,6 @@ LEAST = 0.002
 
 _FARTHEST = 18.0  # squared spreads beyond which it says nothing more how far a number is off
 _OUTSIDE = math.log(LEAST)  # for a number that the criteria exclude
-
-Observed = float | str | ItemReading
-"""What an item shows: a number in its unit, the id of its text, or what others' words say of it."""
-
-
-Told = float | dict[str, float]
-"""Share of a symptom, or of each text of an item, in a cell of what it reads."""
 
 
 class _Numbers(NamedTuple):
@@ -258,6 +259,23 @@ class PatientReading:
         if by:
             self._parts[quantity] = part = self._of_quantity(quantity, by)
             self._log = self._log + part
+        for item, rule in self._tables.physiology.together.items():
+            if quantity in (item, rule.of):
+                self._reconcile(item, rule)
+
+    def _reconcile(self, item: str, rule: Together) -> None:
+        """Takes in that an item shows what goes with another, where both are known: it says that much less."""
+        place = f"{item} beside {rule.of}"
+        before = self._parts.pop(place, None)
+        if before is not None:
+            self._log = self._log - before
+        (shown, _), (other, _) = (self._observed.get(of, {}).get(of, (None, 1.0)) for of in (item, rule.of))
+        texts = rule.states.get(PRESENT if other is True else str(other))
+        if isinstance(shown, str) and texts is not None and shown in texts:
+            log = self._tables.texts(item, frozenset(texts))
+            log[-1] = self._tables.mean(log)
+            self._parts[place] = -log
+            self._log = self._log - log
 
     def _measured(self) -> set[str]:
         physiology = self._tables.physiology
@@ -345,50 +363,28 @@ class PatientReading:
             reading = readings[name]
             shares: list[Told]
             if isinstance(reading, SymptomReading):
-                shares = [_at(reading, cell) for cell in (item.values or edges)]
+                shares = [share_in(reading, cell) for cell in (item.values or edges)]
             else:
-                shares = [_at_panel(reading, cell) for cell in (item.values or edges)]
-            told = [_told(share, observed) for share in shares]
+                shares = [texts_in(reading, cell) for cell in (item.values or edges)]
+            told = [chance_of(share, observed) for share in shares]
             weights *= np.clip(np.array(told), LEAST, 1.0) ** weight
         return np.log(np.maximum(self._tables.cells(quantity, cuts) @ weights, 1e-12))
 
     def _derived(self, item: str, observed: Observed) -> bool:
         """Takes in what is made of two quantities, of which one is known."""
         derived = self._tables.physiology.derived[item]
-        if derived.how != "without_share" or not isinstance(observed, float):
-            return False
         known = self._observed.get(derived.of[0], {}).get(derived.of[0])
-        if known is None or not isinstance(known[0], float) or known[0] <= 0:
+        if not isinstance(observed, float) or known is None or not isinstance(known[0], float):
             return False
-        self._put(derived.of[1], derived.of[1], 1 - observed / known[0], 1.0)
+        other = derived.other(observed, known[0])
+        if other is None or derived.of[1] in self._observed:
+            return False
+        self._put(derived.of[1], derived.of[1], other, 1.0)
         return True
 
 
 def _in_order(shares: dict[str, float], item: Item, cuts: tuple[float, ...]) -> list[float]:
     return [shares.get(key, 0.0) for key in (item.values or map(str, range(len(cuts) + 1)))]
-
-
-def _at(reading: SymptomReading, cell: str | float) -> float:
-    """Returns the share of a symptom in a state, or from a value on."""
-    if isinstance(cell, str):
-        return of_state(reading.states, cell)
-    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
-
-
-def _at_panel(reading: PanelReading, cell: str | float) -> dict[str, float]:
-    """Returns the shares of an item's texts in a state, or from a value on, of the quantity that it reads."""
-    if isinstance(cell, str):
-        return of_state(reading.states, cell)
-    return reading.below[cell_of(cuts_of(reading.below), cell)][1]
-
-
-def _told(share: Told, observed: Observed | bool) -> float:
-    """Returns the share of an observation in a cell of what it reads."""
-    if isinstance(share, dict):
-        if isinstance(observed, ItemReading):
-            return sum(share.get(value, 0.0) for value in observed.values) if observed.values else 1.0
-        return share.get(str(observed), 0.0)
-    return share if observed else 1 - share
 
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)

@@ -47,9 +47,8 @@ UNREAD_SHOWN = 6  # Results in unknown words that are named in the report.
 QUESTIONS_A_TURN = 2  # Symptoms asked for in one breath; more is an interrogation, and patients answer it badly.
 HISTORY_FIRST = 3  # A doctor talks before ordering: so many questions come first, as long as they are worth asking.
 _NOTHING_LEFT = 1e-6  # Below this probability of all known diseases together there is nothing to separate.
-_LAST_ORDERS = (
-    2  # turns left at which it looks at what its diagnosis needs, so as to read the result before it concludes
-)
+_LAST_ORDERS = 2  # Turns left at which it looks at what its diagnosis needs, so as to read the result in time.
+_STILL_OPEN = 0.15  # So probable a disease may still be the one that the last results leave.
 _OPEN_QUESTIONS = 3  # After so many general questions it asks again for what separates its candidates.
 _LOOKS_BEFORE_OUTSIDE = 2  # So often a complaint in unknown words is looked into before it is taken for something else.
 
@@ -96,11 +95,17 @@ class RulesDoctor:
         # While the known diseases share the belief among them, something else is soon likelier than each alone.
         outside = bool(by_disease[-1] >= max(by_disease[:-1].max(), LOST))
         likeliest = None if outside or by_disease[:-1].max() < COMMITS else int(by_disease[:-1].argmax())
-        if likeliest is not None and (
-            by_disease[likeliest] >= self._confident(role) or role.turns_left() == _LAST_ORDERS
-        ):
+        if likeliest is not None and by_disease[likeliest] >= self._confident(role):
             looks = self._defining(role, belief, likeliest) or self._grading(role, belief, posterior)
             return looks or self._conclusion(role, belief)
+        if role.turns_left() == _LAST_ORDERS and not outside:
+            # What comes back may turn the two likeliest round, and then there is no turn left to look.
+            candidates = [int(d) for d in np.argsort(-by_disease[:-1]) if by_disease[d] >= _STILL_OPEN]
+            looks = self._defining(role, belief, *candidates)
+            if looks is None and likeliest is not None:
+                looks = self._grading(role, belief, posterior) or self._conclusion(role, belief)
+            if looks is not None:
+                return looks
         if outside and belief.asked >= _LOOKS_BEFORE_OUTSIDE and self._asked_generally < _OPEN_QUESTIONS:
             turn = self._general(role, belief)
         else:
@@ -139,10 +144,11 @@ class RulesDoctor:
         severities = posterior[best * len(SEVERITIES) : (best + 1) * len(SEVERITIES)]
         return self._reader.diseases[best], SEVERITIES[int(severities.argmax())]
 
-    def _defining(self, role: Doctor, belief: Belief, disease: int) -> DoctorTurn | None:
-        """Returns the order of what a disease's diagnosis needs and was not looked at; None where nothing is open."""
+    def _defining(self, role: Doctor, belief: Belief, *diseases: int) -> DoctorTurn | None:
+        """Returns the order of what diagnoses need and was not looked at; None where nothing is open."""
         open_now = belief.open_examinations()
-        needed = [e for e in self._reader.diseases[disease].indicated.needed if e in open_now]
+        all_needed = dict.fromkeys(e for d in diseases for e in self._reader.diseases[d].indicated.needed)
+        needed = [e for e in all_needed if e in open_now]
         return self._order(role, belief, *needed) if needed else None
 
     def _grading(self, role: Doctor, belief: Belief, posterior: Vector) -> DoctorTurn | None:
