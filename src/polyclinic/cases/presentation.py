@@ -22,6 +22,7 @@ class Presentation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         age: in years; a newborn is 0.
         sex: as recorded.
         about: whatever else is known at the door (occupation, the source's own line on the patient).
+        companion: whether somebody who came along tells the history, as the patient cannot.
     """
 
     complaint: str
@@ -29,6 +30,7 @@ class Presentation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     age: float | None = None
     sex: Sex | None = None
     about: str = ""
+    companion: bool = False
 
 
 class ShownPassage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -7,7 +7,6 @@ What somebody of the drawn age and sex cannot have is not drawn, and its absence
 
 from __future__ import annotations
 
-import functools
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -18,20 +17,20 @@ import msgspec
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Presentation, Sex
-from polyclinic.cases.record import Code, Finding, History, Record
+from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.generation.background import BroughtAlong, draw_background
 from polyclinic.generation.bodies import DrawnBody, body_drawing, with_beside
 from polyclinic.generation.chance import EvenRandom, Lasting, lasting
+from polyclinic.generation.finding_lines import finding_lines
 from polyclinic.generation.treatments import treatment_of
 from polyclinic.knowledge.acuity import acuity_level
-from polyclinic.knowledge.ages import MONTHS
+from polyclinic.knowledge.ages import MONTHS, OF_ITSELF, SPEAKS_FROM
 from polyclinic.knowledge.data import DATA, SEVERITIES, Severity
 from polyclinic.knowledge.duration import say_days
-from polyclinic.knowledge.entries import Disease, Examination, Item, Symptom
+from polyclinic.knowledge.entries import Disease, Examination, Symptom
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
-from polyclinic.knowledge.physiology import physiology_of, told_age
 from polyclinic.language.language import MARKS, Language, capitalised
 from polyclinic.language.word_lists import WordLists
 from polyclinic.seeds import derive
@@ -39,6 +38,7 @@ from polyclinic.yaml_files import read_yaml
 
 _OLDEST = 100
 _ELDER = 55  # years of age from which on names are those of an older generation
+_TELLS_FROM = 13.0  # points of the coma scale from which on somebody tells its own history
 _COMPLAINTS = 3  # A chief complaint names the main troubles; more is a history.
 
 
@@ -59,6 +59,7 @@ class _Sentences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last: str
     complaint: str
     about: str
+    companion: str
     typical: str
     not_typical: str
     shown: str
@@ -209,9 +210,10 @@ def _draw(
         else draw_background(age, sex, {disease.id, *(s.id for s in present)}, rng, language, region=knowledge.region)
     )
     body = with_beside(body, disease, brought.conditions, knowledge, rng)
-    done, lines = _lines(knowledge, age, sex, language)
+    done, lines = finding_lines(knowledge, age, sex, language)
     findings = [line.finding(body.shown[id]) for id, line in lines]
-    told = {s.id: _phrase(s, age, rng, lasts, language) for s in present}
+    companion = age >= SPEAKS_FROM and _cannot_tell(body)
+    told = {s.id: _phrase(s, age, rng, lasts, language, of_another=companion) for s in present}
     leaves = [s for s in present if s.section == "symptoms" and not any(c.parent == s.id for c in present)]
     named = [s for s in leaves if not disease.symptoms.keys().isdisjoint((s.id, *ancestors(knowledge.symptoms, s.id)))]
     main = complaints_of(leaves if disease.background == 1 else named, disease, severity, knowledge, rng)
@@ -221,7 +223,10 @@ def _draw(
             language=language,
             age=age,
             sex=sex,
-            about=who.about if isinstance(who, Person) else _about(who, age, sex, rng, language),
+            about=_with_companion(
+                who.about if isinstance(who, Person) else _about(who, age, sex, rng, language), companion, language
+            ),
+            companion=companion,
         ),
         history=_behind(
             brought.history,
@@ -250,69 +255,26 @@ def _draw(
     return DrawnPatient(case, disease, severity, body)
 
 
-def _phrase(symptom: Symptom, age: float, rng: random.Random, lasts: Lasting | None, language: Language) -> str:
-    """Returns how a symptom is told at an age (years); by the same person always in the same words."""
+def _cannot_tell(body: DrawnBody) -> bool:
+    """Whether somebody is too drowsy or confused to tell a history."""
+    return float(body.values.get("gcs", _TELLS_FROM)) < _TELLS_FROM
+
+
+def _with_companion(about: str, companion: bool, language: Language) -> str:
+    return _sentences(language).companion.format(about=about) if companion else about
+
+
+def _phrase(
+    symptom: Symptom, age: float, rng: random.Random, lasts: Lasting | None, language: Language, *, of_another: bool
+) -> str:
+    """Returns how a symptom is told at an age (years); by the same person always in the same words.
+
+    Who tells it `of_another` says nothing of itself.
+    """
     phrases = symptom.said_at(age, language)
+    if of_another:
+        phrases = tuple(phrase for phrase in phrases if not OF_ITSELF.search(phrase)) or phrases
     return rng.choice(phrases) if lasts is None else phrases[int(lasts.told[symptom.id] * len(phrases))]
-
-
-class _FindingLine(NamedTuple):
-    """A finding of somebody without its result."""
-
-    examination: str
-    item: str
-    texts: dict[str, str]
-    unit: str
-    code: Code | None
-    reference: str = ""
-
-    def finding(self, shown: float | str) -> Finding:
-        examination, item, texts, unit, code, reference = self
-        value = texts[shown] if isinstance(shown, str) else shown
-        return Finding(examination=examination, item=item, value=value, unit=unit, reference=reference, code=code)
-
-
-@functools.lru_cache(maxsize=256)
-def _lines(
-    knowledge: Knowledge, age: float, sex: Sex, language: Language
-) -> tuple[tuple[Examination, ...], tuple[tuple[str, _FindingLine], ...]]:
-    """Returns what is done on somebody of an age and sex, and the findings of it with the ids of their items."""
-    done = tuple(e for e in knowledge.examinations.values() if e.possible(sex, age))
-    lines, references = _lines_of_all(knowledge, language), _references(knowledge, told_age(age), sex)
-    of_it = (lines[item.id]._replace(reference=references[item.id]) for e in done for item in e.items)
-    return done, tuple(zip((item.id for e in done for item in e.items), of_it, strict=True))
-
-
-@functools.lru_cache(maxsize=16)
-def _lines_of_all(knowledge: Knowledge, language: Language) -> dict[str, _FindingLine]:
-    return {
-        item.id: _FindingLine(
-            examination=examination.name.get(language),
-            item=item.name.get(language),
-            texts={id: name.get(language) for id, name in item.values.items()},
-            unit=item.unit,
-            code=Code("loinc", item.loinc) if item.loinc else None,
-        )
-        for examination, item in physiology_of(knowledge).places.values()
-    }
-
-
-@functools.lru_cache(maxsize=512)
-def _references(knowledge: Knowledge, age: float, sex: Sex) -> dict[str, str]:
-    """Returns the reference range of each item at an age and sex, as it is written beside a result."""
-    physiology = physiology_of(knowledge)
-    return {id: reference_of(item, *physiology.range(item, age, sex)) for id, (_, item) in physiology.places.items()}
-
-
-def reference_of(item: Item, low: float | None, high: float | None) -> str:
-    """Returns a reference range of an item, as it is written beside a result; "" where it has none."""
-    if not item.numeric:
-        return ""
-    if low is not None and high is not None:
-        return f"{low:g}-{high:g}"
-    if high is not None:
-        return f"< {high:g}"
-    return f"> {low:g}" if low is not None else ""
 
 
 def _complaint(phrases: Sequence[str], days: float, language: Language) -> str:

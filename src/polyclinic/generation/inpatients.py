@@ -25,7 +25,8 @@ from polyclinic.cases.presentation import Presentation, Question, Sex
 from polyclinic.cases.record import Code, Finding, History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
-from polyclinic.generation.draw import complaints_of, draw_sex_and_age, reference_of
+from polyclinic.generation.draw import complaints_of, draw_sex_and_age
+from polyclinic.generation.finding_lines import reference_of
 from polyclinic.generation.several_bodies import SeveralBodyDrawing, Value
 from polyclinic.knowledge.data import SEVERITIES, Data, Severity
 from polyclinic.knowledge.duration import say_days

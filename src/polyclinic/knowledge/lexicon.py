@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from polyclinic.cases.presentation import Presentation
+from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.entries import Symptom
 from polyclinic.knowledge.examination_words import WORDS
 from polyclinic.knowledge.knowledge import Knowledge, ancestors
@@ -22,6 +24,7 @@ _QUESTION = re.compile(r"(?<=[?？])")
 
 class _Questions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of_parent: tuple[Rule, ...]
+    of_companion: tuple[Rule, ...]
 
 
 _questions = WORDS.section("questions", _Questions)
@@ -31,6 +34,19 @@ _questions = WORDS.section("questions", _Questions)
 def asked_of_parent(question: str, language: Language) -> str:
     """Returns a question to the patient as it is asked of the parent who speaks for a child."""
     return rewritten(question, _questions(language).of_parent)
+
+
+@functools.lru_cache(maxsize=4096)
+def asked_of_companion(question: str, language: Language) -> str:
+    """Returns a question to the patient as it is asked of whoever came along with an adult who cannot tell."""
+    return rewritten(asked_of_parent(question, language), _questions(language).of_companion)
+
+
+def asked_of(question: str, person: Presentation) -> str:
+    """Returns a question to the patient as it is asked of whoever tells its history."""
+    if person.age is not None and person.age < SPEAKS_FROM:
+        return asked_of_parent(question, person.language)
+    return asked_of_companion(question, person.language) if person.companion else question
 
 
 class Lexicon:
@@ -45,7 +61,9 @@ class Lexicon:
         self.symptoms = {s.id: s for s in symptoms}
         asked = {s.question.get(language): s.id for s in self.symptoms.values()}
         self._questions = {
-            _bare(form): s for text, s in asked.items() for form in (asked_of_parent(text, language), text)
+            _bare(form): s
+            for text, s in asked.items()
+            for form in (asked_of_companion(text, language), asked_of_parent(text, language), text)
         }
         self._owner = {
             word.casefold(): symptom.id for symptom in self.symptoms.values() for word in symptom.words(language)

@@ -14,13 +14,12 @@ import numpy as np
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import History, read_out
 from polyclinic.cases.report import Diagnosis, Report
-from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.data import SEVERITIES, Severity
 from polyclinic.knowledge.disease_names.known import disease_meant
 from polyclinic.knowledge.dispensing import told_at_the_counter
 from polyclinic.knowledge.entries import Disease, Plan
-from polyclinic.knowledge.lexicon import asked_of_parent
+from polyclinic.knowledge.lexicon import asked_of
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.plans import Disposition
 from polyclinic.knowledge.safety import read_red_flags
@@ -220,9 +219,8 @@ class RulesDoctor:
             best = np.argsort(-questions)[:QUESTIONS_A_TURN]
             chosen = [symptoms[i] for i in best if questions[i] >= LEAST_INFORMATION]
             belief.expect(symptoms=chosen)
-            asked, age = [symptom.question.get(language) for symptom in chosen], role.presentation.age
-            of_parent = age is not None and age < SPEAKS_FROM
-            return DoctorTurn(" ".join(asked_of_parent(text, language) if of_parent else text for text in asked))
+            asked = (asked_of(symptom.question.get(language), role.presentation) for symptom in chosen)
+            return DoctorTurn(" ".join(asked))
         return None if order is None else self._order(role, belief, order)
 
     def _conclusion(self, role: Doctor, belief: Belief) -> DoctorTurn:

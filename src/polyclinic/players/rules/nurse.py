@@ -18,13 +18,12 @@ import numpy as np
 from polyclinic.cases.presentation import Presentation
 from polyclinic.errors import ScriptError
 from polyclinic.knowledge.acuity import LEVELS, Level, by_signs, in_danger_zone, needed_resources, telling_signs
-from polyclinic.knowledge.ages import SPEAKS_FROM
 from polyclinic.knowledge.bayes import Reader, normalise
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.dispensing import says_pregnant
 from polyclinic.knowledge.duration import read_days
 from polyclinic.knowledge.entries import Symptom
-from polyclinic.knowledge.lexicon import asked_of_parent
+from polyclinic.knowledge.lexicon import asked_of
 from polyclinic.knowledge.likelihoods import Vector
 from polyclinic.knowledge.safety import RedFlags, read_red_flags
 from polyclinic.language.language import MARKS, Language
@@ -107,10 +106,8 @@ class RulesNurse:
         asked = judging.questions() if role.questions_left() > 0 else []
         if asked:
             belief.expect(symptoms=asked)
-        language, age = role.presentation.language, role.presentation.age
-        questions = [symptom.question.get(language) for symptom in asked]
-        if age is not None and age < SPEAKS_FROM:
-            questions = [asked_of_parent(text, language) for text in questions]
+        language = role.presentation.language
+        questions = [asked_of(symptom.question.get(language), role.presentation) for symptom in asked]
         return judging.triage(ask.among, MARKS[language].blank.join(questions))
 
 

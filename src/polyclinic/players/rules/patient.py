@@ -54,7 +54,7 @@ from polyclinic.players.rules.recall import (
     names_topic,
     recall,
 )
-from polyclinic.players.rules.speech import Sayer, answer, who
+from polyclinic.players.rules.speech import Sayer, answer, of_companion, who
 from polyclinic.players.rules.story import Fact, Story
 from polyclinic.players.rules.visits_asked import asks_of_visits
 from polyclinic.players.rules.wording import first_person, opening
@@ -92,7 +92,9 @@ class _PlayedPatient:
 
     def __init__(self, role: Patient, lexicons: Mapping[Language, Lexicon], names: Names, rng: random.Random) -> None:
         self.role, self._lexicons, self._names = role, lexicons, names
-        self._language, self._voice = role.presentation.language, voice_of(role)
+        self._language = role.presentation.language
+        # Somebody who came along speaks as a parent does, of the patient.
+        self._voice: Voice = "parent" if role.presentation.companion else voice_of(role)
         self._say = Sayer(self._language, rng, self._voice)
         self._manner = _manner_of(role)
         self._wondering = list(role.persona.questions) if role.persona is not None else []
@@ -107,7 +109,17 @@ class _PlayedPatient:
     def _findings(self) -> RecordNames:
         return self._names.of(self.role.findings)
 
+    def _as_told(self, turn: PatientTurn) -> PatientTurn:
+        """Returns a turn in the words of whoever tells it."""
+        if not self.role.presentation.companion:
+            return turn
+        return msgspec.structs.replace(turn, say=of_companion(turn.say, self._language))
+
     def open(self) -> PatientTurn:
+        """Returns the first words."""
+        return self._as_told(self._open())
+
+    def _open(self) -> PatientTurn:
         said = self.role.first_words() or opening(self.role.presentation.complaint, self._language, self._voice)
         return PatientTurn(say=said, state=State.OPENING)
 
@@ -117,7 +129,7 @@ class _PlayedPatient:
         An anxious patient asks oftener.
         """
         self._replies += 1
-        turn = self._reply()
+        turn = self._as_told(self._reply())
         told = turn.state in (State.INEFFECTIVE_ADVICE, State.CONCLUSION) and turn.to == "doctor"
         anxious = self._manner == "anxious" and self._replies % 2 == 0
         if not self._wondering or turn.to != "doctor" or not (told or anxious):
@@ -129,7 +141,7 @@ class _PlayedPatient:
         # A doctor may speak another language than the case.
         language = language_of([said])
         if is_opening(said, language):
-            return self.open()
+            return self._open()
         heard = hear(said, language)
         if heard.kind == "inquiry":
             if self.role.remembered and asks_of_visits(heard.focus, language):

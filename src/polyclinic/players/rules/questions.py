@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from polyclinic.knowledge.lexicon import Lexicon, asked_of_parent
+from polyclinic.knowledge.lexicon import Lexicon, asked_of_companion, asked_of_parent
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import Language, is_chinese
 from polyclinic.language.word_lists import Pattern, Rule, rewritten
@@ -209,7 +209,11 @@ def _questions(lexicon: Lexicon) -> dict[str, str]:
     """Returns the knowledge's own question for each symptom, to the symptom."""
     language = lexicon.language
     asked = {s.question.get(language): s.id for s in lexicon.symptoms.values() if s.question.en}
-    return {_bare(form): s for text, s in asked.items() for form in (asked_of_parent(text, language), text)}
+    return {
+        _bare(form): s
+        for text, s in asked.items()
+        for form in (asked_of_companion(text, language), asked_of_parent(text, language), text)
+    }
 
 
 def _bare(text: str) -> str:

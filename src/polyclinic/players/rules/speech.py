@@ -28,6 +28,7 @@ class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phrases: dict[str, tuple[str, ...]]
     of_parent: tuple[tuple[str, str], ...]
     of_child: dict[Voice, tuple[Rule, ...]]
+    of_companion: tuple[Rule, ...]
 
 
 _speech = WORDS.section("speech", _Speech)
@@ -56,6 +57,11 @@ def who(topic: str, presentation: Presentation) -> str:
     if age is None:
         return ""
     return words.old.format(say_age(age if age < 1 else int(age), presentation.language))
+
+
+def of_companion(said: str, language: Language) -> str:
+    """Returns what a parent says of a child as somebody says it who came along with an adult."""
+    return rewritten(said, _speech(language).of_companion)
 
 
 def deny(what: str, language: Language, voice: Voice = "self") -> str:
