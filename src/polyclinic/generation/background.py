@@ -52,7 +52,7 @@ class BackgroundCondition(Data, frozen=True, kw_only=True):
 
 
 class ToldOfBackground(Data, frozen=True, kw_only=True):
-    """A sentence, and how many say it; nobody who takes one of the medicines `unless`, or has one of the conditions."""
+    """A sentence, and how many say it; nobody who has one of the medicines, conditions or symptoms `unless`."""
 
     prevalence: Prevalence
     text: Texts
@@ -118,7 +118,7 @@ def draw_background(
     def text(sentences: Sequence[str]) -> str:
         return marks.blank.join(sentence + marks.stop for sentence in sentences)
 
-    has = [*there, *medicines]
+    has = [*there, *medicines, *present]
     history = History(
         past=text(past),
         medications=text(medicines),

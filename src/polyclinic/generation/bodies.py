@@ -30,6 +30,9 @@ from polyclinic.knowledge.physiology import physiology_of, rounded
 from polyclinic.knowledge.variants import Interval, Variant, below
 
 UNBOUND: Interval = (-math.inf, math.inf)
+_FARTHEST_USUAL = 2.4  # standard deviations that people without trouble lie from the middle
+_TELLING = 4  # complaints of an illness that speak most for it, of which nobody comes without any
+_SPEAKS = 0.12  # so much commoner than in others is what speaks for an illness
 _quantile = NormalDist().inv_cdf
 
 
@@ -108,6 +111,7 @@ class BodyDrawing:
         }
         self._prepared = functools.lru_cache(maxsize=1024)(self._prepare)
         self._possible = functools.lru_cache(maxsize=256)(self._possible_at)
+        self._telling = functools.lru_cache(maxsize=1024)(self._telling_of)
 
     def draw(
         self,
@@ -119,7 +123,7 @@ class BodyDrawing:
         *,
         lasting: Lasting | None = None,
     ) -> DrawnBody:
-        """Draws the body of somebody of an age (years) and sex who has a disease, and at least one complaint of it.
+        """Draws the body of somebody of an age (years) and sex who has a disease, and one complaint that speaks for it.
 
         Nobody comes to the doctor without a complaint, and somebody with another illness' complaints alone has that.
         `lasting` is what decides on symptoms and circumstances; where it gives none of the disease's complaints, the
@@ -128,11 +132,15 @@ class BodyDrawing:
         possible, ids = self._possible(age, sex)
         way = choose_way(self._knowledge.bodies[disease.id].ways[severity], ids, rng)
         ill = _Ill(disease, severity, way, age, sex)
+        telling = self._telling(disease.id, severity)
+        can_be = {id for id in telling & ids if way.symptoms.get(id, True)}
+        if not can_be:
+            can_be = {s.id for s in possible if s.section == "symptoms" and s.complaint and s.id in disease.symptoms}
         while True:
             values, shown = self._quantities(ill, rng)
             present = self._symptoms(possible, ill, values, rng, lasting)
             self._reconcile(ill, values, shown, present, rng)
-            if any(s.section == "symptoms" and s.complaint and s.id in disease.symptoms for s in present):
+            if any(s.id in can_be for s in present):
                 return DrawnBody(shown, present, values)
             if lasting is not None:
                 circumstances = {s.id: lasting.present[s.id] for s in possible if s.section != "symptoms"}
@@ -185,6 +193,14 @@ class BodyDrawing:
             item = self._physiology.items[id]
             of_disease = self._knowledge.bodies[ill.disease.id].distribution(item, ill.severity)
             values[id] = shown[id] = text_among(texts, of_disease, item, rng)
+
+    def _telling_of(self, disease: str, severity: Severity) -> frozenset[str]:
+        """Returns the complaints that speak most for a disease; all that it names where none speaks much."""
+        of, symptoms = self._knowledge.diseases[disease], self._knowledge.symptoms
+        felt = [symptoms[id] for id in of.symptoms if symptoms[id].section == "symptoms" and symptoms[id].complaint]
+        speaks = {s.id: of.share(s, severity) - s.base for s in felt if s.parent is None}
+        most = sorted(speaks, key=lambda id: -speaks[id])[:_TELLING]
+        return frozenset(id for id in most if speaks[id] >= _SPEAKS) or frozenset(s.id for s in felt)
 
     def _possible_at(self, age: float, sex: Sex) -> tuple[tuple[Symptom, ...], frozenset[str]]:
         """Returns the symptoms that somebody of an age and sex can have, and their ids."""
@@ -326,6 +342,9 @@ def draw_number(item: Item, distribution: Distribution, interval: Interval, rng:
     assert isinstance(centre, float) and isinstance(spread, float)  # noqa: S101
     if interval == UNBOUND:
         z = rng.gauss(0, 1)
+        if distribution is item.usual and abs(z) > _FARTHEST_USUAL:
+            # Who lies so far out has something else, which would have to be looked into.
+            z = math.copysign(max(2 * _FARTHEST_USUAL - abs(z), 0.0), z)
     else:
         low, high = (below(item, distribution, end) for end in interval)
         z = _quantile(min(max(low + (high - low) * rng.random(), 1e-12), 1 - 1e-12))

@@ -22,7 +22,7 @@ from polyclinic.knowledge.variants import Interval, Variant, below, variants
 AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
 
 _PULSE_SHARE_SPREAD = 0.03
-_SILENT_OF_LEADING = 0.2  # of what a disease leads with as a share of those who keep silent about other symptoms
+_SILENT_OF_LEADING = 0.4  # of what a disease leads with as a share of those who keep silent about other symptoms
 _WHOLE: Interval = (-math.inf, math.inf)
 
 
@@ -53,10 +53,11 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def _told(disease: Disease, symptoms: Mapping[str, Symptom], told: float) -> dict[str, tuple[Share, Share, Share]]:
     """Returns how often patients tell of the symptoms that a disease names, by severity.
 
-    What the disease leads with, most of them come for: a fifth as many keep silent about it.
+    What the disease leads with, most of them come for: two fifths as many keep silent about it.
     """
     felt = [id for id in disease.symptoms if symptoms[id].section == "symptoms"]
-    leading = max((id for id in felt if symptoms[id].complaint), key=lambda id: sum(disease.symptoms[id]), default="")
+    first = [id for id in felt if symptoms[id].complaint and symptoms[id].parent is None]
+    leading = max(first, key=lambda id: sum(disease.symptoms[id]), default="")
     of_each = {
         id: 1 - _SILENT_OF_LEADING * (1 - told) if id == leading else told if id in felt else 1.0
         for id in disease.symptoms
