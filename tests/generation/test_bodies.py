@@ -6,9 +6,11 @@ from statistics import mean
 
 import pytest
 
-from polyclinic.generation.bodies import TextChances, body_drawing
+from polyclinic.generation.bodies import TextChances, body_drawing, with_beside
 from polyclinic.generation.ceiling import measure
 from polyclinic.generation.draw import generate
+from polyclinic.knowledge.bayes import Reader
+from polyclinic.knowledge.body import PRESENT
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.knowledge.physiology import physiology_of
@@ -144,3 +146,62 @@ def test_symptoms_that_exclude_one_another_are_never_both_there(knowledge):
         told[frozenset(present & {"weight_loss", "weight_gain"})] += 1
     assert frozenset({"weight_loss", "weight_gain"}) not in told
     assert told[frozenset({"weight_loss"})] > 50
+
+
+def test_two_pictures_of_one_thing_agree_and_so_does_what_is_told(drawn, knowledge):
+    rules, wrong, conflicts = physiology_of(knowledge).together, [], 0
+    for disease, severity, _, _, body in drawn:
+        there = {symptom.id for symptom in body.present}
+        for item, rule in rules.items():
+            texts = rule.states.get(PRESENT if rule.of in there else str(body.shown.get(rule.of)))
+            if texts is None or any(item in way.states for way in knowledge.bodies[disease.id].ways[severity]):
+                continue
+            conflicts += 1
+            if body.shown[item] not in texts:
+                wrong.append((disease.id, item, body.shown[item]))
+    assert conflicts > 50 and not wrong
+
+
+def test_the_second_of_two_pictures_says_what_it_does_not_say_with_the_first(knowledge):
+    tables = Reader(knowledge).tables
+    orders = [("chest_film", "patchy"), ("lungs", "consolidation")]
+    both, reverse, apart = (PatientReading(tables, 40, "male") for _ in range(3))
+    for item, text in orders:
+        both.item(item, text)
+    for item, text in reversed(orders):
+        reverse.item(item, text)
+    assert both.log() == pytest.approx(reverse.log())
+    apart.item(*orders[0])
+    alone = apart.log().copy()
+    apart.item(*orders[1])
+    # Where the film shows it, nearly every lung has it in the CT: with a thyroid as with a pneumonia.
+    thyroid, pneumonia = (
+        3 * [d.id for d in Reader(knowledge).diseases].index(id)
+        for id in ("hypothyroidism", "community-acquired-pneumonia")
+    )
+    gained = apart.log() - alone
+    assert abs(gained[thyroid] - gained[pneumonia]) < 2
+
+
+def test_blood_gases_keep_henderson_and_hasselbalch(drawn):
+    for _, _, _, _, body in drawn:
+        ph, pressure, bicarbonate = (float(body.shown[id]) for id in ("blood_ph", "pco2", "bicarbonate"))
+        assert bicarbonate == pytest.approx(0.0307 * pressure * 10 ** (ph - 6.1), abs=0.06)
+
+
+def test_who_is_drowsy_is_confused(drawn):
+    drowsy = [body for _, _, _, _, body in drawn if body.shown["gcs"] < 13]
+    told = [any(s.id == "confusion" for s in body.present) for body in drowsy]
+    assert len(told) > 30 and mean(told) > 0.85
+
+
+def test_nobody_comes_without_a_complaint_that_speaks_for_the_illness(drawn, knowledge):
+    severe = [body for d, s, _, _, body in drawn if d.id == "deep-vein-thrombosis" and s == "severe"]
+    telling = {"leg_swelling", "calf_pain", "fever", "breathlessness", "chest_pain"}
+    assert all(telling & {s.id for s in body.present} for body in severe)
+
+
+def test_what_was_removed_is_not_pictured(knowledge):
+    body = body_drawing(knowledge).draw(knowledge.diseases["migraine"], "mild", 70, "female", random.Random(1))
+    shown = with_beside(body, knowledge.diseases["migraine"], {"womb"}, knowledge, random.Random(1)).shown
+    assert [shown[item] for item in ("pelvic_scan", "bimanual", "cervix_look")] == ["no_womb", "no_womb", "removed"]

@@ -65,7 +65,7 @@ class PanelReading(Data, frozen=True, kw_only=True):
     error: Annotated[float, msgspec.Meta(ge=0)] = 0
 
 
-class Together(Data, frozen=True, kw_only=True):
+class ShownTogether(Data, frozen=True, kw_only=True):
     """What an item can show beside another: in a state of the item or symptom `of` (`PRESENT`), one of these texts."""
 
     of: str
@@ -147,7 +147,7 @@ class BodyRules(Data, frozen=True, kw_only=True):
     items: dict[str, PanelReading]
     shown_as: dict[str, ShownAs]
     derived: dict[str, Derived]
-    together: dict[str, Together] = msgspec.field(default_factory=dict)
+    together: dict[str, ShownTogether] = msgspec.field(default_factory=dict)
     apart: tuple[tuple[str, str], ...] = ()
     graded: frozenset[str] = frozenset()
     beside: dict[str, Beside] = msgspec.field(default_factory=dict)

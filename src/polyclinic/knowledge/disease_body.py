@@ -22,7 +22,7 @@ from polyclinic.knowledge.variants import Interval, Variant, below, variants
 AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
 
 _PULSE_SHARE_SPREAD = 0.03
-_SILENT_OF_LEADING = 0.4  # of what a disease leads with as a share of those who keep silent about other symptoms
+_SILENT_OF_LEADING = 0.62  # of what a disease leads with as a share of those who keep silent about other symptoms
 _WHOLE: Interval = (-math.inf, math.inf)
 
 
@@ -53,7 +53,7 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def _told(disease: Disease, symptoms: Mapping[str, Symptom], told: float) -> dict[str, tuple[Share, Share, Share]]:
     """Returns how often patients tell of the symptoms that a disease names, by severity.
 
-    What the disease leads with, most of them come for: two fifths as many keep silent about it.
+    What the disease leads with, most of them come for: three fifths as many keep silent about it.
     """
     felt = [id for id in disease.symptoms if symptoms[id].section == "symptoms"]
     first = [id for id in felt if symptoms[id].complaint and symptoms[id].parent is None]

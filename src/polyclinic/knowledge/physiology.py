@@ -19,8 +19,8 @@ from polyclinic.knowledge.body import (
     Derived,
     PanelReading,
     Range,
+    ShownTogether,
     SymptomReading,
-    Together,
     range_of,
     read_body,
 )
@@ -57,7 +57,7 @@ class Physiology:
         }
         self.panels: dict[str, PanelReading] = {id: r for id, r in body.items.items() if id in self.places}
         self.derived: dict[str, Derived] = {id: d for id, d in body.derived.items() if id in self.places}
-        self.together: dict[str, Together] = {
+        self.together: dict[str, ShownTogether] = {
             id: rule
             for id, rule in body.together.items()
             if id in self.places and (rule.of in self.places or rule.of in knowledge.symptoms)

@@ -20,8 +20,8 @@ from polyclinic.knowledge.beside import or_beside
 from polyclinic.knowledge.body import (
     PRESENT,
     PanelReading,
+    ShownTogether,
     SymptomReading,
-    Together,
     back_along,
     cuts_of,
 )
@@ -263,7 +263,7 @@ class PatientReading:
             if quantity in (item, rule.of):
                 self._reconcile(item, rule)
 
-    def _reconcile(self, item: str, rule: Together) -> None:
+    def _reconcile(self, item: str, rule: ShownTogether) -> None:
         """Takes in that an item shows what goes with another, where both are known: it says that much less."""
         place = f"{item} beside {rule.of}"
         before = self._parts.pop(place, None)

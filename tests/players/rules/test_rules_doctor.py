@@ -2,6 +2,7 @@
 
 import statistics
 
+import msgspec
 import pytest
 
 from polyclinic.cases.presentation import Presentation, Question
@@ -211,3 +212,19 @@ async def test_a_result_that_the_patient_tells_is_read(reader):
     report = await doctor.act(REPORT)
     assert report.diagnoses[0].name == "Influenza B"
     assert any("influenza B positive" in done for done in report.examinations)
+
+
+async def test_with_one_order_left_it_looks_at_what_either_open_disease_needs(reader):
+    said, _ = await hear(reader, "A runny nose, a lot of sneezing and a blocked nose for 4 days", "No.", turns=2)
+    assert "nasal endoscopy" in said[0] and "nasopharyngeal examination" in said[0]
+
+
+async def test_of_who_cannot_tell_the_companion_is_asked_and_tells(knowledge):
+    told = Presentation(complaint="A cough for 3 days", companion=True)
+    case = next(generate(knowledge, n=1, seed=4))
+    record = msgspec.structs.replace(case.record, presentation=told)
+    visit = await see(msgspec.structs.replace(case, record=record), Minds(knowledge=knowledge, seed=2))
+    by = {who: [e.text for e in visit.trace if isinstance(e, Said) and e.who is who] for who in Role}
+    assert by[Role.PATIENT][0] == "Doctor, the patient has had a cough for 3 days."
+    assert "the patient" in by[Role.DOCTOR][0] and not any("your child" in text for text in by[Role.DOCTOR])
+    assert not any("My child" in text for text in by[Role.PATIENT])
