@@ -120,7 +120,7 @@ def aie(
         layout: of the file; by default its first record tells.
         patient: `rules`, or `saps:MODEL` with a model of Inspect's, in the role `patient`.
         patient_base_url: the address of the patient's model.
-        max_turns: the doctor's turns; by default the paper's, 10 in Chinese and 15 in English.
+        max_turns: the doctor's turns behind the opening; 9 in Chinese and 14 in English by default.
         seed: of the patient's choices, and of options that are made where the source gives none.
 
     Raises:
