@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any, Self, Unpack
 
-from polyclinic.errors import CutOff, EndpointError, ModelError, UnreadableReply
+from polyclinic.errors import EndpointError, ModelError, UnreadableReply
 from polyclinic.language.thoughts import apart
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.model import Answer, AskOptions, Messages, Reply, Usage
 from polyclinic.models.schema import Form, form_of
+from polyclinic.models.wishes import NOTHING, complaint, spoken_language
 
 SHOWN = 4_000
 """Characters of its unreadable answer that a model is shown again."""
@@ -75,7 +76,9 @@ class Door:
             if repairs <= 0 or not isinstance(problem, UnreadableReply):
                 raise type(problem)(problem.problem, text=text, usage=usage, attempts=attempts)
             repairs -= 1
-            said = [*said, ("assistant", apart(text).said[:SHOWN] or "(nothing)"), ("user", _complaint(problem, form))]
+            language = spoken_language(said)
+            answered = apart(text).said[:SHOWN] or NOTHING[language]
+            said = [*said, ("assistant", answered), ("user", complaint(problem, form, language))]
 
 
 def sent(options: AskOptions) -> dict[str, Any]:
@@ -85,13 +88,3 @@ def sent(options: AskOptions) -> dict[str, Any]:
         for name in SENT
         if (value := options.get(name)) is not None
     }
-
-
-def _complaint(problem: UnreadableReply, form: Form | None) -> str:
-    """Returns what the model is told when it is asked again."""
-    told = f"That answer cannot be used: {problem.problem}."
-    if isinstance(problem, CutOff):
-        told += " Answer again, shorter."
-    elif form is None:
-        told += " Answer again."
-    return told if form is None else f"{told} Answer again with nothing but JSON that follows this schema: {form.text}"

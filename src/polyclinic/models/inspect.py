@@ -12,6 +12,7 @@ from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions, Image, Price, Usage
 from polyclinic.models.schema import Form
+from polyclinic.models.wishes import spoken_language, wish_for
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -74,8 +75,7 @@ class Inspect(Door):
         messages = [_message(role, part) for role, part in said]
         if form is not None:
             # Not every provider passes a schema on, and Inspect does not tell which: the words are for those.
-            wish = f"Answer with nothing but JSON that follows this schema: {form.text}"
-            messages.append(_message("user", wish))
+            messages.append(_message("user", wish_for(form, spoken_language(said))))
             json_schema = JSONSchema.model_validate(form.schema)
             given["response_schema"] = ResponseSchema(name="answer", json_schema=json_schema, strict=form.strict)
         config = GenerateConfig(**given, timeout=max(1, round(self._timeout)), extra_body=self._extra_body)

@@ -15,6 +15,7 @@ from polyclinic.models.answers import Completion, ToolCall
 from polyclinic.models.model import Image, Usage
 from polyclinic.models.retry import Fault
 from polyclinic.models.schema import Form
+from polyclinic.models.wishes import spoken_language, wish_for
 
 Structured = Literal["strict", "loose", "prompt"]
 """How a schema is sent: as one the server must follow to the letter, as one it should follow, or as words."""
@@ -105,7 +106,7 @@ def content(said: Any) -> Any:
 
 def in_words(messages: list[dict[str, Any]], form: Form) -> list[dict[str, Any]]:
     """Returns the messages with the schema put into words at their end, for a server that takes no schema."""
-    wish = f"Answer with nothing but JSON that follows this schema: {form.text}"
+    wish = wish_for(form, spoken_language((message["role"], message["content"]) for message in messages))
     last = messages[-1]
     if last["role"] != "user":
         return [*messages, {"role": "user", "content": wish}]

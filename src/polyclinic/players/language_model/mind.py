@@ -16,7 +16,7 @@ import msgspec
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, read_out
 from polyclinic.events import Role, Said, State
-from polyclinic.language.language import Language
+from polyclinic.language.language import MARKS, Language
 from polyclinic.memory.entries import Experience
 from polyclinic.memory.remembering import Situation, helpful, remembered_text, situation_text
 from polyclinic.models.model import Message, Model
@@ -273,13 +273,13 @@ def describe(presentation: Presentation) -> str:
         parts.append(words[presentation.sex])
     if presentation.about:
         parts.append(presentation.about)
-    return "; ".join(parts)
+    return MARKS[presentation.language].semicolon.join(parts)
 
 
 def history_lines(history: History, language: Language) -> list[str]:
     """Returns a history line by line, each with the name of its section."""
     words = _words()[language]
-    return [f"- {words[section]}: {text}" for section, text in history.sections()]
+    return [f"- {words[section]}{MARKS[language].colon}{text}" for section, text in history.sections()]
 
 
 def known_lines(history: History, findings: tuple[Finding, ...], language: Language) -> list[str]:
