@@ -46,8 +46,5 @@ def complaint(problem: UnreadableReply, form: Form | None, language: Language) -
     elif form is None:
         told.append(_AGAIN[language])
     if form is not None:
-        wish = wish_for(form, language)
-        told.append(
-            wish.replace("Answer with", "Answer again with", 1).replace("只用JSON作答", "请重新只用JSON作答", 1)
-        )
+        told.append(_SCHEMA_AGAIN[language].format(form.text))
     return between.join(told)
