@@ -80,3 +80,15 @@ def test_a_model_makes_personas(run, endpoint, tmp_path):
     cases = list(read_cases(out))
     assert len(cases) == 48
     assert any(case.persona is not None and case.persona.manner == "anxious" for case in cases)
+
+
+def test_people_stand_beside_what_is_read_off_the_traces(run, tmp_path):
+    verdicts = tmp_path / "verdicts.jsonl"
+    said = {"form": "rounds", "case": "p1-00001", "doctor": "rules", "turn": 1, "relevant": "yes", "consistent": "no"}
+    verdicts.write_text("".join(json.dumps(said | {"who": who}) + "\n" for who in ("anna", "bea")), "utf-8")
+    command = ("eval", "reliability", "--cases", "shipped", "--limit", 1, "--no-attack", "--verdicts", verdicts)
+    people = json.loads(run(*command, "--json").stdout)["people"]
+    assert people["figures"]["rules"]["consistency"]["percent"] == 0
+    assert "people say" in run(*command).stdout
+    verdicts.write_text(json.dumps(said | {"who": "anna", "turn": 99}), "utf-8")
+    assert "no turn '99' to speak of" in run(*command, code=2).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -11,8 +12,10 @@ from polyclinic.benchmarks.reliability.attack import attack as attack_examiner
 from polyclinic.benchmarks.reliability.evaluation import reliability as reliability_benchmark
 from polyclinic.benchmarks.reliability.tables import reliability_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
-from polyclinic.cli.options import RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
+from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
+from polyclinic.cli.people import with_people
 from polyclinic.terminal.screen import progress
+from polyclinic.verdicts.verdict import read_verdicts
 from polyclinic.visits.consultation import MAX_TURNS
 
 
@@ -26,6 +29,11 @@ async def reliability(
             metavar="MODEL",
             help="A model that judges relevance and consistency round by round; without one both are left out.",
         ),
+    ] = None,
+    verdicts: Annotated[
+        list[Path] | None,
+        FILES,
+        Parameter(help="What people say of the same rounds ('polyclinic verdicts export rounds')."),
     ] = None,
     max_turns: MaxTurns = MAX_TURNS,
     attack: Annotated[
@@ -53,4 +61,8 @@ async def reliability(
             with progress("attacking", 200 if reader is None else 300, quiet=run.json) as advance:
                 attacks = await attack_examiner(asked, minds.examination_names, reader=reader, advance=advance)
     about = {"cases": len(asked), "patient": cases.patient, "examiner": cases.examiner, "seed": run.seed}
-    finish(reliability_output(result, attacks, about), run, opened.session.ledger, trust=opened.patient_trust)
+    output = reliability_output(result, attacks, about)
+    if verdicts:
+        turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
+        output = with_people(output, read_verdicts(verdicts, known={"rounds": turns}), "rounds", seed=run.seed)
+    finish(output, run, opened.session.ledger, trust=opened.patient_trust)

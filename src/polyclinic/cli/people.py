@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
+from polyclinic.benchmarks.benchmark import Output
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
 from polyclinic.verdicts.forms import forms
-from polyclinic.verdicts.people import QuestionAgreement
+from polyclinic.verdicts.people import QuestionAgreement, agreed
 from polyclinic.verdicts.results import (
     CountsByPeople,
     MeansByPeople,
@@ -18,15 +20,30 @@ from polyclinic.verdicts.results import (
     Percent,
     RecordsByPeople,
     RoundsByPeople,
+    figures,
 )
+from polyclinic.verdicts.verdict import PersonsVerdict
 
 
-def show_agreement(screen: Console, form: str, agreed: Sequence[QuestionAgreement]) -> None:
+def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, seed: int) -> Output:
+    """Returns what a user gets of an evaluation with what people say of the same, below it and in the document."""
+    between, found = agreed(said, form, seed=seed), figures(said, form, seed=seed)
+
+    def show(screen: Console) -> None:
+        output.show(screen)
+        screen.print()
+        show_agreement(screen, form, between)
+        show_figures(screen, found)
+
+    return replace(output, document={**output.document, "people": {"agreement": between, "figures": found}}, show=show)
+
+
+def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:
     """Prints how far people agree, question by question."""
-    people = ", ".join(dict.fromkeys(who for one in agreed for who in one.people))
+    people = ", ".join(dict.fromkeys(who for one in found for who in one.people))
     columns = ("question", "items", "of several", "alike", "κ of two", "n", "Fleiss' κ", "α [95 %]", "undecided")
     shown = table(f"{form} ({forms()[form].source}), said by {people}", columns)
-    for one in agreed:
+    for one in found:
         alpha = one.alpha
         interval = "" if alpha.alpha is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
         shown.add_row(
@@ -41,13 +58,13 @@ def show_agreement(screen: Console, form: str, agreed: Sequence[QuestionAgreemen
             str(one.undecided),
         )
     screen.print(shown)
-    two = next((one.people[:2] for one in agreed if len(one.people) > 1), ())
+    two = next((one.people[:2] for one in found if len(one.people) > 1), ())
     told = (
         [f"κ of two: {' and '.join(two)}, on the n items of both."] if two else ["One person alone agrees with nobody."]
     )
     if forms()[form].third and two:
         told.append("All of it is of these two, as a third is asked only where two differ.")
-    if any(one.undecided for one in agreed):
+    if any(one.undecided for one in found):
         told.append("Undecided: as many say the one as the other; one more person decides.")
     screen.print(plain(" ".join(told)), style="dim", soft_wrap=True)
     screen.print()
