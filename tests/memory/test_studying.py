@@ -10,7 +10,7 @@ from polyclinic.errors import BadInput, TimedOut
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
-from polyclinic.memory.remembering import Recollection, Situation, remembered_text
+from polyclinic.memory.remembering import Recollection, Situation, read_once, remembered_text
 from polyclinic.memory.studying import Studied, WrittenQuestion, problem_of, study
 from polyclinic.models.scripted import Scripted
 from polyclinic.retrieval.retriever import Passage
@@ -119,6 +119,8 @@ async def test_it_is_kept_once_found_again_and_comes_to_mind(tmp_path):
         recollection = Recollection(None, None, reading=library, read_with=CaseWordsEmbedder())
         came = await recollection.bring(Situation(ClinicalTask.DIAGNOSIS, "x", STEM["en"], "en"))
     assert came.read[0][1] == pytest.approx(1.0)
+    first, second = read_once([came, came])
+    assert (len(first.read), len(second.read)) == (1, 0)
     text = remembered_text(came, "en")
     assert "suddenly" in text
     assert came.passages()[0].source == "book#flu"

@@ -104,7 +104,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         async def work(
             models: Episode, advance: Callable[[], None], looking_up: LookingUp | None
         ) -> list[MethodResult]:
-            async with open_exam_memory(memory) as remembered:
+            async with open_exam_memory(memory, run.models) as remembered:
                 return await run_methods(
                     put,
                     chosen,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
 from polyclinic.errors import UserError
+from polyclinic.memory.embedding import asked_for, memory_embedder
 from polyclinic.memory.for_questions import ExamMemory
 from polyclinic.memory.memory import snapshot_of
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.methods.table import ChosenMethod
+from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.terminal.screen import note, plain
 
 REMEMBERS = "medagent_zero"
@@ -38,18 +40,25 @@ def remembering(chosen: Sequence[ChosenMethod], memory: MemoryOptions) -> list[C
 
 
 @asynccontextmanager
-async def open_exam_memory(memory: MemoryOptions) -> AsyncIterator[ExamMemory | None]:
+async def open_exam_memory(memory: MemoryOptions, models: ModelOptions) -> AsyncIterator[ExamMemory | None]:
     """Opens what is remembered on an exam, and says how much it is; None where no memory is named.
+
+    Vectors of an endpoint are asked for as the models are.
 
     Raises:
         BadInput: there is no such memory, or it cannot be read.
         MissingExtra: what makes its vectors is not installed.
     """
-    async with open_what_is_remembered(memory) as opened:
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(open_what_is_remembered(memory))
         if opened is None:
             yield None
             return
-        made = ExamMemory(opened.memory, opened.reading, source=opened.source)
+        reading = opened.reading
+        asked = [] if reading is None else asked_for(reading.about.embedder)
+        session = await stack.enter_async_context(open_session(asked, models, run="exam memory"))
+        embedder = None if reading is None else memory_embedder(reading.about.embedder, session)
+        made = ExamMemory(opened.memory, reading, embedder=embedder, source=opened.source)
         records, principles = made.counts
         told = f"{opened.source}: {records:,} records of documents, {principles:,} principles from patients"
         if not records:

@@ -54,7 +54,7 @@ def show_event(console: Console, event: Event) -> None:
             show_line(console, f"{event.who.capitalize()}{to}", event.who, event.text, label=label)
         case Retrieved():
             sources = ", ".join(one.source for one in event.references) or "nothing that fits"
-            remembered = any(one.title.endswith((" record", " experience")) for one in event.references)
+            remembered = any(one.title.endswith((" record", " experience", " reading")) for one in event.references)
             head = "Came to mind" if remembered else "Looked up"
             show_line(console, head, Role.DOCTOR, Text(plain(sources), style="dim"))
         case Examined():

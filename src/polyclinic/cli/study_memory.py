@@ -43,7 +43,7 @@ async def medagent_zero(
     chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
 
     async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
-        async with open_exam_memory(memory) as remembered:
+        async with open_exam_memory(memory, run.models) as remembered:
             learnt = Learning(temperature=run.models.temperature, seed=run.seed, memory=remembered)
             return await run_methods(put, chosen, models, learning=learnt, match="none", advance=advance)
 

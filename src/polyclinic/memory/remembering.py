@@ -8,7 +8,7 @@ A `Remembering` is what a doctor remembers as a visit begins: `Recollection` rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, Unpack
 
@@ -156,6 +156,16 @@ class Recollection:
             read = self._reading.nearest(await self._read_with.query(situation.known), records)
             came = msgspec.structs.replace(came, read=tuple(read))
         return came
+
+
+def read_once(came: Iterable[Remembered]) -> tuple[Remembered, ...]:
+    """Returns what came to mind for several tasks at once; a question on a document stands with the first alone."""
+    seen: set[str] = set()
+    kept = []
+    for one in came:
+        kept.append(msgspec.structs.replace(one, read=tuple(r for r in one.read if r[0].question.id not in seen)))
+        seen.update(record.question.id for record, _ in one.read)
+    return tuple(kept)
 
 
 def _of_others(entries: Sequence[E], near: Near, case: str) -> tuple[tuple[E, float], ...]:

@@ -19,7 +19,7 @@ from polyclinic.cases.record import History, Record, read_out
 from polyclinic.events import Examined, Role, Said
 from polyclinic.memory.entries import ClinicalTask, Experience
 from polyclinic.memory.picture import picture_of
-from polyclinic.memory.remembering import Remembered, Remembering, Situation
+from polyclinic.memory.remembering import Remembered, Remembering, Situation, read_once
 from polyclinic.players.player import Ask, Mind, PlayedRole, Purpose
 from polyclinic.players.roles.post import Post
 from polyclinic.retrieval.looking_up import LookingUp
@@ -101,7 +101,7 @@ class Doctor(PlayedRole):
                 self.references = found
                 self.told(found)
         if self.remembering is not None and self.reminded and ask.purpose in DECIDES:
-            came = tuple([await self._remember(task, ask) for task in DECIDES[ask.purpose]])
+            came = read_once([await self._remember(task, ask) for task in DECIDES[ask.purpose]])
             if came != self.came_to_mind:
                 self.came_to_mind = came
                 self.told(tuple(passage for recalled in came for passage in recalled.passages()))
