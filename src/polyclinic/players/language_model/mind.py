@@ -200,7 +200,7 @@ def _last(ask: Ask[Any], doctor: Doctor, prompts: Prompts) -> str:
     if ask.question is not None and ask.purpose is Purpose.PLAN:
         options = "\n".join(f"{key}: {text}" for key, text in ask.question.options.items())
         return prompts("doctor_plan", disease=ask.question.stem, options=options)
-    if ask.question is not None and doctor.dialogue_alone and doctor.record is None:
+    if ask.question is not None and (doctor.dialogue_alone or doctor.record is not None):
         return choose_text(ask, doctor)
     if ask.question is not None:
         options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())

@@ -63,11 +63,13 @@ def online_messages(doctor: Doctor, presentation: str) -> list[Message]:
 
 
 def choose_text(ask: Ask[Any], doctor: Doctor) -> str:
-    """Returns how AIE's diagnosis is asked for, from the conversation (aie-saps §4.3)."""
+    """Returns how AIE's diagnosis is asked for: from the conversation (aie-saps §4.3), or the whole record (MCQE)."""
     prompts = read_prompts(ONLINE)[doctor.presentation.language]
     assert ask.question is not None and ask.purpose is Purpose.CHOOSE  # noqa: S101
     options = "\n".join(f"{key}. {text}" for key, text in ask.question.options.items())
-    return prompts("choose paper", question=ask.question.stem, options=options)
+    return prompts(
+        "choose paper" if doctor.record is None else "choose record", question=ask.question.stem, options=options
+    )
 
 
 def dialogue(seen: Iterable[Event], role: Doctor | Patient, form: _Form | None = None) -> list[Message]:
