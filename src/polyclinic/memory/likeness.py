@@ -143,6 +143,9 @@ class LearntLikeness:
         kind, label = -1, -1
         if isinstance(entry, MedicalRecord):
             label = self._labels[entry.answer]
+        if entry.judged_by == "outcome":
+            # That somebody got well does not say that it was right: it speaks for the answer, and for nothing else.
+            turned_out, label = None, -1
         if turned_out is not None or label < 0 or not self._right[0, label].any():
             kind = self._kind(turned_out or frozenset(right))
             for place in self._labels.values() if label < 0 else (label,):

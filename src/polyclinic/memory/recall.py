@@ -44,9 +44,6 @@ _SURE = 10.0
 _DECIMALS = 9
 """Of a vote; a machine's last bits are not the next one's."""
 
-_UNTRIED = 0.02
-"""What each answer weighs besides, where answers are tried: as much as a patient that is hardly like this one."""
-
 _PRINCIPLE: dict[Language, str] = {
     "en": "With this picture it was not {wrong}; right would have been: {right}.",
     "zh": "此类表现并非{wrong}；正确的是：{right}。",
@@ -65,8 +62,8 @@ class RecallDoctor:
     Args:
         seed: of its guesses.
         records, experience: how many of each it wants to think of.
-        tries: draws its answer in practice, each as often as is spoken for it, so that what is better can be found
-            where nobody says what is right (Roth and Erev, Games Econ. Behav. 8:164, 1995).
+        tries: draws its answers in practice, all evenly, as a trial does: where only what went well is remembered, and
+            nobody says what is right, what is done often is remembered often, however bad it is.
     """
 
     name = "recall"
@@ -98,8 +95,7 @@ class RecallDoctor:
         possible = {label: votes[label] for label in put.labels if votes.get(label)}
         if self._tries and put.when == PRACTICE:
             drawn = derive(self._seed, put.asked.case, put.task, "try")
-            tried = drawn.choices(put.labels, [votes.get(label, 0.0) + _UNTRIED for label in put.labels])[0]
-            return TaskAnswer(tried, _TRY[language])
+            return TaskAnswer(drawn.choice(put.labels), _TRY[language])
         if not possible:
             guess = derive(self._seed, put.asked.case, put.task, "guess").choice(put.labels)
             return TaskAnswer(guess, _GUESS[language])

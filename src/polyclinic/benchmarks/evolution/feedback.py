@@ -12,7 +12,7 @@ from polyclinic.benchmarks.evolution.patients import PracticePatient
 from polyclinic.knowledge.data import SEVERITIES
 from polyclinic.seeds import derive
 
-FOLLOW_UP = 7
+FOLLOW_UP = 10
 """Days after the treatment at which a patient reports back."""
 
 
