@@ -37,6 +37,7 @@ from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.opened import OpenModels
+from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.doctor import HumanDoctor
 from polyclinic.players.human.nurse import HumanNurse
@@ -156,6 +157,7 @@ class Minds:
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
         self._ledgers = () if ledger is None else (ledger,)
+        self._shared: SharedAnswers | None = None
         players = {
             Role.DOCTOR: doctor,
             Role.PATIENT: patient,
@@ -254,6 +256,12 @@ class Minds:
         minds._version = version
         return minds
 
+    def sharing(self, answers: SharedAnswers) -> Minds:
+        """Returns the same minds, who share the answers of their models with all others that have these."""
+        minds = copy.copy(self)
+        minds._shared = answers
+        return minds
+
     def forget(self, case: str) -> None:
         """Frees what a journal holds of a case that is over, seen by one doctor; nothing more may be asked of it."""
         if self._journal is not None:
@@ -280,7 +288,7 @@ class Minds:
         model = self._models.asked(model, name, part.role)
         for ledger in self._ledgers:
             model = ledger.meter(model, part.role)
-        return model
+        return model if self._shared is None else self._shared.of(model)
 
 
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]

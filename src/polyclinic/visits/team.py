@@ -124,7 +124,7 @@ async def confer(
     """
     if not doctors:
         raise ValueError("a team needs at least one doctor")
-    team = _team_name(doctors, order=order, disputes=disputes)
+    team = team_name(doctors, order=order, disputes=disputes)
     visits = (
         attend(
             case,
@@ -153,7 +153,8 @@ async def confer(
     )
 
 
-def _team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool) -> str:
+def team_name(doctors: Sequence[Minds], *, order: Order, disputes: bool = True) -> str:
+    """Returns what tells a team from others that meet on a case."""
     names = ", ".join(minds.names[Role.DOCTOR] for minds in doctors)
     return f"{names}; {order}{'' if disputes else '; disputes not shown'}"
 
@@ -197,7 +198,7 @@ async def meet(
     The consultations are in the order of the `doctors`; of those that serve several teams, `joining` makes one team's.
     """
     lead, names = doctors[0], tuple(minds.names[Role.DOCTOR] for minds in doctors)
-    team = team or _team_name(doctors, order=order, disputes=disputes)
+    team = team or team_name(doctors, order=order, disputes=disputes)
     case = staging.case(case)
     director = Director(
         lead.director(case.id, team=team),

@@ -1,5 +1,7 @@
 """MVME: who is graded, who is outside the means, what is counted, and who is compared with whom."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -16,8 +18,10 @@ from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.grades import Aspect, Grade, Judgement, aspects_of
 from polyclinic.metrics.icd.linking import Titles
 from polyclinic.metrics.icd.tables import IcdEntry
+from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import Disputes, DoctorTurn, Facts, Purpose
+from polyclinic.visits.staging import AI_HOSPITAL, OURS
 
 N = 6
 
@@ -282,3 +286,36 @@ async def test_teams_share_the_consultations_and_are_compared_with_everybody(cas
         assert visit.trace[0].dispute_resolution and not without.trace[0].dispute_resolution
         alone = result.entrants[0].visits[team.visits.index(visit)]
         assert alone.trace[0].doctor == 0 and alone.trace[1:] == visit.consultations[0].trace[1:]
+
+
+async def test_of_a_team_and_its_ablation_no_model_is_asked_the_same_twice(knowledge):
+    """Four teams and one step of models: every message list reaches a model once."""
+    asked = []
+    reporting = {name: ["x"] for name in ("symptoms", "examinations", "rationale", "treatment")}
+
+    def answer(name, messages):
+        asked.append((name, msgspec.json.encode(messages)))
+        text = messages[-1][1]
+        if "`points`" in text:
+            return {"analysis": "", "points": ["one"] if len(messages) < 40 else []}
+        if "`ask_patient`" in text:
+            return {"symptoms": ["cough"], "examinations": []}
+        told = "\n".join(said for _, said in messages)
+        if "`differential`" in told:
+            return reporting | {"diagnoses": [{"name": "Gout"}], "treatment": [f"plan {len(asked)}"]}
+        return {"say": "Goodbye.", "conclude": True, "to": "doctor", "leave": True}
+
+    def minds(name):
+        models = {one: Scripted(partial(answer, one), name=one) for one in (name, "direct/chair")}
+        return Minds(doctor=name, director="direct/chair", knowledge=knowledge, seed=1, models=models)
+
+    a, b, c = (minds(f"direct/{letter}") for letter in "abc")
+    entrants = [Entrant("a", (a,)), Entrant("b", (b,)), Entrant("two", (a, b)), Entrant("three", (a, b, c))]
+    entrants += [Entrant("two w/o", (a, b), disputes=False), Entrant("others", (b, c)), Entrant("one step", (b,), True)]
+    cases = list(generate(knowledge, n=2, seed=3, language="en"))
+    for staging in (OURS, AI_HOSPITAL):
+        asked.clear()
+        benchmark = mvme(cases, judge=RulesJudge(knowledge), knowledge=knowledge, max_rounds=1, staging=staging)
+        result = await benchmark.hold({one.name: one for one in entrants})
+        assert all(one.no_report == 0 and not one.failed for one in result.entrants)
+        assert len(asked) == len(set(asked)) > 50

@@ -37,13 +37,14 @@ from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import texts_of
 from polyclinic.models.model import Model
+from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.minds import ALONE, Minds, Seat
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.statistics.uncertainty import Difference, holm, paired_difference
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.dispute_resolution import MAX_ROUNDS
 from polyclinic.visits.staging import OURS, Staging
-from polyclinic.visits.team import TeamVisit, joining, meet
+from polyclinic.visits.team import TeamVisit, joining, meet, team_name
 from polyclinic.visits.visit import Attended, Visit, attend
 
 
@@ -101,8 +102,10 @@ def mvme(
     knowledge. `linkers` link names to ICD-10, which `names_by` reads out of the diagnoses first, where that is a model;
     `missing` is what an examiner says of what is not recorded; the `protocol` of the paper counts a missing grade as 1.
 
-    A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears.
+    A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears. What
+    two teams ask alike (one may be the other's ablation) is asked once.
     """
+    shared = SharedAnswers()
     consulted = _Consultations(max_turns=max_turns, missing=missing, staging=staging)
 
     async def play(case: Case, entrant: Entrant) -> Visit | TeamVisit:
@@ -119,11 +122,13 @@ def mvme(
                 )
             )
         ]
+        # Teams of the same doctors are asked the same until their discussions part.
+        minds, team = [one.sharing(shared) for one in entrant.minds], team_name(entrant.minds, order=order)
         return await meet(
             case,
-            entrant.minds,
-            joining(case, entrant.minds, seen, team=entrant.name),
-            team=entrant.name,
+            minds,
+            joining(case, minds, seen, team=team),
+            team=team,
             in_one_step=entrant.one_step,
             order=order,
             max_rounds=max_rounds,
