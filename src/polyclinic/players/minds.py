@@ -45,7 +45,7 @@ from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.human.patient import HumanPatient
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
-from polyclinic.players.own_mind import Answer, OwnMind, maker_of
+from polyclinic.players.own_mind import Answer, OwnMind, copied, maker_of
 from polyclinic.players.player import Mind
 from polyclinic.players.recalling import RecallMind
 from polyclinic.players.roles.director import Director
@@ -177,16 +177,8 @@ class Minds:
         return self._make(_PlayedPart(Role.DOCTOR, case, self._episode(case, seat), seat, department))
 
     def doctor_again(self, mind: Mind[Doctor], case: str, *, seat: Seat) -> Mind[Doctor]:
-        """Returns a mind for a doctor of this case who goes on from that seat, and knows from its role what was said.
-
-        What a script, or a mind of one's own, has of its own goes with it; where that cannot be copied, it is shared.
-        """
-        if isinstance(mind, ScriptedMind | OwnMind):
-            try:
-                return copy.deepcopy(mind)
-            except Exception:  # whatever somebody's own mind holds
-                return mind
-        return self.doctor(case, seat=seat)
+        """Returns a mind for a doctor of this case who goes on from that seat; what it keeps itself goes with it."""
+        return copied(mind) if isinstance(mind, ScriptedMind | OwnMind) else self.doctor(case, seat=seat)
 
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""

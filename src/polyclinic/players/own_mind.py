@@ -12,9 +12,10 @@ visit, with `seed` where it takes one. An instance is shared by all visits.
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from polyclinic import doors
 from polyclinic.cases.report import Diagnosis, Report
@@ -31,10 +32,20 @@ from polyclinic.players.player import (
     WrongAnswer,
 )
 
+M = TypeVar("M")
+
 Answer = Callable[[Ask[Any], Any], object]
 """An answer to (ask, role), which may be awaited first."""
 
 _WANTED = "a mind is a function of (ask, role), or a class or object with such a method 'answer'"
+
+
+def copied(mind: M) -> M:
+    """Returns a mind with all that it keeps, for somebody who goes on from here; the same where it cannot be copied."""
+    try:
+        return copy.deepcopy(mind)
+    except Exception:  # whatever somebody's own mind holds
+        return mind
 
 
 class OwnMind:
