@@ -23,6 +23,7 @@ AtSeverities = dict[Literal["all", "mild", "moderate", "severe"], Distribution]
 
 _PULSE_SHARE_SPREAD = 0.03
 _SILENT_OF_LEADING = 0.62  # of what a disease leads with as a share of those who keep silent about other symptoms
+_SILENT_IN_DANGER = 0.15  # the same where a disease is time-critical
 _WHOLE: Interval = (-math.inf, math.inf)
 
 
@@ -53,15 +54,14 @@ class DiseaseBody(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def _told(disease: Disease, symptoms: Mapping[str, Symptom], told: float) -> dict[str, tuple[Share, Share, Share]]:
     """Returns how often patients tell of the symptoms that a disease names, by severity.
 
-    What the disease leads with, most of them come for: three fifths as many keep silent about it.
+    What the disease leads with, most of them come for: three fifths as many keep silent about it, and hardly anybody
+    where minutes or hours decide.
     """
     felt = [id for id in disease.symptoms if symptoms[id].section == "symptoms"]
+    silent = _SILENT_IN_DANGER if disease.time_critical else _SILENT_OF_LEADING
     first = [id for id in felt if symptoms[id].complaint and symptoms[id].parent is None]
     leading = max(first, key=lambda id: sum(disease.symptoms[id]), default="")
-    of_each = {
-        id: 1 - _SILENT_OF_LEADING * (1 - told) if id == leading else told if id in felt else 1.0
-        for id in disease.symptoms
-    }
+    of_each = {id: 1 - silent * (1 - told) if id == leading else told if id in felt else 1.0 for id in disease.symptoms}
     return {id: (of_each[id] * a, of_each[id] * b, of_each[id] * c) for id, (a, b, c) in disease.symptoms.items()}
 
 
