@@ -25,7 +25,7 @@ from polyclinic.hospital.off_shift import read_whole
 from polyclinic.hospital.plan.events import read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
-from polyclinic.hospital.record.memories import bring, open_brought
+from polyclinic.hospital.record.memories import bring, memories_of, open_brought
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -259,7 +259,8 @@ def run(
     _show(documents, replicas, json=json)
     folder = resume or out
     if folder is not None and not json:
-        note(f"Kept in {folder}. Pictures: polyclinic report {folder}. Visits: polyclinic replay {folder}")
+        memories = f" Memories: polyclinic memory show {folder}" if memories_of(folder) else ""
+        note(f"Kept in {folder}. Pictures: polyclinic report {folder}. Visits: polyclinic replay {folder}.{memories}")
     _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 

@@ -203,6 +203,8 @@ def _learnt(memory: dict[str, Any]) -> Table:
         (name, "visits", "examination %", "diagnosis %", "plan %", *kinds),
     )
     for one in by:
+        if not one["diagnosis"]["n"] and one is not by[-1]:
+            continue  # nobody was seen
         shares = (number(one[task]["percent"], ".1f") for task in ("examination", "diagnosis", "treatment"))
         counts = (f"{one[kind]:,}" for kind in kinds)
         shown.add_row(str(one["number"] + 1), f"{one['diagnosis']['n']:,}", *shares, *counts)
