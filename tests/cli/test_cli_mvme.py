@@ -28,7 +28,9 @@ def test_a_dozen_cases_offline(run, tmp_path):
         assert set(one["metrics"]) == ASPECTS
         assert {one["metrics"][aspect]["n"] for aspect in ASPECTS} == {12}
         assert one["icd"]["en"]["n"] == 12
-        assert one["icd"]["en"]["metrics"]["recall"]["mean"] > 85  # its knowledge is that of the cases
+        # Its knowledge is that of the cases; what it only thought of is no diagnosis.
+        assert one["icd"]["en"]["metrics"]["recall"]["mean"] > 80
+        assert one["icd"]["en"]["metrics"]["precision"]["mean"] > 80
         assert (one["failed"], one["no_report"]) == ({}, 0)
         assert sum(one["reasons"]["counts"].values()) == one["grades"]["diagnosis"]["D"]
     assert document["doctors"][1]["rounds"]["discussions"] == 12
