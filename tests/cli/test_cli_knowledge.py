@@ -1,5 +1,6 @@
 """`polyclinic knowledge` and `polyclinic cases show`: pages and charts that people read."""
 
+import io
 import json
 
 import pytest
@@ -154,3 +155,19 @@ def test_the_check_says_what_failed_and_its_exit_code_does(capsys):
     assert code == int(any(tally["failed"] for tally in found["checks"].values()))
     check(patients=6, diseases="migraine")
     assert "systolic above diastolic" in capsys.readouterr().out
+
+
+def test_the_truth_of_a_chart_says_how_soon_and_where_to():
+    knowledge = read_knowledge()
+    case = next(generate(knowledge, n=1, seed=6))
+    disease = knowledge.disease_named(case.truth.diagnoses[0].name)
+    screen = Console(width=140, file=io.StringIO())
+    show_chart(screen, case, knowledge, truth=True)
+    lines = {line.split("  ")[0]: line for line in screen.file.getvalue().splitlines()}
+    assert f"{case.truth.acuity}, " in lines["acuity"]
+    assert disease.plan(case.truth.severity).disposition in lines["treated"]
+
+
+def test_an_appendix_that_is_slim_is_not_marked():
+    scan = read_knowledge().examinations["abdominal-ultrasound"]
+    assert scan.items[2].normal_texts() == ("not_seen", "slim")
