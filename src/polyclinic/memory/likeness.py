@@ -34,7 +34,7 @@ _GUIDED = 32
 """Cases for which what statements are worth is not worked out anew while they are taken in."""
 
 
-class _Case(NamedTuple):
+class _CaseCounted(NamedTuple):
     """A case by the numbers of its statements, with its kind; or, where the kind is not known, what was right."""
 
     statements: NDArray[np.intp]
@@ -76,7 +76,7 @@ class LearntLikeness:
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str | frozenset[str], int] = {}
         self._counts = np.zeros((256, 0))
-        self._cases: tuple[list[_Case | None], list[_Case | None]] = ([], [])
+        self._cases: tuple[list[_CaseCounted | None], list[_CaseCounted | None]] = ([], [])
         self._worth: Shares | None = None
         self._guide: Shares | None = None
         self._right = np.zeros((2, len(labels), 0))
@@ -131,7 +131,7 @@ class LearntLikeness:
             known[rows] = self._known(said[rows], there)
         return said, known
 
-    def _case(self, entry: Entry, turned_out: str | None) -> _Case | None:
+    def _case(self, entry: Entry, turned_out: str | None) -> _CaseCounted | None:
         """Takes a case in; None where it is of another group, or none of what was right could be answered."""
         statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
         right = {entry.answer} if isinstance(entry, MedicalRecord) else set(entry.right)
@@ -156,7 +156,7 @@ class LearntLikeness:
         self._counts[numbers] += share
         self.usual += share
         self._worth = None
-        return _Case(numbers, kind, label)
+        return _CaseCounted(numbers, kind, label)
 
     def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
         """Returns for how much a new case counts in each kind; 1 together."""
@@ -182,7 +182,7 @@ class LearntLikeness:
             self._worth = None
         return place
 
-    def _known(self, said: Shares, cases: Sequence[_Case]) -> Shares:
+    def _known(self, said: Shares, cases: Sequence[_CaseCounted]) -> Shares:
         """Returns how likely each case is of each kind, with what was right for it."""
         every = np.concatenate([np.eye(len(self._kinds)), self._right[0] > 0])
         rows = [case.kind if case.kind >= 0 else len(self._kinds) + case.label for case in cases]

@@ -21,7 +21,7 @@ from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.retrieval.store import Vectors
 from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
-APPLICATION = 0x706F6C72
+APPLICATION = 0x706F6C64
 """Marks a SQLite file as what a doctor has read."""
 
 FILE = "reading.sqlite"
