@@ -23,6 +23,7 @@ from polyclinic.knowledge.data import Name
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
+from polyclinic.models.model import Usage
 from polyclinic.models.scripted import Scripted
 from polyclinic.players.minds import Minds
 from polyclinic.players.player import DoctorTurn, PatientTurn
@@ -527,7 +528,7 @@ async def test_rules_play_with_what_they_are_given_and_nothing_of_the_truth(know
 async def test_a_spent_budget_ends_the_run(knowledge):
     staff, case = Staff(knowledge, "en"), drawn(knowledge)[0]
     ledger = Ledger(max_tokens=1)
-    ledger.total.usage = ledger.total.usage.__class__(tokens_in=5)
+    ledger.add("nurse", "", Usage(tokens_in=5))
     at = clinic(knowledge, minds={"nurse": MODEL}, models={MODEL: staff.model}, ledger=ledger)
     with pytest.raises(BudgetSpent):
         await at.compute(request(case))
