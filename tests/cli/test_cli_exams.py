@@ -165,7 +165,7 @@ def team_answers(body):
     if schema is None:
         return f"I thought about it.\nAnswer: {key_of(body)}" if "\nA. " in last(body) else "I thought about it."
     if '"vote"' in text:
-        return {"vote": "no" if number_of(body) % 3 == 0 else "yes", "modification": "more"}
+        return {"assessment": "so", "vote": "no" if number_of(body) % 3 == 0 else "yes", "modification": "more"}
     if '"key_knowledge"' in text:
         return {"key_knowledge": ["it is so"], "total_analysis": "so it is"}
     if '"rationale"' in text:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -49,7 +50,7 @@ def doctor(choice, *says):
     """A doctor that says its lines to each patient and then chooses; reads in its prompt how far the visit has come."""
 
     def answer(messages, *_):
-        if "key of the one option" in "".join(m.text for m in messages if m.role == "user"):
+        if re.search("key of (the one|that) option", "".join(m.text for m in messages if m.role == "user")):
             return output(choice if isinstance(choice, str) else choice(messages))
         said = sum(message.role == "assistant" for message in messages)
         return output(says[said])

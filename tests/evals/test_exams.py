@@ -32,8 +32,8 @@ pytestmark = [
 
 METHODS = (
     *("zero_shot", "few_shot", "chain_of_thought", "few_shot_chain_of_thought", "self_consistency"),
-    *("few_shot_self_consistency", "medprompt", "tree_of_thought", "mindmap", "mdagents", "medagents", "mma"),
-    "tree_of_reasoning",
+    *("few_shot_self_consistency", "medprompt", "tree_of_thought", "mindmap", "mdagents", "medagents"),
+    *("medagent_zero", "mma", "tree_of_reasoning"),
 )
 MEDQA = {"question": "Which metal is in haem?", "options": {"A": "Zinc", "B": "Iron", "C": "Gold"}, "answer_idx": "B"}
 MEDMCQA = {

@@ -204,8 +204,13 @@ async def test_any_one_call_may_fail(name, settings, kind):
     failure, end = FAILURES[kind]
     question = QUESTIONS["english"]
     whole = (await outcome_of(name, settings, question, Willing(question))).trace
+    # Of calls that differ in their numbers alone ("turn 3, expert 2"), the first and the last.
+    kinds = [re.sub(r"\d+", "", call.purpose) for call in whole]
+    chosen = sorted(
+        {kinds.index(kind) for kind in kinds} | {len(kinds) - 1 - kinds[::-1].index(kind) for kind in kinds}
+    )
     met = set()
-    for number in range(len(whole)):
+    for number in chosen:
         model = Willing(question, fails={number}, failure=failure)
         outcome = await outcome_of(name, settings, question, model)
         check(outcome, question)
@@ -218,7 +223,7 @@ async def test_any_one_call_may_fail(name, settings, kind):
             assert outcome.answers or outcome.end is end, number
             # What it cost is written down all the same.
             assert failed.usage.tokens_out == (7 if failure == "" else 0)
-    assert met == {call.purpose for call in whole}  # each of them failed once
+    assert met == {whole[number].purpose for number in chosen}  # each of them failed once
 
 
 @variants
