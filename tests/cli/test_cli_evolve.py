@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-KEYS = {"curve", "final", "cap", "records", "experience", "wrong", "wall_seconds"}
+KEYS = {"curve", "final", "cap", "constant", "records", "experience", "wrong", "wall_seconds"}
 TASKS = {"examination", "diagnosis", "treatment"}
 
 
@@ -44,6 +44,7 @@ def test_the_document(evolved):
     assert [point["patients"] for point in document["curve"]] == [0, 60, 120]
     for point in document["curve"]:
         assert point.keys() >= TASKS
+        assert point["train"].keys() == TASKS
         assert all(point[part].keys() == TASKS for part in ("records", "experience", "wrong"))
     assert document["final"] == {task: document["curve"][-1][task] for task in TASKS}
     assert document["records"] == sum(document["curve"][-1]["records"].values())
@@ -57,7 +58,7 @@ def test_the_document(evolved):
 def test_it_is_printed_and_a_finished_practice_is_printed_again(run, evolved):
     folder, document = evolved
     shown = run("evolve", "--resume", folder, "--ablations", "no").stdout
-    for words in ("treated rightly", "at the end", "by disease", f"{document['cap']['diagnosis']:.1f}"):
+    for words in ("treated rightly", "at the end", "by disease", "constant", f"{document['cap']['diagnosis']:.1f}"):
         assert words in shown
 
 
@@ -92,7 +93,7 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
         ((*files,), "--out DIR"),
         ((*train, *new), "needs --train FILE and --test FILE"),
         ((*train, "--test", train[1], *new), "shares 120 patients"),
-        (("--train", "inpatients", *test, *new), "has no severity"),
+        (("--train", "inpatients", *test, *new), "allowed: Acute Nasopharyngitis"),
         ((*files, "--records-only", "--experience-only", *new), "leave nothing to remember"),
         ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
         ((*files, "--out", evolved[0]), "the folder holds"),
@@ -101,7 +102,9 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
         ((*files, *new, "--embedder", "no"), "no embedder 'no'; there are: case-words, wordllama"),
         ((*files, *new, "--feedback", "outcome", "--experience-only"), "no experience"),
         (("--resume", evolved[0], "--embedder", "wordllama"), "polyclinic memory rebuild"),
-        (("--resume", evolved[0], "--batch", 3), "was begun with --batch 20"),
+        (("--resume", evolved[0], "--batch", 3), "was begun with --batch 20;"),
+        (("--resume", evolved[0], "--k", 3), "was begun without --k;"),
+        (("--resume", evolved[0], "--records-only"), "was begun without --records-only;"),
     ):
         assert problem in complaint("evolve", *words), words
     assert not (tmp_path / "new").exists()
@@ -115,6 +118,32 @@ def test_the_same_patient_by_another_name_is_the_same_patient(complaint, files, 
     said = complaint("evolve", *files[:2], "--test", tmp_path / "test.jsonl", "--out", tmp_path / "new")
     assert "shares 3 patients" in said
     assert "other-00001, other-00002, other-00003" in said
+
+
+def test_one_patient_with_the_name_of_another_is_found(complaint, files, tmp_path):
+    line = json.loads(files[1].read_text().splitlines()[0])
+    line["id"], line["record"]["presentation"]["about"] = "other", "Jane Doe, teacher"
+    (tmp_path / "test.jsonl").write_text(files[3].read_text() + json.dumps(line) + "\n")
+    said = complaint("evolve", *files[:2], "--test", tmp_path / "test.jsonl", "--out", tmp_path / "new")
+    assert f"shares 1 patient with {files[1]}: other" in said
+
+
+def test_a_patient_with_none_of_the_eight_diseases_is_named(run, complaint, files, tmp_path):
+    heart, chinese = tmp_path / "heart.jsonl", tmp_path / "zh.jsonl"
+    run("cases", "generate", "--n", 1, "--seed", 5, "--diseases", "cardiology", "--out", heart)
+    named = json.loads(heart.read_text())["truth"]["diagnoses"][0]["name"]
+    for words in (("--train", heart, *files[2:]), (*files[:2], "--test", heart)):
+        said = complaint("evolve", *words, "--out", tmp_path / "new")
+        assert f"case 'p5-00001' has the disease {named!r}; allowed: Acute Nasopharyngitis" in said
+    run("cases", "generate", "--n", 1, "--seed", 5, "--diseases", "respiratory", "--language", "zh", "--out", chinese)
+    assert "is in 'zh', and" in complaint("evolve", *files[:2], "--test", chinese, "--out", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, tmp_path):
+    run("evolve", *files, "--batch", 120, "--test-every", 120, "--ablations", "no", "--out", tmp_path / "a")
+    said = json.loads(run("evolve", "--resume", tmp_path / "a", "--json").stdout)
+    assert said["ablations"] is None
 
 
 def test_an_empty_file_of_patients_is_one_line(complaint, files, tmp_path):

@@ -14,7 +14,7 @@ import msgspec
 from cyclopts import Parameter
 
 from polyclinic.benchmarks.evolution.ablations import ablate
-from polyclinic.benchmarks.evolution.cap import cap_of
+from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
 from polyclinic.benchmarks.evolution.feedback import Came, came_of
 from polyclinic.benchmarks.evolution.page import page
 from polyclinic.benchmarks.evolution.patients import PracticePatient, practice_patients
@@ -42,6 +42,10 @@ from polyclinic.terminal.usage import show_usage
 _RECALL = "recall"
 _CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "results.json", "report.html", "answers.sqlite"
 _K = between(0, 1000)
+_DISEASES = "respiratory"
+"""The paper's eight, among which a doctor of the practice chooses."""
+
+_Parts = Literal["yes", "no"]
 _Patients = tuple[list[PracticePatient], list[PracticePatient]]  # to practise on, and of the test
 
 
@@ -99,6 +103,7 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     embedder: str = CASE_WORDS
     snapshots: int = SNAPSHOTS
+    ablations: _Parts | None = None  # of the options beside those of the practice, as it changes nothing of it
 
     @property
     def wanted(self) -> tuple[int, int]:
@@ -134,7 +139,7 @@ async def evolve(
     out: Annotated[Path | None, DIR, Parameter(help="Keep memory, answers and results in this new folder.")] = None,
     resume: Annotated[Path | None, DIR, Parameter(help="Go on with the practice of this folder.")] = None,
     ablations: Annotated[
-        Literal["yes", "no"] | None,
+        _Parts | None,
         Parameter(
             help="Test the memory at the end with parts of it, and with k of 0 to 10. Recall does; a model costs calls."
         ),
@@ -143,7 +148,8 @@ async def evolve(
     models: Models = MODELS,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
-    folder, configuration, (train, test) = _folder(options, out, resume)
+    folder, configuration, (train, test) = _folder(options, out, resume, ablations)
+    ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
         name = model_of(configuration.doctor)
@@ -184,6 +190,7 @@ async def evolve(
         learner=configuration.doctor,
         curve=tuple(points),
         cap=cap,
+        constant=constant_of(test),
         names={one.disease.id: one.disease.name.en for one in test},
         wall_seconds=time.monotonic() - began,
         made_by=configuration.sentence(),
@@ -222,7 +229,7 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
 
 
 def _folder(
-    options: PracticeOptions, out: Path | None, resume: Path | None
+    options: PracticeOptions, out: Path | None, resume: Path | None, ablations: _Parts | None
 ) -> tuple[Path, PracticeConfiguration, _Patients]:
     if (out is None) == (resume is None):
         raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
@@ -246,7 +253,8 @@ def _folder(
     check_memory_embedder(options.embedder)
     if options.doctor != _RECALL and model_of(options.doctor) is None:
         raise UserError(f"--doctor {options.doctor!r} does not learn; allowed: {_RECALL}, or a model: direct/NAME")
-    made = PracticeConfiguration(**{name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__})
+    said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
+    made = PracticeConfiguration(**said, ablations=ablations)
     patients = _patients(made)  # before anything is written
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
@@ -255,38 +263,38 @@ def _folder(
 
 def _patients(configuration: PracticeConfiguration) -> _Patients:
     every = {name: list(read_cases(shipped_path(name))) for name in (configuration.train, configuration.test)}
-    knowledge = read_knowledge()
+    knowledge, patients = read_knowledge().select(_DISEASES), {}
     for name, cases in every.items():
         try:
-            practice_patients(cases, knowledge)
+            patients[name] = practice_patients(cases, knowledge)
         except BadInput as problem:
             raise BadInput(str(problem), path=Path(name)) from None
-    here, there = every[configuration.train], every[configuration.test]
-    known_by = {_content(case): case.id for case in here} | {case.id: case.id for case in here}
-    met = [case.id for case in there if case.id in known_by or _content(case) in known_by]
+    train, test = patients[configuration.train], patients[configuration.test]
+    here, there = train[0].choices.language, test[0].choices.language
+    if here != there:
+        raise BadInput(f"is in {there!r}, and {configuration.train} in {here!r}", path=Path(configuration.test))
+    known_by = {_content(one.case) for one in train} | {one.case.id for one in train}
+    met = [one.case.id for one in test if one.case.id in known_by or _content(one.case) in known_by]
     if met:
-        some = ", ".join(met[:3])
-        shared = f"shares {len(met):,} patients with {configuration.train}: {some}"
+        shared = f"shares {len(met):,} patient{'s'[: len(met) > 1]} with {configuration.train}: {', '.join(met[:3])}"
         raise BadInput(shared, path=Path(configuration.test))
-    every_id = [
-        {knowledge.disease_named(case.truth.diagnoses[0].name).id for case in cases}  # type: ignore[union-attr]
-        for cases in (here, there)
-    ]
-    if untaught := sorted(every_id[1] - every_id[0]):
+    if untaught := sorted({one.disease.id for one in test} - {one.disease.id for one in train}):
         note(f"nobody in {configuration.train} has what some in {configuration.test} have: {', '.join(untaught)}")
-    ids = every_id[0] | every_id[1]
-    known = knowledge.select(",".join(sorted(ids)))
-    return practice_patients(here, known), practice_patients(there, known)
+    return train, test
 
 
 def _content(case: Case) -> str:
-    """Returns what is known of a patient, whatever it is called."""
-    return msgspec.json.encode((case.presentation, case.record)).decode()
+    """Returns what is known of a patient, whoever it is said to be; no two have the same results to the digit."""
+    record, came = case.record, case.presentation
+    door = () if record.findings else (came.complaint, came.age, came.sex)
+    return msgspec.json.encode((door, record.history, record.findings)).decode()
 
 
 def _check_same(options: PracticeOptions, begun: PracticeConfiguration, folder: Path) -> None:
     """Refuses an option that says something else than that with which a practice was begun."""
     for name in begun.__struct_fields__:
+        if not hasattr(options, name):
+            continue
         given, before = getattr(options, name), getattr(begun, name)
         if given in (before, getattr(PRACTICE, name)):
             continue
@@ -294,4 +302,5 @@ def _check_same(options: PracticeOptions, begun: PracticeConfiguration, folder: 
             anew = f"make its vectors anew: polyclinic memory rebuild {folder} --embedder {given} --out NEW"
             raise BadInput(f"was made with embedder {before}, and is asked for with {given}; {anew}", path=folder)
         option = f"--{name.replace('_', '-')}"
-        raise BadInput(f"was begun with {option} {before}; leave {option} out, or begin anew with --out", path=folder)
+        how = f"without {option}" if before in (None, False) else f"with {option} {before}"
+        raise BadInput(f"was begun {how}; leave {option} out, or begin anew with --out", path=folder)

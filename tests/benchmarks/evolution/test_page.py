@@ -48,6 +48,7 @@ def evolution():
         learner=EVIL,
         curve=(point(0, 5), point(50, 20), point(100, 30)),
         cap=dict.fromkeys(ClinicalTask, 36),
+        constant=dict.fromkeys(ClinicalTask, 7),
         names={"flu": "Influenza & more"},
         wall_seconds=1,
         ablations=Ablations(
@@ -71,6 +72,7 @@ def test_the_page_has_the_papers_figures_and_nothing_that_runs(evolution):
         "+5.0",
         "+1.0 to +9.0",
         "90.0",
+        "17.5",
     ):
         assert words in made, words
     assert "<script" not in made

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from polyclinic.benchmarks.evolution.cap import cap_of
+from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
 from polyclinic.benchmarks.evolution.patients import practice_patients
 from polyclinic.benchmarks.evolution.practice import Practice, Remembers
 from polyclinic.generation.draw import generate
@@ -152,3 +152,17 @@ async def test_no_patient_waits_for_another_patient_s_model_and_all_is_kept_in_t
     for library in (*memory.records.values(), *memory.experience.values()):
         numbers = [entry.asked.number for entry in library.entries]
         assert numbers == sorted(numbers)
+
+
+def test_no_answer_that_is_given_to_all_is_right_more_often_than_the_constant(patients):
+    test, best = patients[1], constant_of(patients[1])
+    for task in (ClinicalTask.EXAMINATION, ClinicalTask.DIAGNOSIS):
+        labels = (test[0].examination() if task is ClinicalTask.EXAMINATION else test[0].diagnosis("")).labels
+        assert best[task] == max(sum(label in one.right(task) for one in test) for label in labels)
+    plans = [
+        sum(grade in one.right(ClinicalTask.TREATMENT, diagnosis=disease) for one in test)
+        for disease in test[0].choices.diseases
+        for grade in test[0].choices.grades
+    ]
+    assert best[ClinicalTask.TREATMENT] == max(plans)
+    assert set(constant_of([]).values()) == {0}

@@ -1,10 +1,11 @@
-"""What the exact reader of the knowledge reaches on the same patients with the same information: the upper bound.
+"""Two bounds of a practice: what the exact reader of the knowledge reaches with the same information, and one answer.
 
-It knows every disease, and how patients were drawn; a learner that knows nothing beforehand can come near it.
+The reader knows every disease, and how patients were drawn; a learner that knows nothing beforehand can come near it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,3 +45,17 @@ def cap_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
         grade = list(choices.grades)[int(np.argmax(of_disease))]
         right[ClinicalTask.TREATMENT] += grade in patient.right(ClinicalTask.TREATMENT, diagnosis=name)
     return right
+
+
+def constant_of(patients: Sequence[PracticePatient]) -> dict[ClinicalTask, int]:
+    """Returns of each task for how many of the patients the best single answer is right: one for all, whoever comes.
+
+    Of a plan it is the commonest disease at its commonest severity. The answers are the best on these very patients,
+    so that no doctor who gives everybody the same is right more often.
+    """
+    given: dict[ClinicalTask, Counter[tuple[str, ...]]] = {task: Counter() for task in ClinicalTask}
+    for patient in patients:
+        given[ClinicalTask.EXAMINATION].update((label,) for label in patient.right(ClinicalTask.EXAMINATION))
+        given[ClinicalTask.DIAGNOSIS][patient.disease.id,] += 1
+        given[ClinicalTask.TREATMENT][patient.disease.id, patient.severity] += 1
+    return {task: max(counts.values(), default=0) for task, counts in given.items()}

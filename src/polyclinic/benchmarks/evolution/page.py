@@ -58,14 +58,14 @@ def _end(evolution: Evolution) -> list[str]:
     rows = []
     for task in ClinicalTask:
         low, high = wilson(last.right[task], last.n)
-        first, right, cap = (
-            f"{100 * n / last.n:.1f}" for n in (evolution.curve[0].right[task], last.right[task], evolution.cap[task])
-        )
+        counts = (evolution.curve[0].right[task], last.right[task], evolution.cap[task], evolution.constant[task])
+        first, right, cap, constant = (f"{100 * n / last.n:.1f}" for n in counts)
         practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
-        rows.append((task.value, first, right, f"{low:.1f}-{high:.1f}", cap, practice))
+        rows.append((task.value, first, right, f"{low:.1f}-{high:.1f}", cap, constant, practice))
     says = "Treated rightly, in per cent of the patients of the test; cap is what the exact reader of the knowledge "
-    says += "reaches with the same information. In practice: of those it learnt from, when they came."
-    heads = ("task", "before", "at the end", "95 % interval", "cap", "in practice")
+    says += "reaches with the same information, constant the best single answer, given to all. In practice: of those "
+    says += "it learnt from, when they came."
+    heads = ("task", "before", "at the end", "95 % interval", "cap", "constant", "in practice")
     return ["<h2>At the end</h2>", _scrolled(page_table(heads, rows)), f'<p class="note">{says}</p>']
 
 

@@ -30,6 +30,7 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         learner: who learnt.
         curve: a point a test.
         cap: of each task, how many of the patients of the test the exact reader of the knowledge treats rightly.
+        constant: of each task, for how many of them the best single answer is right, given to all.
         names: of the diseases, by id.
         wall_seconds: that this process took.
         made_by: how it came about, in a sentence.
@@ -40,6 +41,7 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     learner: str
     curve: tuple[Point, ...]
     cap: dict[ClinicalTask, int]
+    constant: dict[ClinicalTask, int]
     names: dict[str, str]
     wall_seconds: float
     made_by: str = ""
@@ -58,6 +60,7 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             "curve": [_plain(point) for point in self.curve],
             "final": _percent(last.right, last.n),
             "cap": _percent(self.cap, last.n),
+            "constant": _percent(self.constant, last.n),
             "records": sum(last.records.values()),
             "experience": sum(last.experience.values()),
             "wrong": sum(last.wrong.values()),
@@ -79,12 +82,16 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             shares = [f"{share:.1f}" for share in _percent(point.right, point.n).values()]
             counts = (sum(each.values()) for each in (point.records, point.experience, point.wrong))
             curve.add_row(f"{point.patients:,}", *shares, *(f"{count:,}" for count in counts))
-        end = table("\nat the end", ("task", "right", "95 % interval", "cap", "in practice"))
+        end = table(
+            "\nat the end (constant: the best single answer, given to all)",
+            ("task", "right", "95 % interval", "cap", "constant", "in practice"),
+        )
         for task in ClinicalTask:
             low, high = wilson(last.right[task], last.n)
             practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
-            right, cap = (f"{100 * n / last.n:.1f}" for n in (last.right[task], self.cap[task]))
-            end.add_row(task.value, right, f"{low:.1f}-{high:.1f}", cap, practice)
+            counts = (last.right[task], self.cap[task], self.constant[task])
+            right, cap, constant = (f"{100 * n / last.n:.1f}" for n in counts)
+            end.add_row(task.value, right, f"{low:.1f}-{high:.1f}", cap, constant, practice)
         diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
         for id, (n, of_disease) in sorted(last.by_disease.items()):
             diseases.add_row(self.names[id], str(n), *(f"{share:.1f}" for share in _percent(of_disease, n).values()))
@@ -130,7 +137,7 @@ def _plain(point: Point) -> dict[str, Any]:
     return {
         "patients": point.patients,
         **_percent(point.right, point.n),
-        "train": _percent(point.train, point.patients) if point.patients else {},
+        "train": _percent(point.train, point.patients or 1),  # before the first patient nothing is right
         "records": _by_task(point.records),
         "experience": _by_task(point.experience),
         "wrong": _by_task(point.wrong),
