@@ -213,4 +213,5 @@ def _line(task: ClinicalTask, entry: Entry) -> str:
     where = f"{task.value}, {entry.asked.case} (patient {entry.asked.number:,})"
     if isinstance(entry, MedicalRecord):
         return f"{where}, record: {entry.answer}. {entry.reasoning}"
-    return f"{where}, experience: {entry.before} -> {entry.after}. {entry.principle}"
+    after = entry.after or "no retest"  # of an outcome, where nobody says what would have been right
+    return f"{where}, experience: {entry.before} -> {after}. {entry.principle}"

@@ -50,11 +50,11 @@ class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Experience(msgspec.Struct, frozen=True, kw_only=True):
-    """A principle that turned a wrong answer into a right one.
+    """A principle that turned a wrong answer into a right one; judged by `outcome`, that somebody got worse after it.
 
     Attributes:
-        before, after: the answer without the principle, and with it.
-        right: all that would have been right.
+        before, after: the answer without the principle, and with it; `after` is "" where nobody says what is right.
+        right: all that would have been right; empty where nobody says it.
         principle: in words that hold for others, too.
         judged_by: see `MedicalRecord`.
     """
