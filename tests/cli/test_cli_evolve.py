@@ -6,7 +6,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+
+from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
+from polyclinic.memory.memory import About, New, open_memory
 
 KEYS = {"curve", "final", "cap", "constant", "records", "experience", "wrong", "wall_seconds"}
 TASKS = {"examination", "diagnosis", "treatment"}
@@ -197,3 +201,34 @@ def test_the_patients_of_the_paper_are_one_set_in_two_files(run, complaint, tmp_
         strata = [(one["truth"]["diagnoses"][0]["name"], one["truth"]["severity"]) for one in part]
         assert {strata.count(one) for one in strata} == {each}
     assert "says how many" in complaint("cases", "generate", "--preset", "agent-hospital", "--n", 5, "--out", tmp_path)
+
+
+def test_a_memory_is_for_visits_in_its_language(run, complaint, evolved, tmp_path):
+    mind = tmp_path / "mind.py"
+    mind.write_text("def doctor(ask, role):\n    return ['x']\n")
+    before = ("--doctor", f"{mind}:doctor", "--memory", evolved[0])
+    assert "is in 'en', and the visit in 'zh'" in complaint("consult", "--case", "shipped-zh#p1-00001", *before)
+    town = ("run", "--preset", "agent-hospital", "--visits", 2, "--doctor", "recall", "--language", "zh")
+    assert "is in 'en', and the town in 'zh'; give --language en" in complaint(*town, "--memory", evolved[0])
+
+
+def test_two_memories_of_the_same_patients_are_merged_without_having_them_twice(run, files, evolved, tmp_path):
+    folder, document = evolved
+    renamed = tmp_path / "renamed.jsonl"
+    renamed.write_text(files[1].read_text().replace('"p1-', '"other-'))
+    options = ("--batch", 40, "--test-every", 120, "--seed", 9, "--ablations", "no")
+    run("evolve", "--train", renamed, *files[2:], *options, "--out", tmp_path / "other")
+    run("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "both")
+    run("memory", "export", tmp_path / "both", "--out", tmp_path / "both.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()]
+    assert len(lines) >= document["records"] + document["experience"]
+    of_patient = [(line["task"], line["asked"]["case"].partition("-")[2]) for line in lines]
+    assert len(set(of_patient)) == len(of_patient)
+
+
+def test_an_outcome_has_no_retest(run, tmp_path):
+    asked = AskedTask(case="r1", number=1, query="a cough", options=("x", "y"))
+    worse = Experience(asked=asked, before="x", after="", right=(), principle="Worse after x.", judged_by="outcome")
+    with open_memory(tmp_path, About(embedder="case-words", dimensions=2, knowledge="8 diseases")) as memory:
+        memory.commit([New(ClinicalTask.DIAGNOSIS, worse, np.ones(2, "f4"))])
+    assert "experience: x -> no retest. Worse after x." in run("memory", "show", tmp_path).stdout

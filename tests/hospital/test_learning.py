@@ -14,6 +14,7 @@ from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
+from polyclinic.cli.run_tables import learnt_in_vain
 from polyclinic.hospital.care.remembering import about_memories
 from polyclinic.hospital.care.setup import LearningSetup
 from polyclinic.hospital.configuration import Configuration
@@ -375,3 +376,19 @@ def test_a_run_in_which_doctors_learn_can_be_read(kept, run):
     found = figures(RecordedRun(folder)).learnt
     assert msgspec.to_builtins(found.days[-1]) == document["memory"]["days"][-1]
     assert "What the doctors learnt" in page(figures(RecordedRun(folder)))
+
+
+def test_a_run_of_one_day_has_learnt_in_vain():
+    def days(*seen):
+        return [{"diagnosis": {"n": n}} for n in seen]
+
+    assert learnt_in_vain({"learns": True, "days": days(0, 3, 0)})
+    assert not learnt_in_vain({"learns": True, "days": days(3, 1)})
+    assert not learnt_in_vain({"learns": False, "days": days(3)})
+    assert not learnt_in_vain({"learns": True, "days": []})
+
+
+@pytest.mark.slow
+def test_a_run_of_one_day_says_that_nothing_was_used(run):
+    shown = run("run", "--preset", "agent-hospital", "--doctor", "recall", "--learn", "--visits", "3").stdout
+    assert "nothing of it could be used" in " ".join(shown.split())

@@ -92,6 +92,7 @@ async def consult(
         library=library,
         memory=memory,
         desk=desk,
+        languages={one.presentation.language for one in cases},
     )
     async with opening as opened:
         minds = [opened.minds[name] for name in doctors]

@@ -17,6 +17,7 @@ from polyclinic.hospital.record.memories import memories_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, entries_of, open_memory, snapshot_of
+from polyclinic.memory.merging import merged
 from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
 from polyclinic.memory.studying import StudyRecord
 from polyclinic.models.session import open_session
@@ -98,8 +99,7 @@ def merge(
     """Makes one memory of several; what two of them have of the same patient, or passage, is kept once."""
     if len(folders) < 2:
         raise UserError(f"{len(folders)} memory; a merger needs at least two")
-    new: list[New] = []
-    seen: set[bytes] = set()
+    every: list[list[New]] = []
     about = None
     read = _all_read(folders)
     for folder in folders:
@@ -109,19 +109,17 @@ def merge(
             if about is not None and memory.about != about:
                 raise BadInput("was made with another embedder or other choices than the first", path=folder)
             about = memory.about
-            for one in _all(memory):
-                key = msgspec.msgpack.encode((one.task, one.entry))
-                if key not in seen:
-                    seen.add(key)
-                    new.append(one)
+            every.append(_all(memory))
+    new, common = merged(every)
     make_empty_folder(out)
     if about is not None:
-        with open_memory(out, about) as merged:
-            merged.commit(new)
+        with open_memory(out, about) as together:
+            together.commit(new)
     if read is not None:
         with open_reading(out, read[0]) as library:
             library.commit(read[1])
-    note(f"{len(new):,} entries of {len(folders)} memories: {out}")
+    once = f" ({common:,} patient{'s'[: common != 1]} of more than one of them: once)" if common else ""
+    note(f"{len(new):,} entries of {len(folders)} memories{once}: {out}")
 
 
 async def rebuild(

@@ -137,7 +137,7 @@ class LearningOptions:
             return setup
         if doctor == "rules":
             raise UserError("--memory is for a doctor who reads: recall, a language model, or a mind of your own")
-        with open_brought(self.memory, about_memories(knowledge, setup)) as brought:
+        with open_brought(self.memory, about_memories(knowledge, setup), language) as brought:
             return msgspec.structs.replace(setup, version=version_of(brought))
 
 

@@ -28,6 +28,11 @@ _SHARES = {
     "treatment": "right plan",
 }
 
+_ONE_DAY = (
+    "All were seen on one day. What is learnt is published at midnight, so nothing of it could be used: give more "
+    "--days, or --visits."
+)
+
 
 def show_run(screen: Console, document: dict[str, Any]) -> None:
     """Prints visits, how right they were, how long people waited, and who was busy."""
@@ -50,6 +55,8 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print(_learnt(document["memory"]))
         at_the_end = "right, in percent of what was decided then; how much all memories hold at its end"
         screen.print(plain(f"{at_the_end}; version {document['memory']['version']}"), style="dim")
+        if learnt_in_vain(document["memory"]):
+            screen.print(_ONE_DAY, style="yellow")
         screen.print()
     for shown in group_tables(document):
         screen.print(shown)
@@ -189,6 +196,11 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
 def _show_trust(screen: Console, document: dict[str, Any]) -> None:
     if "patient_trust" in document:
         screen.print(msgspec.convert(document["patient_trust"], PatientTrust).line, style="yellow")
+
+
+def learnt_in_vain(memory: dict[str, Any]) -> bool:
+    """Whether doctors learnt in a run, and all of their patients came on one day, before anything was published."""
+    return bool(memory["learns"]) and sum(day["diagnosis"]["n"] > 0 for day in memory["days"]) == 1
 
 
 def _learnt(memory: dict[str, Any]) -> Table:

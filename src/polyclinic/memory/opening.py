@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
+from polyclinic.errors import BadInput
+from polyclinic.language.language import Language
 from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.embedding import asked_for, memory_embedder
 from polyclinic.memory.memory import FILE, DoctorMemory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
 from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
-from polyclinic.memory.remembering import Recollection
+from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
 
 
@@ -32,6 +34,14 @@ class OpenedMemory:
         """The models that make its vectors; a session must open them."""
         names = [one.about.embedder for one in (self.memory, self.reading) if one is not None]
         return [model for name in dict.fromkeys(names) for model in asked_for(name)]
+
+    def check_language(self, languages: Iterable[Language]) -> None:
+        """Raises BadInput where somebody is to be seen in another language than the memory's."""
+        there = None if self.memory is None else language_of_memory(self.memory)
+        for here in sorted({*languages} - {there}):
+            if there is not None:
+                how = f"is in {there!r}, and the visit in {here!r}; let a doctor practise in {here!r} for it"
+                raise BadInput(how, path=self.folder)
 
     def recollection(self, session: Session, *, records: int, experience: int) -> Recollection:
         """Returns it as what doctors remember.

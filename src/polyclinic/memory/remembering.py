@@ -130,7 +130,7 @@ class Recollection:
                 raise BadInput(f"the vectors are {what.about.embedder}'s, and not {given}'s; make them anew")
         self._memory, self._embedder, self._source = memory, embedder, source
         self._reading, self._read_with = reading, read_with
-        self._wanted, self._language = (records, experience), None if memory is None else _language_of(memory)
+        self._wanted, self._language = (records, experience), None if memory is None else language_of_memory(memory)
 
     async def bring(self, situation: Situation) -> Remembered:
         """See `Remembering.bring`; a memory in another language is BadInput."""
@@ -173,7 +173,8 @@ def _of_others(entries: Sequence[E], near: Near, case: str) -> tuple[tuple[E, fl
     return tuple(pair for pair in found if not case or pair[0].asked.case != case)
 
 
-def _language_of(memory: DoctorMemory) -> Language | None:
+def language_of_memory(memory: DoctorMemory) -> Language | None:
+    """Returns in which language a memory is; None where nothing is remembered."""
     for task in ClinicalTask:
         some: list[Entry] = [*memory.records[task].entries[:1], *memory.experience[task].entries[:1]]
         for entry in some:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.language.language import Language
 from polyclinic.memory.opening import open_what_is_remembered
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
 from polyclinic.models.model import Model
@@ -67,14 +68,17 @@ async def open_minds(
     library: LibraryOptions | None = None,
     memory: MemoryOptions = FORGETFUL,
     desk: Desk | None = None,
+    languages: Iterable[Language] = (),
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
     name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up;
-    with a memory, they remember. People play at the desk, the terminal by default.
+    with a memory, they remember; it must be in the `languages` of the visits, as far as they are given. People play at
+    the desk, the terminal by default.
 
     Raises:
+        BadInput: the memory is in another language.
         UserError: a model, the journal, the library or the memory cannot be used, or no doctor reads what they hold.
     """
     library = library or LibraryOptions()
@@ -96,6 +100,8 @@ async def open_minds(
         ) as session,
         open_library(library, session, options, share=share) as looking_up,
     ):
+        if opened is not None:
+            opened.check_language(languages)
         records, experience = memory.wanted()
         remembering = opened.recollection(session, records=records, experience=experience) if opened else None
         for role, mind in (*(("doctor", doctor) for doctor in doctors), *vars(cast).items()):

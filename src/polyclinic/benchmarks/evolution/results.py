@@ -89,8 +89,8 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         for task in ClinicalTask:
             low, high = wilson(last.right[task], last.n)
             practice = f"{100 * last.train[task] / last.patients:.1f}" if last.patients else NOTHING
-            counts = (last.right[task], self.cap[task], self.constant[task])
-            right, cap, constant = (f"{100 * n / last.n:.1f}" for n in counts)
+            ends = (last.right[task], self.cap[task], self.constant[task])
+            right, cap, constant = (f"{100 * n / last.n:.1f}" for n in ends)
             end.add_row(task.value, right, f"{low:.1f}-{high:.1f}", cap, constant, practice)
         diseases = table("\nby disease, in per cent", ("disease", "patients", *(task.value for task in ClinicalTask)))
         for id, (n, of_disease) in sorted(last.by_disease.items()):

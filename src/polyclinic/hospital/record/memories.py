@@ -18,12 +18,14 @@ from urllib.parse import quote
 
 from polyclinic.errors import BadInput
 from polyclinic.hospital.record.run_file import CannotResume
+from polyclinic.language.language import Language
 from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.memory import FILE, About, DoctorMemory, New, Note, open_memory, snapshot_of
 from polyclinic.memory.published import Publication, version_of
 from polyclinic.memory.reading import FILE as READING
 from polyclinic.memory.reading import PassageRead, ReadingAbout, ReadingLibrary, open_reading
+from polyclinic.memory.remembering import language_of_memory
 
 MEMORY = "memory"
 """The folder, in that of a run."""
@@ -89,19 +91,22 @@ class KeptMemories:
 
 
 @contextmanager
-def open_brought(folder: Path, about: About) -> Iterator[DoctorMemory]:
+def open_brought(folder: Path, about: About, language: Language | None = None) -> Iterator[DoctorMemory]:
     """Opens what doctors bring to a run.
 
     Raises:
-        BadInput: there is no memory, there are several, or it was made with something else.
+        BadInput: there is no memory, there are several, it was made with something else, or it is in another language
+            than the town, where that is given.
     """
     there, _ = snapshot_of(folder)
     if not (there / FILE).is_file() and (several := memories_of(there)):
         names = ", ".join(str(one) for one in several[:3])
         more = ", ..." if len(several) > 3 else ""
         raise BadInput(f"holds the memories of {len(several)}; name one ({names}{more}), or merge them", path=there)
-    with open_memory(folder):
-        pass  # it is there, and is a memory
+    with open_memory(folder) as memory:  # it is there, and is a memory
+        spoken = language_of_memory(memory)
+    if language is not None and spoken not in (None, language):
+        raise BadInput(f"is in {spoken!r}, and the town in {language!r}; give --language {spoken}", path=folder)
     with open_memory(folder, about) as memory:
         yield memory
 
