@@ -11,6 +11,7 @@ import pytest
 
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.memory import About, New, open_memory
+from polyclinic.memory.published import version_of
 
 KEYS = {"curve", "final", "cap", "constant", "records", "experience", "wrong", "wall_seconds"}
 TASKS = {"examination", "diagnosis", "treatment"}
@@ -232,3 +233,24 @@ def test_an_outcome_has_no_retest(run, tmp_path):
     with open_memory(tmp_path, About(embedder="case-words", dimensions=2, knowledge="8 diseases")) as memory:
         memory.commit([New(ClinicalTask.DIAGNOSIS, worse, np.ones(2, "f4"))])
     assert "experience: x -> no retest. Worse after x." in run("memory", "show", tmp_path).stdout
+
+
+def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
+    run("memory", "export", evolved[0], "--out", tmp_path / "all.jsonl")
+    run("memory", "import", tmp_path / "all.jsonl", tmp_path / "again")
+    with open_memory(evolved[0]) as before, open_memory(tmp_path / "again") as after:
+        assert version_of(after) == version_of(before)
+        for task in ClinicalTask:
+            assert np.array_equal(after.records[task].vectors, before.records[task].vectors)
+    assert "the folder holds" in complaint("memory", "import", tmp_path / "all.jsonl", tmp_path / "again")
+    for text, problem in (
+        ("", "the file is empty"),
+        ("[1]", "Expected `object`"),
+        ('{"kind": "no"}', "kind 'no'; allowed: record, experience, reading"),
+        ('{"kind": "record", "task": "no"}', "Invalid enum value 'no'"),
+        ((tmp_path / "all.jsonl").read_text().splitlines()[0], "holds nothing of diagnosis and treatment"),
+    ):
+        (tmp_path / "bad.jsonl").write_text(text)
+        assert problem in complaint("memory", "import", tmp_path / "bad.jsonl", tmp_path / "new"), text
+    assert not (tmp_path / "new").exists()
+    assert "gone.jsonl" in complaint("memory", "import", tmp_path / "gone.jsonl", tmp_path / "new")

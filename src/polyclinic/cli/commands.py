@@ -93,6 +93,7 @@ COMMANDS = {
     "memory read": "memory_read:read Let a doctor read: questions are made of the passages of a corpus, and what it "
     "answers rightly is kept.",
     "memory export": "memory:export Write all that a doctor remembers, with where it came from.",
+    "memory import": "memory_import:import_ Make a memory of what was exported.",
     "memory merge": "memory:merge Make one memory of several.",
     "memory rebuild": "memory:rebuild Make a memory's vectors anew with another embedder.",
     "names compare": "names:compare Compare names of diseases: is the one the other, a kind of it, or another disease?",

