@@ -79,6 +79,11 @@ def test_workers_and_another_day_change_nothing(process, run, whole, tmp_path):
         assert same(json.loads(start(*RUN, *options, "--json").stdout)) == same(whole)
 
 
+def test_an_event_after_the_end_is_refused(complaint):
+    told = complaint("run", "--days", "1", "--event", "absent doctor neurology")
+    assert "'absent doctor neurology' comes after the run's end, 1 days" in told
+
+
 @pytest.mark.slow
 def test_another_seed_or_lookahead_is_another_run(run, whole):
     other = json.loads(run(*RUN[:-1], "5", "--json").stdout)

@@ -28,6 +28,7 @@ from polyclinic.hospital.record.happenings import (
     FellIll,
     FollowedUp,
     FollowUpOutcome,
+    GotWorse,
     Happening,
     Interrupted,
     LeftUnseen,
@@ -184,8 +185,8 @@ def check_residents(log, home="homes", *, beds=None):
         last = (h.seq, h.t)
         who, what = h.who, h.what
         place, since = at.get(who, (home, 0))
-        if not isinstance(what, ShiftBegan | ShiftEnded):
-            # Whoever is on a way can do nothing before its end.
+        if not isinstance(what, ShiftBegan | ShiftEnded | GotWorse):
+            # Whoever is on a way can do nothing before its end, and can get worse there.
             assert h.t >= since, h
             assert who not in dead
         match what:

@@ -23,6 +23,7 @@ from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.off_shift import read_whole
 from polyclinic.hospital.plan.events import read_events
+from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
@@ -203,6 +204,10 @@ def run(
         knowledge = read_knowledge()
         described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
         events = read_events(town.event or (), described, knowledge)
+        for late in (event for event in events if event.begin >= days * DAY):
+            raise UserError(
+                f"--event {late.said!r} comes after the run's end, {days:g} days; leave it out, or give more --days"
+            )
         known = knowledge.select(described.illness.diseases)
         learns = learning.setup(known, town.language or "en", doctor, kept=out is not None)
         if out is not None and replicas.several:

@@ -49,7 +49,7 @@ def test_the_papers_hospital():
     doctors = [member for member in hospital.staff.values() if member.job is Job.DOCTOR]
     assert len(doctors) == 14
     assert all(doctor.departments == ("respiratory",) for doctor in doctors)
-    assert sum(member.job is Job.NURSE for member in hospital.staff.values()) == 4
+    assert sum(member.job is Job.NURSE for member in hospital.staff.values()) == 8
     assert (hospital.examinations, hospital.candidates, hospital.deaths) == (1, True, False)
     knowledge, episodes = visits(hospital, 18)
     assert {*knowledge.diseases} == EIGHT

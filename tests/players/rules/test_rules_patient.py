@@ -242,6 +242,7 @@ async def test_the_same_generator_gives_the_same_words():
     ("complaint", "said"),
     [
         ("Double vision", "Doctor, I have double vision."),
+        ("A tired feeling for 3 months", "Doctor, I have had a tired feeling for 3 months."),
         ("Cough for two weeks", "Doctor, I have had a cough for two weeks."),
         ("The patient reports a 2-week history of cough.", "Doctor, I have had cough for 2 weeks."),
         ("I have a cough.", "Doctor, I have a cough."),
