@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,10 +23,10 @@ from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.off_shift import read_whole
-from polyclinic.hospital.plan.events import read_events
-from polyclinic.hospital.record.happenings import DAY
+from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
-from polyclinic.hospital.plan.plan import Job
+from polyclinic.hospital.plan.plan import Hospital, Job
+from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
@@ -203,11 +204,7 @@ def run(
             raise UserError(f"--warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
         knowledge = read_knowledge()
         described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
-        events = read_events(town.event or (), described, knowledge)
-        for late in (event for event in events if event.begin >= days * DAY):
-            raise UserError(
-                f"--event {late.said!r} comes after the run's end, {days:g} days; leave it out, or give more --days"
-            )
+        events = _events(town.event or (), described, knowledge, days)
         known = knowledge.select(described.illness.diseases)
         learns = learning.setup(known, town.language or "en", doctor, kept=out is not None)
         if out is not None and replicas.several:
@@ -297,6 +294,14 @@ def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], 
     except msgspec.ValidationError as error:
         raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
     return _hold(configuration, store, workers, quiet=quiet)
+
+
+def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
+    """Reads what befalls the hospital; a `UserError` where something would come after the end."""
+    events = read_events(texts, hospital, knowledge)
+    for late in (event for event in events if event.begin >= days * DAY):
+        raise UserError(f"--event {late.said!r} comes after the run's end, {days:g} days; leave it out, or give --days")
+    return events
 
 
 def _hold(
