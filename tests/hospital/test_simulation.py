@@ -43,6 +43,7 @@ from polyclinic.hospital.record.happenings import (
     ShiftBegan,
     ShiftEnded,
     Triaged,
+    TriagedAgain,
     VisitFailed,
     Walked,
     WentHome,
@@ -185,8 +186,8 @@ def check_residents(log, home="homes", *, beds=None):
         last = (h.seq, h.t)
         who, what = h.who, h.what
         place, since = at.get(who, (home, 0))
-        if not isinstance(what, ShiftBegan | ShiftEnded | GotWorse):
-            # Whoever is on a way can do nothing before its end, and can get worse there.
+        if not isinstance(what, ShiftBegan | ShiftEnded | GotWorse | TriagedAgain):
+            # Whoever is on a way can do nothing before its end, but get worse there, which is seen at once.
             assert h.t >= since, h
             assert who not in dead
         match what:
