@@ -86,12 +86,18 @@ def answer(body):
         ordered = "blood count" in messages[-1]["content"]
         to = "examiner" if ordered else "doctor"
         say = "complete blood count" if ordered else "It is worse at night, and I sleep badly because of it."
-        return {"say": say, "to": to, "state": None, "leave": False}
+        return _filled(schema) | {"say": say, "to": to, "leave": False}
     if "diagnoses" in schema:
         return {part: [] for part in schema} | {"diagnoses": [{"name": DISEASE, "icd10": None, "probability": 0.8}]}
     if "withheld" in schema:
         return {"withheld": []}
-    return {"answer": schema["answer"]["enum"][0]}
+    return _filled(schema)
+
+
+def _filled(schema):
+    """Returns a value of each property: the first that is allowed of a few, else what says least."""
+    said = {"array": [], "boolean": False, "integer": 0, "number": 0, "string": "It fits."}
+    return {name: part["enum"][0] if "enum" in part else said.get(part.get("type")) for name, part in schema.items()}
 
 
 async def _by_model(requests, url):
