@@ -47,7 +47,7 @@ class Ledger:
         self.max_cost, self.max_tokens = max_cost, max_tokens
         self.lines: dict[tuple[str, str], Line] = {}
         self.total, self.asked = Line(), Line()
-        self._waiting: dict[int, Limit] = {}
+        self._waiting: dict[Limit, Limit] = {}
 
     def meter(self, model: Model, role: str = "") -> Metered:
         """Returns the model, with what it costs written down under the role."""
@@ -73,7 +73,7 @@ class Ledger:
             self.check()
             yield
             return
-        line = self._waiting.setdefault(id(limit), Limit(limit.most))
+        line = self._waiting.setdefault(limit, Limit(limit.most))
         line.now = limit.now
         async with line:
             self.check()

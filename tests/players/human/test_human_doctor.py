@@ -6,7 +6,7 @@ import json
 import pytest
 
 from polyclinic.cases.loaders import find_case
-from polyclinic.errors import PersonLeft, ScriptError, UserError
+from polyclinic.errors import PersonLeft
 from polyclinic.events import End, Examined, Role, Said
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -153,7 +153,3 @@ def test_at_the_terminal(run, tmp_path, monkeypatch):
     assert "Influenza A" in shown and "needed, and not had" in shown
     (tmp_path / "bad.jsonl").write_text("{}\n")
     assert "line that was typed" in run(*words[:-1], tmp_path / "bad.jsonl", code=2).stderr
-
-
-def test_errors_are_named():
-    assert not issubclass(PersonLeft, (ScriptError, UserError))

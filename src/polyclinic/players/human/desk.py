@@ -61,11 +61,6 @@ class Desk:
         self._seated, self._since = "", 0.0
         self.rewind()
 
-    @property
-    def typed(self) -> int:
-        """How many lines were typed so far, those of a session that was taken up included."""
-        return len(self._typed)
-
     def rewind(self) -> None:
         """Plays what was typed from the beginning, as where the visit is held once more."""
         self._again: defaultdict[str, list[str]] = defaultdict(list)
@@ -100,11 +95,6 @@ class Desk:
                         self._since = loop.time()
                     return
             await asyncio.sleep(left)
-
-    def leave(self, seat: str) -> None:
-        """Frees the desk at the end of a visit."""
-        if self._seated == seat:
-            self._seated = ""
 
     async def line(self, seat: str, prompt: str) -> str:
         """Shows a prompt and returns what is typed, without the white space around it.
