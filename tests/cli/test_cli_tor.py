@@ -74,6 +74,30 @@ def test_methods_on_a_model_and_a_judge(run, serving, tmp_path):
 
 
 @pytest.mark.slow
+def test_people_stand_beside(run, tmp_path):
+    """What three raters say of an outcome, called as its file is, has columns of its own."""
+    first = next(read_cases("inpatients"))
+    command = ("eval", "tor", "--cases", "inpatients", "--limit", "1", "--doctor", "rules")
+    run(*command, "--out", "o", cwd=tmp_path)
+    sheet, filled = tmp_path / "sheet.jsonl", tmp_path / "filled.jsonl"
+    outcomes = tmp_path / "o" / "tree_of_reasoning.jsonl"
+    run("verdicts", "export", "explanations", outcomes, "--cases", "inpatients", "--to", sheet)
+    (row,) = map(json.loads, sheet.read_text("utf-8").splitlines())
+    assert row["diagnoses"] == "; ".join(one.name for one in first.truth.diagnoses)
+    assert first.presentation.complaint in row["record"] and row["explanation"]
+    marks = {"anna": 4, "bea": 3.5, "cleo": 4.5}
+    said = [{**row, "who": who, "relevance": mark, "completeness": 2} for who, mark in marks.items()]
+    filled.write_text("".join(json.dumps(one) + "\n" for one in said), "utf-8")
+    document = json.loads(run(*command, "--verdicts", filled, "--json").stdout)
+    assert document["people"]["tree_of_reasoning"]["means"]["relevance"]["mean"] == 4
+    assert document["people_agreement"]["explanations"][0]["people"] == list(marks)
+    filled.write_text(json.dumps(said[0] | {"method": "other"}), "utf-8")
+    assert "no method 'other' to speak of" in run(*command, "--verdicts", filled, code=2).stderr
+    filled.write_text(json.dumps({"form": "records", "case": first.id, "who": "a", "diagnosis": "yes"}), "utf-8")
+    assert "of the form 'records'; here it is explanations" in run(*command, "--verdicts", filled, code=2).stderr
+
+
+@pytest.mark.slow
 def test_the_ablation_prints_both_tables(run):
     done = run("study", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules")
     for name in ("Table 2", "Table 3", "w/o evidence tree", "outpatient alone", "data withheld"):

@@ -5,10 +5,15 @@ import json
 
 import pytest
 
-from polyclinic.errors import BadInput
+from polyclinic.cases.presentation import Question
+from polyclinic.errors import BadInput, UserError
+from polyclinic.judges.error_categories import ErrorCategory
+from polyclinic.questions.exam import ExamQuestion
 from polyclinic.verdicts.forms import forms
+from polyclinic.verdicts.judgements import people_words
 from polyclinic.verdicts.people import accepted, agreed, disputed
 from polyclinic.verdicts.results import figures
+from polyclinic.verdicts.sheets import errors_sheet
 from polyclinic.verdicts.verdict import read_verdicts, table_text, write_verdicts
 
 
@@ -142,6 +147,25 @@ def test_marks_and_grades_are_means_and_categories_counts(tmp_path):
     assert figures(verdicts, "grades")["d"].means["diagnosis"].mean == 2.5
     assert figures(verdicts, "failures")["d"].counts == {"omission": 1, "complications": 0, "erroneous": 0}
     assert figures(verdicts, "errors")["m"].counts["cot"] == 1
+
+
+def test_what_most_say_of_an_error_is_the_word_and_the_sheet_shows_the_question(tmp_path):
+    question = Question(id="q1", stem="Which?", options={"A": "one", "B": "two"})
+    outcomes = lines(
+        tmp_path / "zero_shot.jsonl",
+        [{"id": "q1", "outcome": {"answers": ["B"], "rationale": "So.", "trace": [{"purpose": "ask", "text": "B."}]}}],
+    )
+    sheet = errors_sheet([outcomes], {"q1": ExamQuestion(question=question, key=("A",))})
+    (shown,) = sheet.items.values()
+    assert "Which?" in shown["asked"] and (shown["key"], shown["answer"]) == ("A. one", "B. two")
+    assert shown["said"] == "ask: B.\n\nSo."
+    with pytest.raises(UserError, match="question 'q1'"):
+        errors_sheet([outcomes], {})
+    rows = [
+        {**sheet.rows(who)[0], "category": what} for who, what in (("a", "cot"), ("b", "cot"), ("c", "consistency"))
+    ]
+    verdicts = read_verdicts([lines(tmp_path / "e.jsonl", rows)])
+    assert people_words(verdicts, "errors", ErrorCategory) == {("q1", "zero_shot"): (ErrorCategory.COT, "people")}
 
 
 def test_tables_hold_what_every_spreadsheet_can_read():

@@ -18,6 +18,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
+from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
@@ -28,7 +29,7 @@ from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AieSettings
 from polyclinic.terminal.screen import note
-from polyclinic.verdicts.verdict import Known, in_order, read_verdicts
+from polyclinic.verdicts.verdict import Known, in_order
 from polyclinic.visits.staging import Staging
 
 
@@ -86,7 +87,8 @@ async def aie(
     figures: Annotated[
         Path | None,
         Parameter(
-            help="Draw Figures 6a (win rates, with --judge), 6c (states by turn) and 6d into this folder, as SVG."
+            help="Draw Figures 6a (win rates, with --judge or --verdicts), 6c (states by turn) and 6d into this "
+            "folder, as SVG."
         ),
     ] = None,
     thoughts: Annotated[
@@ -110,7 +112,7 @@ async def aie(
     read = cases_of(cases)
     if figures is not None:
         make_folder(figures)
-    people = read_verdicts(verdicts or (), known=_judged(read, doctor))
+    people = read_people(verdicts, _judged(read, doctor)) if verdicts else []
     _check_options(rules, distractors, read[: cases.limit])
     say(rules, cases=len(read[: cases.limit]))
     limits: dict[Language, int] = rules.of(rules.settings.turns)
@@ -140,7 +142,11 @@ async def aie(
             write_text(figures / name, svg)
         note(f"Figures: {figures}")
     finish(
-        aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made),
+        with_agreement(
+            aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made),
+            people,
+            seed=run.seed,
+        ),
         run,
         opened.session.ledger,
         trust=opened.patient_trust,

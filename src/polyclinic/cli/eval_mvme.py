@@ -15,20 +15,19 @@ from polyclinic.cli import options
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
+from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import with_personas
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import UserError
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.judges.failure_reasons import FailureReason, read_words
-from polyclinic.judges.sorting import Word
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linking import linkers_for
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.papers import MvmeSettings
-from polyclinic.verdicts.judgements import PEOPLE
-from polyclinic.verdicts.people import accepted
+from polyclinic.verdicts.judgements import people_words
 from polyclinic.verdicts.results import MeansByPeople, figures
-from polyclinic.verdicts.verdict import PersonsVerdict, read_verdicts
+from polyclinic.verdicts.verdict import PersonsVerdict
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.staging import AI_HOSPITAL, OURS
 
@@ -80,7 +79,7 @@ async def mvme(
     rules.check_value("--max-rounds", team.max_rounds, rules.settings.rounds)
     asked = cases_of(cases)[: cases.limit]
     people = _read_people(verdicts, asked, named)
-    words = {**(read_words(reasons) if reasons is not None else {}), **_reasons_of(people)}
+    words = {**(read_words(reasons) if reasons is not None else {}), **people_words(people, "failures", FailureReason)}
     languages = {case.presentation.language for case in asked}
     linkers, knowledge = linkers_for(languages, table), read_knowledge()
     order = team.order if rules.side == "ours" else rules.of(rules.settings.order)
@@ -137,13 +136,14 @@ async def mvme(
     }
     note = "No ICD-10 for the Chinese cases: name a table of Chinese titles with --table."
     grades = figures(people, "grades", seed=run.seed)
+    output = mvme_output(
+        result,
+        about,
+        people={name: one for name, one in grades.items() if isinstance(one, MeansByPeople)},
+        note=note if languages - linkers.keys() else "",
+    )
     finish(
-        mvme_output(
-            result,
-            about,
-            people={name: one for name, one in grades.items() if isinstance(one, MeansByPeople)},
-            note=note if languages - linkers.keys() else "",
-        ),
+        with_agreement(output, people, seed=run.seed),
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
@@ -157,19 +157,7 @@ def _read_people(
     if not paths:
         return []
     items = {(case.id, one.name): None for case in cases for one in named}
-    said = read_verdicts(paths, known={"grades": items, "failures": items})
-    if other := [verdict.form for verdict in said if verdict.form not in ("grades", "failures")]:
-        raise BadInput(f"eval mvme takes verdicts of the forms grades and failures, not {other[0]!r}", path=paths[0])
-    return said
-
-
-def _reasons_of(people: Sequence[PersonsVerdict]) -> dict[tuple[str, str], Word[FailureReason]]:
-    """Returns why diagnoses missed as most people say."""
-    return {
-        (case, doctor): Word(FailureReason(str(answers["reason"])), PEOPLE)
-        for (case, doctor), answers in accepted(people, "failures").items()
-        if "reason" in answers
-    }
+    return read_people(paths, {"grades": items, "failures": items})
 
 
 def _check(judge: str) -> None:

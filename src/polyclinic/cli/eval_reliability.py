@@ -13,9 +13,8 @@ from polyclinic.benchmarks.reliability.evaluation import reliability as reliabil
 from polyclinic.benchmarks.reliability.tables import reliability_output
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
 from polyclinic.cli.options import FILES, RUN, CaseOptions, Doctors, MaxTurns, RunOptions, each_once
-from polyclinic.cli.people import with_people
+from polyclinic.cli.people import read_people, with_people
 from polyclinic.terminal.screen import progress
-from polyclinic.verdicts.verdict import read_verdicts
 from polyclinic.visits.consultation import MAX_TURNS
 
 
@@ -64,5 +63,5 @@ async def reliability(
     output = reliability_output(result, attacks, about)
     if verdicts:
         turns = {(turn.case, row.doctor, str(turn.turn)): None for row in result.doctors for turn in row.rounds}
-        output = with_people(output, read_verdicts(verdicts, known={"rounds": turns}), "rounds", seed=run.seed)
+        output = with_people(output, read_people(verdicts, {"rounds": turns}), "rounds", seed=run.seed)
     finish(output, run, opened.session.ledger, trust=opened.patient_trust)

@@ -18,11 +18,12 @@ from polyclinic.benchmarks.tor.ablations import shown_by, tables
 from polyclinic.benchmarks.tor.evaluation import RecordScores
 from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
-from polyclinic.benchmarks.tor.tables import ablation_output, records_output
+from polyclinic.benchmarks.tor.tables import ablation_output, outcome_names, records_output
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
 from polyclinic.cli.following import Protocol, mind_kind, say
 from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
+from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -36,6 +37,7 @@ from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
+from polyclinic.verdicts.results import MeansByPeople, figures
 
 
 @Parameter(name="*")
@@ -92,6 +94,14 @@ async def tor(
             "the judge's."
         ),
     ] = None,
+    verdicts: Annotated[
+        list[Path] | None,
+        Several,
+        Parameter(
+            metavar="FILE...",
+            help="People's verdicts of the form explanations ('polyclinic verdicts'); they stand beside the judge's.",
+        ),
+    ] = None,
     protocol: Protocol = "ours",
     run: RunOptions = RUN,
 ) -> None:
@@ -103,6 +113,9 @@ async def tor(
     say(rules)
     patients = _patients(options)
     people = read_ratings(ratings) if ratings is not None else {}
+    called = outcome_names({mind: [one.label for one in chosen] for mind in options.minds()})
+    explained = {(patient.id, name): None for patient in patients for name in called.values()}
+    said = read_people(verdicts, {"explanations": explained})
     results: dict[str, dict[str, RecordScores]] = {}
     named = f"tor {Path(options.cases).name}"
     async with _open(options, run, named=named, judges=judge_of(judge)) as (session, library):
@@ -122,7 +135,10 @@ async def tor(
         "protocol": protocol,
         "ratings": None if ratings is None else str(ratings),
     }
-    finish(records_output(results, patients, title, about, seed=run.seed), run, session.ledger, purposes=False)
+    means = figures(said, "explanations", seed=run.seed)
+    beside = {name: one for name, one in means.items() if isinstance(one, MeansByPeople)}
+    output = records_output(results, patients, title, about, people=beside, seed=run.seed)
+    finish(with_agreement(output, said, seed=run.seed), run, session.ledger, purposes=False)
     _check_judge([one for methods in results.values() for one in methods.values()], run)
 
 

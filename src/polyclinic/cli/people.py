@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 
 from polyclinic.benchmarks.benchmark import Output
+from polyclinic.errors import BadInput
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
 from polyclinic.verdicts.forms import forms
@@ -22,7 +24,20 @@ from polyclinic.verdicts.results import (
     RoundsByPeople,
     figures,
 )
-from polyclinic.verdicts.verdict import PersonsVerdict
+from polyclinic.verdicts.verdict import Known, PersonsVerdict, read_verdicts
+
+
+def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
+    """Reads verdicts of these forms on these items, and refuses all others.
+
+    Raises:
+        BadInput: as `read_verdicts`; or a verdict is of another form.
+    """
+    said = read_verdicts(paths or (), known=known)
+    if (other := next((one.form for one in said if one.form not in known), None)) is not None:
+        (path, *_) = paths or ()
+        raise BadInput(f"there are verdicts of the form {other!r}; here it is {' or '.join(known)}", path=path)
+    return said
 
 
 def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, seed: int) -> Output:
@@ -36,6 +51,21 @@ def with_people(output: Output, said: Sequence[PersonsVerdict], form: str, *, se
         show_figures(screen, found)
 
     return replace(output, document={**output.document, "people": {"agreement": between, "figures": found}}, show=show)
+
+
+def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int) -> Output:
+    """Returns what a user gets of an evaluation that shows what people say by itself, with how far they agree."""
+    between = {form: agreed(said, form, seed=seed) for form in dict.fromkeys(one.form for one in said)}
+
+    def show(screen: Console) -> None:
+        output.show(screen)
+        screen.print()
+        for form, found in between.items():
+            show_agreement(screen, form, found)
+
+    if not between:
+        return output
+    return replace(output, document={**output.document, "people_agreement": between}, show=show)
 
 
 def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:

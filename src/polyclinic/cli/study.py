@@ -26,12 +26,14 @@ from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
-from polyclinic.judges.error_categories import find_categories, read_words
+from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.terminal.tables import counted
+from polyclinic.verdicts.judgements import people_words
 
 Layout = Annotated[
     Literal["medqa", "medmcqa", "pubmedqa", "mmlu", "exam"],
@@ -149,6 +151,11 @@ async def errors(
             help='What people say, which goes before the judge: JSON lines {"question", "method", "category", "who"}.'
         ),
     ] = None,
+    verdicts: Annotated[
+        list[Path] | None,
+        options.FILES,
+        Parameter(help="What people say ('polyclinic verdicts export errors'): what most say goes before the judge."),
+    ] = None,
     most: Annotated[
         int | None,
         options.POSITIVE,
@@ -162,9 +169,11 @@ async def errors(
 ) -> None:
     """Sorts the wrong answers of a run, and prints how many are of which kind."""
     run = options.RunOptions(seed=seed, json=json, max_failures=max_failures, models=models, journal=journal)
-    said = read_words(words) if words is not None else {}
     answered = {name: read_answered(path) for name, path in outcome_files(of, method or []).items()}
     wrong = wrong_answers(answered, read_questions(layout, exam, seed=seed), most=most, seed=seed)
+    items = {(one.id, name): None for name, each in answered.items() for one in each}
+    people = read_people(verdicts, {"errors": items})
+    said = {**(read_words(words) if words is not None else {}), **people_words(people, "errors", ErrorCategory)}
     judges = [] if judge is None else [judge]
     opening = open_session(judges, models, journal=journal, run=f"seed={seed} error categories", seed=seed)
     with within_budget(run):
@@ -172,7 +181,8 @@ async def errors(
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
             model = None if judge is None else session.metered(judge, role="judge", episode="error categories")
             found = await find_categories(wrong.answers, judge=model, words=said)
-    finish(errors_output(found, wrong, judge=judge), run, session.ledger, purposes=False)
+    output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=seed)
+    finish(output, run, session.ledger, purposes=False)
     failed = sum(found.failed.values())
     if 100 * failed > max_failures * max(len(wrong.answers), 1):
         problem = f"{failed} of {len(wrong.answers)} questions to the judge failed ({', '.join(found.failed)})"

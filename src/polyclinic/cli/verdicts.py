@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import options
 from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, json_lines, write_text
+from polyclinic.questions.layouts import read_exam
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.forms import form_named
@@ -24,7 +24,8 @@ from polyclinic.verdicts.sheets import (
     DEPARTMENTS,
     RECORDS,
     Sheet,
-    outcomes_sheet,
+    errors_sheet,
+    explanations_sheet,
     pairs_sheet,
     records_sheet,
     reports_sheet,
@@ -65,6 +66,9 @@ def export(
     to: Annotated[Path, options.FILE, Parameter(help="The sheet: .csv, .tsv, or else JSON lines.")],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
     layout: options.Layout = None,
+    questions: Annotated[
+        Path | None, options.FILE, Parameter(help="Of errors: the file of questions that was asked, or MMLU's folder.")
+    ] = None,
     who: Annotated[
         list[str] | None,
         options.Several,
@@ -83,7 +87,10 @@ def export(
     force: options.Force = False,
 ) -> None:
     """Writes a sheet of what people are to judge, and prints the questions."""
-    sheet = _sheet(form, files or [], cases, layout, departments=departments, each=each, seed=seed)
+    if form == "errors":
+        sheet = _errors(files or [], questions)
+    else:
+        sheet = _sheet(form, files or [], cases, layout, departments=departments, each=each, seed=seed)
     if disputed_in:
         sheet = sheet.only(_either_way(disputed(read_verdicts(disputed_in, form=form), form)))
         if not sheet.items:
@@ -178,6 +185,15 @@ def _either_way(items: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*items, *((item[0], *item[:0:-1]) for item in items)]
 
 
+def _errors(files: Sequence[Path], questions: Path | None) -> Sheet:
+    """Returns the sheet of wrong answers; says what it needs."""
+    if not files:
+        raise UserError("nothing to judge: 'errors' needs files of outcomes")
+    if questions is None:
+        raise UserError("'errors' shows the questions: name the file that was asked with --questions")
+    return errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
+
+
 def _sheet(
     form: str,
     files: Sequence[Path],
@@ -190,18 +206,16 @@ def _sheet(
 ) -> Sheet:
     """Returns the sheet of a form; says which of files and cases it needs."""
     form_named(form)
-    of_outcomes, of_records = form in ("explanations", "errors"), form == "records"
-    if not files and not of_records:
-        raise UserError(f"nothing to judge: {form!r} needs {'files of outcomes' if of_outcomes else 'traces'}")
-    if cases is None and not of_outcomes:
+    if not files and form != "records":
+        wanted = "files of outcomes" if form == "explanations" else "traces"
+        raise UserError(f"nothing to judge: {form!r} needs {wanted}")
+    if cases is None:
         raise UserError(f"{form!r} shows the record: name the case file with --cases")
-    known: dict[str, Case] = {}
-    if cases is not None:
-        known = {case.id: case for case in read_cases(shipped_path(cases), layout=layout)}
+    known = {case.id: case for case in read_cases(shipped_path(cases), layout=layout)}
     makers: dict[str, Callable[[], Sheet]] = {
         "rounds": lambda: rounds_sheet(files, known),
         "records": lambda: records_sheet(known.values(), departments=departments, each=each, seed=seed),
     }
     makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, known))
-    makers |= dict.fromkeys(("explanations", "errors"), lambda: outcomes_sheet(form, files))
+    makers["explanations"] = lambda: explanations_sheet(files, known)
     return makers.get(form, lambda: pairs_sheet(form, files, known, seed=seed))()

@@ -1,10 +1,12 @@
-"""People as a director: their grades as judgements, which can be held against a judge's."""
+"""People as judges: grades as a director's judgements, and categories as words that go before a judge's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polyclinic.judges.sorting import Category, Word
 from polyclinic.metrics.grades import ONE_STEP, Aspect, Grade, Judgement
+from polyclinic.verdicts.forms import forms
 from polyclinic.verdicts.people import accepted
 from polyclinic.verdicts.verdict import PersonsVerdict
 
@@ -30,3 +32,15 @@ def people_judgements(verdicts: Sequence[PersonsVerdict]) -> list[Judgement]:
             )
         )
     return judgements
+
+
+def people_words(
+    verdicts: Sequence[PersonsVerdict], form: str, categories: type[Category]
+) -> dict[tuple[str, str], Word[Category]]:
+    """Returns the category that most people name, by item, of a form that asks for nothing else."""
+    (question,) = forms()[form].questions
+    return {
+        (item[0], item[1]): Word(categories(str(answers[question])), PEOPLE)
+        for item, answers in accepted(verdicts, form).items()
+        if question in answers
+    }

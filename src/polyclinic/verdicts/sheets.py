@@ -17,6 +17,8 @@ from polyclinic.judges.judging import spoken
 from polyclinic.judges.pairs import said_in
 from polyclinic.language.language import Language
 from polyclinic.players.language_model.mind import describe, known_lines
+from polyclinic.questions.exam import ExamQuestion
+from polyclinic.questions.shown import show
 from polyclinic.seeds import derive
 from polyclinic.verdicts.forms import form_named
 from polyclinic.verdicts.verdict import Item
@@ -148,39 +150,62 @@ def reports_sheet(form: str, paths: Iterable[Path], cases: Mapping[str, Case]) -
     return Sheet(form, rows())
 
 
-def outcomes_sheet(form: str, paths: Iterable[Path]) -> Sheet:
-    """Returns what methods made of records or questions, out of the files that `eval tor --out`, or an exam's, wrote.
+def explanations_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
+    """Returns what methods wrote on records, out of the files that `eval tor --out` wrote; each is called as its file.
 
-    A method is called as its file is. Of an exam's answers the wrong ones alone are to be sorted.
+    Raises:
+        UserError: a record is none of the cases.
     """
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
         for path in paths:
             for _, line in read_records(path, dict[str, Any], "an outcome"):
-                outcome, key = line.get("outcome") or {}, line.get("key")
-                answer = outcome.get("answers") or outcome.get("answer")
-                said = str(outcome.get("rationale") or "")
-                shown = (
-                    {"diagnoses": _joined(key), "explanation": said}
-                    if form == "explanations"
-                    else {"key": _joined(key), "said": said, "answer": _joined(answer)}
-                )
-                if form == "explanations" or (answer and _joined(answer) != _joined(key)):
-                    yield (str(line.get("id", "")), path.stem), shown
+                case = _named(cases, str(line.get("id", "")))
+                diagnoses = "; ".join(diagnosis.name for diagnosis in case.truth.diagnoses)
+                said = str((line.get("outcome") or {}).get("rationale") or "")
+                yield (case.id, path.stem), {"record": _record(case), "diagnoses": diagnoses, "explanation": said}
 
-    return Sheet(form, rows())
+    return Sheet("explanations", rows())
 
 
-def _joined(keys: object) -> str:
-    return ", ".join(sorted(map(str, keys))) if isinstance(keys, list | tuple) else str(keys or "")
+def errors_sheet(paths: Iterable[Path], questions: Mapping[str, ExamQuestion]) -> Sheet:
+    """Returns the wrong answers in the files that an exam's `eval --out` wrote; a method is called as its file is.
+
+    Raises:
+        UserError: a question is none of these.
+    """
+
+    def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
+        for path in paths:
+            for _, line in read_records(path, dict[str, Any], "an outcome"):
+                outcome, id = line.get("outcome") or {}, str(line.get("id", ""))
+                if id not in questions:
+                    raise UserError(f"question {id!r} of {path} is not in the file of questions; name the one asked")
+                asked = questions[id]
+                answer = [key for key in asked.question.options if key in (outcome.get("answers") or ())]
+                if answer and {*answer} != {*asked.key}:
+                    shown = {"asked": show(asked.question), "key": _chosen(asked, asked.key)}
+                    calls = (f"{one.get('purpose')}: {one.get('text')}" for one in outcome.get("trace") or ())
+                    said = "\n\n".join([*calls, str(outcome.get("rationale") or "")])
+                    yield (id, path.stem), {**shown, "said": said.strip(), "answer": _chosen(asked, answer)}
+
+    return Sheet("errors", rows())
+
+
+def _chosen(asked: ExamQuestion, keys: Iterable[str]) -> str:
+    return "; ".join(f"{key}. {asked.question.options[key]}" for key in keys)
 
 
 def _case(cases: Mapping[str, Case], trace: Trace) -> Case:
     begin = trace[0]
     assert isinstance(begin, Opened | Convened)  # noqa: S101
-    if begin.case not in cases:
-        raise UserError(f"case {begin.case!r} of the traces is not in the case file; name the one they were made with")
-    return cases[begin.case]
+    return _named(cases, begin.case)
+
+
+def _named(cases: Mapping[str, Case], id: str) -> Case:
+    if id not in cases:
+        raise UserError(f"case {id!r} is not in the case file; name the one that was judged")
+    return cases[id]
 
 
 def _record(case: Case) -> str:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.benchmarks.aie.correlation import Correlations, correlate
+from polyclinic.benchmarks.aie.people import ViewByPeople, views_by_people
 from polyclinic.benchmarks.aie.results import MCQE, DoctorResult, doctor_result
 from polyclinic.benchmarks.aie.tracking import with_states
 from polyclinic.benchmarks.aie.truncation import CutVisit, cut
@@ -28,7 +29,7 @@ from polyclinic.cases.case import Case
 from polyclinic.errors import BadInput
 from polyclinic.events import End, Event
 from polyclinic.frames import Tabular
-from polyclinic.judges.pairs import Judgements, judge_pairs
+from polyclinic.judges.pairs import Judgements, View, judge_pairs
 from polyclinic.language.language import Language
 from polyclinic.metrics.comparison import MetricDifference, compare
 from polyclinic.metrics.conversation import Score, unusable
@@ -56,7 +57,7 @@ class AskedCase(NamedTuple):
 
 
 class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """All doctors, and every two of them on the cases that both have seen; what a judge says, where there is one.
+    """All doctors, and every two of them on the cases that both have seen; what a judge and people say, if they do.
 
     For one doctor there are no correlations between the indicators.
     """
@@ -64,6 +65,7 @@ class AieResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     doctors: tuple[DoctorResult, ...]
     comparisons: tuple[MetricDifference, ...]
     judgements: Judgements | None = None
+    people: dict[View, ViewByPeople] = {}
     correlations: Correlations | None = None
 
 
@@ -117,6 +119,8 @@ def aie(
             doctor_result(name, cases, theirs, cuts=cuts[name], names=metrics.names, seed=seed)
             for name, theirs in plays.items()
         )
+        here = {case.id for case in cases}
+        said = [one for one in people if one.item[0] in here and {*one.item[1:]} <= plays.keys()]
         judgements = None
         if judge is not None:
             judgements = await judge_pairs({one.name: one.visits for one in doctors}, judge, cases=cases, seed=seed)
@@ -124,7 +128,8 @@ def aie(
             doctors=doctors,
             comparisons=tuple(compare({one.name: one.summary for one in doctors}, seed=seed)),
             judgements=judgements,
-            correlations=correlate(doctors, judgements, groups=groups, people=people) if len(doctors) > 1 else None,
+            people=views_by_people(said, judgements, seed=seed),
+            correlations=correlate(doctors, judgements, groups=groups, people=said) if len(doctors) > 1 else None,
         )
 
     asked = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]

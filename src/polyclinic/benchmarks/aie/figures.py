@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from polyclinic.benchmarks.aie.evaluation import AieResult
 from polyclinic.benchmarks.benchmark import file_names
 from polyclinic.benchmarks.evolution.curves import CurveLine
 from polyclinic.benchmarks.pictures import lines, radar, shares
 from polyclinic.events import State
+from polyclinic.judges.pairs import CriterionResult, View
+from polyclinic.verdicts.results import CriterionByPeople
 
 NAMES = {
     State.EFFECTIVE_INQUIRY: "effective inquiry",
@@ -28,7 +31,11 @@ def figures(result: AieResult) -> dict[str, str]:
     drawn: dict[str, str] = {}
     files = file_names(one.name for one in result.doctors)
     if result.judgements is not None:
-        drawn["figure-6a.svg"] = _win_rates(result)
+        judged = {view: {**criteria} for view, criteria in result.judgements.views.items()}
+        drawn["figure-6a.svg"] = _win_rates(result, f"judged by {result.judgements.judge}", judged)
+    if result.people:
+        said = {view: {**one.criteria} for view, one in result.people.items()}
+        drawn["figure-6a-people.svg"] = _win_rates(result, "judged by people", said)
     names = {str(state): name for state, name in NAMES.items()}
     for one in result.doctors:
         if one.by_turn:
@@ -42,17 +49,18 @@ def figures(result: AieResult) -> dict[str, str]:
     return drawn
 
 
-def _win_rates(result: AieResult) -> str:
-    assert result.judgements is not None  # noqa: S101
-    axes = [(view, criterion) for view, criteria in result.judgements.views.items() for criterion in criteria]
+def _win_rates(
+    result: AieResult, by: str, judged: Mapping[View, Mapping[str, CriterionResult | CriterionByPeople]]
+) -> str:
+    axes = [(view, criterion) for view, criteria in judged.items() for criterion in criteria]
     rates = {
         one.name: [
-            rate.percent if (rate := result.judgements.views[view][criterion].win_rates.get(one.name)) else None
+            rate.percent if (rate := judged[view][criterion].win_rates.get(one.name)) else None
             for view, criterion in axes
         ]
         for one in result.doctors
     }
-    says = f"Win rates without ties, judged by {result.judgements.judge}; the best of each criterion at the rim"
+    says = f"Win rates without ties, {by}; the best of each criterion at the rim"
     return radar([f"{criterion} ({view})" for view, criterion in axes], rates, says=says)
 
 

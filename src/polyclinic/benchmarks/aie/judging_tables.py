@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polyclinic.benchmarks.aie.correlation import Correlations, Matrix
-from polyclinic.judges.pairs import CriterionResult, Judgements
+from polyclinic.benchmarks.aie.people import ViewByPeople
+from polyclinic.judges.pairs import CRITERIA, CriterionResult, Judgements, View
+from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import number, table
+from polyclinic.terminal.tables import NOTHING, number, table
+from polyclinic.verdicts.results import CriterionByPeople
 
 _STRONG, _SOME = 0.6, 0.3
 
 
-def show_judgements(screen: Console, judgements: Judgements) -> None:
-    """Prints win rates and strengths by view and criterion, and how far the order alone decided."""
-    for view, criteria in judgements.views.items():
-        title = f"judged by {judgements.judge} as a {view}: win rate without ties, strength [95 %]"
-        shown = table(title, ("doctor", *criteria))
-        for doctor in next(iter(criteria.values())).win_rates:
-            shown.add_row(Text(plain(doctor)), *(_won(judged, doctor) for judged in criteria.values()))
-        shown.add_section()
-        all_judged = criteria.values()
-        shown.add_row("comparisons", *(str(judged.n) for judged in all_judged), style="dim")
-        shown.add_row("ties", *(str(judged.ties) for judged in all_judged), style="dim")
-        shown.add_row("orders disagree", *(str(judged.disagreements) for judged in all_judged), style="dim")
-        first_wins = (number(judged.first_wins, ".0f", " %") for judged in all_judged)
-        shown.add_row("the first shown wins", *first_wins, style="dim")
-        screen.print(shown, "")
+def show_judgements(screen: Console, judgements: Judgements | None, people: Mapping[View, ViewByPeople]) -> None:
+    """Prints win rates and strengths by view and criterion, people's below the judge's, and how far these agree.
+
+    Of the judge also how far the order alone decided.
+    """
+    for view in CRITERIA:
+        judged = {} if judgements is None else judgements.views[view]
+        said = people.get(view)
+        if judged or said is not None:
+            _show_view(screen, view, "" if judgements is None else judgements.judge, judged, said)
+    if judgements is None:
+        return
     failures = [f"{n} {name}" for name, n in {**judgements.unreadable, **judgements.failed}.items()]
     lost = f"; answers that failed: {', '.join(failures)}" if failures else ""
     screen.print(
@@ -39,7 +40,47 @@ def show_judgements(screen: Console, judgements: Judgements) -> None:
     )
 
 
-def _won(judged: CriterionResult, doctor: str) -> str:
+def _show_view(
+    screen: Console, view: View, judge: str, judged: Mapping[str, CriterionResult], people: ViewByPeople | None
+) -> None:
+    criteria, said = CRITERIA[view], {} if people is None else people.criteria
+    by = " and by ".join([*([judge] if judged else []), *(["people"] if said else [])])
+    shown = table(f"judged by {by} as a {view}: win rate without ties, strength [95 %]", ("doctor", *criteria))
+    every: list[CriterionResult | CriterionByPeople] = [*judged.values(), *said.values()]
+    for doctor in dict.fromkeys(name for one in every for name in one.win_rates):
+        if judged:
+            shown.add_row(Text(plain(doctor)), *(_won(judged[one], doctor) for one in criteria))
+        if said:
+            cells = (_won(said[one], doctor) if one in said else NOTHING for one in criteria)
+            shown.add_row(Text("  people" if judged else plain(doctor)), *cells)
+    shown.add_section()
+    counted: dict[str, Callable[[CriterionResult], str]] = {
+        "comparisons": lambda one: str(one.n),
+        "ties": lambda one: str(one.ties),
+        "orders disagree": lambda one: str(one.disagreements),
+        "the first shown wins": lambda one: number(one.first_wins, ".0f", " %"),
+    }
+    if judged:
+        for name, count in counted.items():
+            shown.add_row(name, *(count(judged[one]) for one in criteria), style="dim")
+    if said:
+        told = (f"{said[one].n}, {said[one].ties} ties" if one in said else NOTHING for one in criteria)
+        shown.add_row("people's comparisons", *told, style="dim")
+    if people is not None and people.with_judge:
+        both = (people.with_judge.get(one) for one in criteria)
+        shown.add_row("judge and people alike", *map(_alike, both), style="dim")
+    screen.print(shown, "")
+
+
+def _alike(one: Agreement | None) -> str:
+    if one is None or one.percent is None:
+        return NOTHING
+    return f"{one.percent:.0f} % of {one.n}, κ {number(one.kappa)}"
+
+
+def _won(judged: CriterionResult | CriterionByPeople, doctor: str) -> str:
+    if doctor not in judged.win_rates:
+        return NOTHING
     rate, strength = judged.win_rates[doctor].percent, judged.strengths[doctor]
     span = f"[{strength.low:+.2f}, {strength.high:+.2f}]"
     return f"{number(rate, '.0f', ' %')}, {strength.strength:+.2f} {span}"
@@ -61,6 +102,9 @@ def show_correlations(screen: Console, correlations: Correlations) -> None:
 
 
 def _show_matrix(screen: Console, title: str, matrix: Matrix) -> None:
+    if all(value is None for row in matrix.matrix for value in row):
+        screen.print(plain(f"{title}: {matrix.note}"), "", style="dim")
+        return
     shown = Table(box=None, padding=(0, 1, 0, 0), title=Text(plain(title)), title_justify="left")
     shown.add_column("", no_wrap=True)
     for place in range(1, len(matrix.indicators) + 1):

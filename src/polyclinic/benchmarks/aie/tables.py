@@ -48,6 +48,7 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
             "options_made": None if made is None else {name: getattr(made, name) for name in _MADE},
             "comparisons": result.comparisons,
             "judgements": result.judgements,
+            **({"people": result.people} if result.people else {}),
             "correlations": result.correlations,
         },
         show=show,
@@ -106,8 +107,7 @@ def show_evaluation(screen: Console, result: AieResult) -> None:
     _show_studies(screen, doctors)
     if len(doctors) > 1:
         show_compared(screen, result.comparisons)
-    if result.judgements is not None:
-        show_judgements(screen, result.judgements)
+    show_judgements(screen, result.judgements, result.people)
     if result.correlations is not None:
         show_correlations(screen, result.correlations)
 

@@ -22,7 +22,8 @@ from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, holm
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, few_line, interval, number, table
+from polyclinic.terminal.tables import NOTHING, difference_cells, few_line, interval, mean_and_error, number, table
+from polyclinic.verdicts.results import MeansByPeople
 
 _NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
 
@@ -87,40 +88,53 @@ def _intervals(result: RecordScores) -> dict[str, Any]:
     return {name: [one.low, one.high] for name, one in found.items() if one is not None}
 
 
+def outcome_names(results: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], str]:
+    """Returns what the outcomes of each model's methods are called, as files are and in people's verdicts."""
+    several = len(results) > 1
+    return {
+        (model, name): re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
+        for model, methods in results.items()
+        for name in methods
+    }
+
+
 def records_output(
     results: Results,
     patients: Sequence[Inpatient],
     title: str,
     about: Mapping[str, Any] | None = None,
     *,
+    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
     seed: int = 0,
 ) -> Output:
     """Returns what a user gets: document, tables, and of each method its outcomes and, where it met, its meetings.
 
-    The seed is of what compares the methods.
+    What `people` say of explanations, by the name of the outcomes, stands beside the judge's marks. The seed is of what
+    compares the methods.
     """
+    called = outcome_names(results)
     against = {model: compare_on_records(methods.values(), seed=seed) for model, methods in results.items()}
 
     def show(screen: Console) -> None:
         for model, methods in results.items():
-            show_scores(screen, f"{title}, {model}", methods.values())
+            said = {name: people[called[model, name]] for name in methods if called[model, name] in people}
+            show_scores(screen, f"{title}, {model}", methods.values(), people=said)
             _show_against(screen, against[model])
         if len(results) > 1:
             _show_models(screen, results)
         show_run(screen, about)
 
-    several = len(results) > 1
     files: dict[str, Iterable[str]] = {}
     cases = {patient.id: patient for patient in patients}
     for model, methods in results.items():
         for name, result in methods.items():
-            safe = re.sub(r"[^\w.-]+", "-", f"{model} {name}" if several else name).strip(".-")
+            safe = called[model, name]
             files[f"{safe}.jsonl"] = _lines(result.chosen, cases)
             if any(isinstance(one.outcome, MeetingOutcome) for one in result.chosen):
                 others = {other: one for other, one in methods.items() if other != name}
                 files[f"{safe}.meetings.jsonl"] = _meetings(name, result, others, cases)
     return Output(
-        document=records_document(results, about, against),
+        document={**records_document(results, about, against), **({"people": people} if people else {})},
         show=show,
         files=files,
         failed=sum(one.failed for methods in results.values() for one in methods.values()),
@@ -169,13 +183,24 @@ def _meetings(
             yield msgspec.json.encode(meeting, order="deterministic").decode() + "\n"
 
 
-def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *, told: bool = True) -> None:
-    """Prints how methods did, the paper's columns first, and where wanted what the columns are."""
+def show_scores(
+    screen: Console,
+    title: str,
+    results: Iterable[RecordScores],
+    *,
+    people: Mapping[str, MeansByPeople] = MappingProxyType({}),
+    told: bool = True,
+) -> None:
+    """Prints how methods did, the paper's columns first, and where wanted what the columns are.
+
+    What `people` say of a method's explanations stands beside the judge's marks.
+    """
     every = list(results)
     rated = any(one.judged or one.unjudged for one in every)
     broken, unusable = any(one.broken for one in every), any(one.unusable for one in every)
     columns = ["method", "P %", "R %", "F1 %", "95 % interval", "F1 a record", "unsupp. %"]
-    columns += [*(["relev.", "compl.", "judged"] if rated else []), "calls", "trips"]
+    columns += ["relev.", "compl.", "judged"] if rated else []
+    columns += [*(["relev. (people)", "compl. (people)", "said of"] if people else []), "calls", "trips"]
     columns += [*(["unusable"] if unusable else []), "n", "unread."]
     columns += [*(["broken"] if broken else []), "failed"]
     shown = table(title, columns)
@@ -189,6 +214,8 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *,
         if rated:
             cells += [number(_mean(e), ".2f") for e in (one.relevance, one.completeness)]
             cells.append(f"{one.judged} of {one.judged + sum(one.unjudged.values())}")
+        if people:
+            cells += _by_people(people.get(one.name))
         cells += [f"{one.calls:.1f}", f"{one.round_trips:.1f}", *([f"{one.unusable:.1f}"] if unusable else [])]
         cells += [str(one.n), str(one.unreadable)]
         cells += [*([str(one.broken)] if broken else []), str(one.failed)]
@@ -204,6 +231,14 @@ def show_scores(screen: Console, title: str, results: Iterable[RecordScores], *,
         if one.unjudged:
             screen.print(plain(unjudged_line(one)), style="yellow", soft_wrap=True)
     screen.print()
+
+
+def _by_people(said: MeansByPeople | None) -> list[str]:
+    """Returns people's mean marks, and of how many explanations they are."""
+    if said is None:
+        return [NOTHING, NOTHING, "0"]
+    means = [said.means[question] for question in ("relevance", "completeness")]
+    return [*(mean_and_error(one) for one in means), str(max(one.n for one in means))]
 
 
 def _explain(screen: Console) -> None:
