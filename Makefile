@@ -1,4 +1,4 @@
-# Six words: demo, quick, test, check, bench, docs. Each makes the environment it needs in .venv first; a second call is quick.
+# Eight words: demo, quick, test, test-browser, check, bench, docs, frontend. Each makes the environment it needs in .venv first; a second call is quick.
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
@@ -6,7 +6,7 @@ DEV := .venv/.dev
 CACHE := $(CURDIR)/.venv/cache
 WEIGHTS := .venv/.weights
 
-.PHONY: demo quick test check bench docs clean
+.PHONY: demo quick test test-browser check bench docs frontend clean
 .DEFAULT_GOAL := demo
 
 .venv/.python:
@@ -48,6 +48,16 @@ check: $(DEV)
 
 bench: $(DEV)
 	@$(BIN)/python -m bench
+
+# The web pages, built from frontend/ into the package; Node 20.19 or newer. What is built is kept in the repository.
+frontend/node_modules: frontend/package.json frontend/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo "make frontend needs Node 20.19 or newer; no npm was found. The built pages are in src/polyclinic/web/static; only changing them needs it." >&2; exit 1; }
+	@cd frontend && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+frontend: frontend/node_modules
+	@cd frontend && npm run --silent build
+	@$(PYTHON) frontend/digest.py
 
 docs: $(DEV)
 	@$(BIN)/python docs/make.py

@@ -24,6 +24,8 @@ COMMANDS = {
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
     "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
     "run goes on.",
+    "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again, and the "
+    f"doctor's chair.\n\n{_NEVER}",
     "results compare": "results:compare Compare two runs of the hospital with one seed, such as two doctors or two "
     "layouts: patient by patient and day by day.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",

@@ -78,6 +78,10 @@ class RecordedRun:
         for seq, t, who, what in self._rows(begin, end):
             yield self._happening(seq, t, who, what)
 
+    def rows(self, begin: int, n: int) -> list[tuple[int, int, str, bytes]]:
+        """Returns up to so many happenings as they are stored: number, time, to whom, and as JSON what."""
+        return list(self._rows(begin, begin + min(n, _AT_ONCE)))
+
     def happenings_of(self, who: str) -> Iterator[Happening]:
         """Yields what happened to one resident, or member of the staff, in order.
 

@@ -1,0 +1,51 @@
+"""`polyclinic serve`: the pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from polyclinic.cli.options import between
+from polyclinic.errors import BadInput, MissingExtra
+from polyclinic.terminal.screen import note
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def serve(
+    folders: Annotated[
+        list[Path] | None,
+        Parameter(name="DIR", help="Runs of the hospital, or folders of runs; the current folder by default."),
+    ] = None,
+    /,
+    *,
+    port: Annotated[int, between(0, 65_535), Parameter(help="0 takes any that is free.")] = 8765,
+    host: Annotated[
+        str, Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serves the pages until Ctrl-C."""
+    if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
+        raise MissingExtra("the server of the pages is not installed: pip install 'polyclinic[web]'")
+    from polyclinic.web.server import address, bound  # noqa: PLC0415
+    from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
+    from polyclinic.web.serving import Serving  # noqa: PLC0415
+
+    shown = folders or [Path()]
+    for folder in shown:
+        if not folder.is_dir():
+            raise BadInput("no such folder; name a run, or a folder of runs", path=folder)
+    token = "" if host in _LOOPBACK else secrets.token_urlsafe(18)
+    serving = Serving(shown, host=host, token=token)
+    with bound(host, port) as taken:
+        if not serving.shelf.look():
+            note("There is no run here yet; polyclinic run --out DIR makes one.")
+        note(f"The pages are at {address(taken, host, token=token)}  (Ctrl-C ends)")
+        try:
+            serve_pages(serving, taken)
+        except KeyboardInterrupt:
+            note("The pages are closed.")

@@ -1,0 +1,60 @@
+"""The server as an application: its parts below `/api/`, the pages below `/`, and before all of them the guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
+
+from polyclinic import __version__
+from polyclinic.errors import UserError
+from polyclinic.web.folders import NoSuchRun
+from polyclinic.web.guard import Guard
+from polyclinic.web.pages import page
+from polyclinic.web.parts import PARTS
+from polyclinic.web.replies import RequestRefused, complaint, reply
+from polyclinic.web.serving import Serving
+
+
+def application(serving: Serving) -> ASGIApp:
+    """Returns what answers requests."""
+
+    def about(_: Request) -> Response:
+        return reply({"version": __version__, "parts": list(PARTS), "live": serving.live})
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            serving.close()
+
+    routes = [
+        Route("/api/about", about),
+        *(Mount(f"/api/{name}", routes=list(part(serving))) for name, part in PARTS.items()),
+        Route("/", page),
+        Route("/{name:path}", page),
+    ]
+    errors = {UserError: _user_error, HTTPException: _http_error, Exception: _our_mistake}
+    return Guard(Starlette(routes=routes, exception_handlers=errors, lifespan=life), serving)  # type: ignore[arg-type]
+
+
+def _user_error(_: Request, error: UserError) -> Response:
+    if isinstance(error, RequestRefused):
+        return complaint(str(error), error.status)
+    return complaint(str(error), 404 if isinstance(error, NoSuchRun) else 422)
+
+
+def _http_error(_: Request, error: HTTPException) -> Response:
+    return complaint(error.detail, error.status_code)
+
+
+def _our_mistake(_: Request, error: Exception) -> Response:
+    # What went wrong within is told on the terminal, and not to whoever asked.
+    return complaint(f"the server made a mistake ({type(error).__name__}); its terminal says more", 500)

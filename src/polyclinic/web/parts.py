@@ -1,0 +1,9 @@
+"""Which parts the server has, by name, and where the routes of each are made."""
+
+from __future__ import annotations
+
+from polyclinic.web.chair.routes import chair
+from polyclinic.web.serving import Part
+from polyclinic.web.town.routes import town
+
+PARTS: dict[str, Part] = {"town": town, "chair": chair}

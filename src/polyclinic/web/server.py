@@ -1,0 +1,71 @@
+"""Puts the pages on a port until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import quote
+
+import uvicorn
+
+from polyclinic.errors import UserError
+from polyclinic.web.application import application
+from polyclinic.web.serving import Serving
+
+PORT = 8765
+"""Where the pages are, if nobody says otherwise."""
+
+_CONNECTIONS = 1_024
+_REQUEST = 16_384  # bytes of a request's head
+_FAREWELL = 1  # seconds that open streams are given at the end
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Takes a port.
+
+    Raises:
+        UserError: it is in use, or there is no such address here.
+    """
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror:
+        raise UserError(
+            f"--host {host!r} is no address; 127.0.0.1 is this machine alone, 0.0.0.0 all networks"
+        ) from None
+    taken = socket.socket(family, kind, number)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+        taken.listen(128)
+    except OSError as error:
+        taken.close()
+        why = error.strerror or str(error)
+        raise UserError(
+            f"port {port} of {host} cannot be had ({why}); another: --port N, any free one: --port 0"
+        ) from None
+    return taken
+
+
+def address(taken: socket.socket, host: str, *, token: str = "", page: str = "") -> str:
+    """Returns where a browser finds a page."""
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)  # noqa: S104
+    name = f"[{name}]" if ":" in name else name
+    return f"http://{name}:{taken.getsockname()[1]}/{page}{f'?token={quote(token)}' if token else ''}"
+
+
+def serve(serving: Serving, taken: socket.socket) -> None:
+    """Serves until Ctrl-C."""
+    settings = uvicorn.Config(
+        application(serving),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        limit_concurrency=_CONNECTIONS,
+        h11_max_incomplete_event_size=_REQUEST,
+        timeout_graceful_shutdown=_FAREWELL,
+    )
+    uvicorn.Server(settings).run(sockets=[taken])

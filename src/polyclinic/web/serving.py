@@ -1,0 +1,50 @@
+"""What every part of the server is given: what it may show, who may look, and what is closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from starlette.routing import BaseRoute
+
+from polyclinic.web.folders import Shelf
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names under which this machine alone is reached."""
+
+MOST_STREAMS = 256
+"""Streams of events at once; more are refused."""
+
+
+class Serving:
+    """A server while it is up.
+
+    Args:
+        folders: what may be shown: runs, or folders of runs.
+        host: the address that is listened on.
+        token: whoever asks must know it; "" for nobody must, which is for this machine alone.
+        live: the id of the run that the town opens with, as it goes on; "" for none.
+    """
+
+    def __init__(self, folders: Sequence[Path], *, host: str = "127.0.0.1", token: str = "", live: str = "") -> None:
+        self.folders = tuple(folders)
+        self.shelf = Shelf(self.folders)
+        self.host, self.token, self.live = host, token, live
+        self.streams = 0  # that are open
+        self._closing = ExitStack()
+
+    def on_close(self, close: Callable[[], object]) -> None:
+        """Lets something be closed when the server ends."""
+        self._closing.callback(close)
+
+    def close(self) -> None:
+        """Closes what parts of the server have opened."""
+        self._closing.close()
+
+
+Part = Callable[[Serving], Sequence[BaseRoute]]
+"""A part of the server: its routes, below `/api/` and its name.
+
+A route below `/api/NAME/by-link/` is reached without the server's token: the part looks at the key in the link itself.
+"""

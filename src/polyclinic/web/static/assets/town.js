@@ -1,0 +1,1 @@
+import{a as e,i as t,s as n,t as r}from"./shell.js";var i=t({title:[`Town`,`小镇`]});r(`town`,()=>i(`title`),({main:t})=>n(t,e(`h1`,{},i(`title`))));

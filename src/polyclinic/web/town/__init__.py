@@ -1,0 +1,1 @@
+"""The town on its map: runs of the hospital, live or again."""

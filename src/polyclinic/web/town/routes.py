@@ -1,0 +1,127 @@
+"""What the town's page asks for: which runs there are, one's hospital, its state at a time, and what happens next.
+
+GET /api/town/runs                                    all runs
+GET /api/town/about?run=ID                            its hospital, staff, minds, and how far it has come
+GET /api/town/state?run=ID&t=SECONDS                  who is where at a time; without `t` at its end
+GET /api/town/happenings?run=ID&begin=SEQ&n=N         what happened from a number on
+GET /api/town/live?run=ID&after=SEQ                   the same as a stream that goes on with the run
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import anyio
+import msgspec
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from polyclinic.errors import BadInput
+from polyclinic.web.replies import number, reply
+from polyclinic.web.serving import Serving
+from polyclinic.web.streams import ALIVE, event, last_id, streamed
+from polyclinic.web.town.runs import ROWS, Block, Runs, ShownRun
+
+_LOOK_AGAIN = 0.25  # seconds between two looks at a run that goes on
+_STILL_THERE = 15.0  # seconds after which a stream in which nothing happens says that it is there
+_MOST_ROWS = 20 * ROWS
+
+
+def town(serving: Serving) -> Sequence[BaseRoute]:
+    """Returns the routes of the town."""
+    runs = Runs(serving.shelf)
+    serving.on_close(runs.close)
+
+    def shown(request: Request) -> ShownRun:
+        return runs(request.query_params.get("run", ""))
+
+    def listed(_: Request) -> Response:
+        return reply({"runs": serving.shelf.listed(), "live": serving.live})
+
+    def about(request: Request) -> Response:
+        return reply(_about(shown(request)))
+
+    def state(request: Request) -> Response:
+        run = shown(request)
+        t = number(request, "t", -1)
+        world = run.recorded.seek(t if t >= 0 else run.end()[1])
+        return reply({"world": world, "over": run.over})
+
+    def happenings(request: Request) -> Response:
+        run = shown(request)
+        begin, n = number(request, "begin", 0), number(request, "n", ROWS, least=1, most=_MOST_ROWS)
+        blocks, last = [], begin
+        while n > 0:
+            block = run.block(last, n)
+            if block.end == last:
+                break
+            blocks.append(block.rows)
+            n, last = n - (block.end - last), block.end
+        return reply({"rows": _joined(blocks), "end": last})
+
+    async def live(request: Request) -> Response:
+        run = await run_sync(shown, request)
+        after = last_id(request, number(request, "after", 0, least=0, most=2**40) - 1)
+        return streamed(serving, _live(lambda: runs(run.id), after + 1))
+
+    return [
+        Route("/runs", listed),
+        Route("/about", about),
+        Route("/state", state),
+        Route("/happenings", happenings),
+        Route("/live", live),
+    ]
+
+
+def _joined(blocks: Sequence[bytes]) -> msgspec.Raw:
+    return msgspec.Raw(b"[%s]" % b",".join(rows[1:-1] for rows in blocks))
+
+
+def _about(run: ShownRun) -> dict[str, Any]:
+    configuration = run.recorded.configuration
+    setup = configuration.get("setup") or {}
+    n, t = run.end()
+    return {
+        "id": run.id,
+        "hospital": configuration.get("hospital"),
+        "language": configuration.get("language", "en"),
+        "residents": configuration.get("residents"),
+        "seed": configuration.get("seed"),
+        "minds": {role: setup.get(role) for role in ("doctor", "patient", "nurse", "examiner", "pharmacist")},
+        "traces": bool(setup.get("traces")),
+        "happenings": n,
+        "t": t,
+        "over": run.over,
+    }
+
+
+def _next(run: Callable[[], ShownRun], begin: int) -> tuple[Block, bool]:
+    shown = run()
+    # Asked first: what was added between would be missed otherwise.
+    over = shown.over
+    return shown.block(begin), over
+
+
+async def _live(run: Callable[[], ShownRun], begin: int) -> AsyncIterator[bytes]:
+    """Yields what happens from a number on, a block at a time, until the run is over and all of it is told."""
+    quiet = 0.0
+    try:
+        while True:
+            block, over = await run_sync(_next, run, begin)
+            if block.end > begin:
+                begin, quiet = block.end, 0.0
+                yield event(block.rows, id=begin - 1)
+            elif over:
+                yield event(b"{}", id=begin - 1, name="over")
+                return
+            else:
+                await anyio.sleep(_LOOK_AGAIN)
+                quiet += _LOOK_AGAIN
+                if quiet >= _STILL_THERE:
+                    quiet = 0.0
+                    yield ALIVE
+    except BadInput as error:
+        yield event(msgspec.json.encode({"error": str(error)}), name="broken")

@@ -1,0 +1,127 @@
+"""Runs that are open to be shown. Each is opened once for all who look, and anew where another stands in its place."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import RUN
+from polyclinic.web.folders import NoSuchRun, Shelf
+
+ROWS = 500
+"""Happenings in a block: what is whole never changes, and is encoded once for all who look."""
+
+_OPEN = 12  # runs
+_BLOCKS = 64  # encoded, of all runs
+
+_Key = tuple[int, int]
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Happenings that follow one another."""
+
+    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON
+    begin: int  # number of the first
+    end: int  # of the one after the last
+
+
+class ShownRun:
+    """A run that is open, read by everybody who looks."""
+
+    def __init__(self, id: str, folder: Path) -> None:
+        self.id, self.folder = id, folder
+        self.key = _key(folder)
+        self.recorded = RecordedRun(folder)
+        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end."""
+        return self.recorded.summary is not None
+
+    def block(self, begin: int, n: int = ROWS) -> Block:
+        """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block.
+
+        Raises:
+            BadInput: a row is damaged.
+        """
+        whole = begin - begin % ROWS
+        with self._lock:
+            known = self._blocks.get(begin)
+        if known is not None and known.end - known.begin <= n:
+            return known
+        rows = self.recorded.rows(begin, min(n, whole + ROWS - begin))
+        block = Block(self._encoded(rows), begin, begin + len(rows))
+        if len(rows) == ROWS:
+            with self._lock:
+                self._blocks[begin] = block
+                while len(self._blocks) > _BLOCKS:
+                    self._blocks.popitem(last=False)
+        return block
+
+    def end(self) -> tuple[int, int]:
+        """Returns how many happenings there are so far, and the time of the last, in seconds; 0 where there is none."""
+        n = len(self.recorded)
+        last = self.recorded.rows(n - 1, 1) if n else []
+        return n, last[0][1] if last else 0
+
+    def _encoded(self, rows: list[tuple[int, int, str, bytes]]) -> bytes:
+        told = b"[%s]" % b",".join(
+            b"[%d,%d,%s,%s]" % (seq, t, msgspec.json.encode(who), what) for seq, t, who, what in rows
+        )
+        try:
+            # Looked at here, so that a damaged row is named and not met with in somebody's browser.
+            msgspec.json.decode(told, type=list[tuple[int, int, str, dict[str, msgspec.Raw]]])
+        except msgspec.DecodeError as error:
+            raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
+        return told
+
+
+class Runs:
+    """Those of a shelf that are open: the last few that somebody looked at."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._open: OrderedDict[str, ShownRun] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, id: str) -> ShownRun:
+        """Returns a run by its id.
+
+        Raises:
+            NoSuchRun: there is none of that id.
+            BadInput: it cannot be read.
+        """
+        with self._lock:
+            folder = self._shelf.folder(id)
+            found = self._open.pop(id, None)
+            if found is not None and found.key != _key(folder):
+                found.recorded.close()
+                found = None
+            if found is None:
+                found = ShownRun(id, folder)
+            self._open[id] = found
+            while len(self._open) > _OPEN:
+                self._open.popitem(last=False)[1].recorded.close()
+            return found
+
+    def close(self) -> None:
+        """Closes all."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].recorded.close()
+
+
+def _key(folder: Path) -> _Key:
+    """Returns what tells a run from another that has taken its place."""
+    try:
+        found = (folder / RUN).stat()
+    except OSError:
+        raise NoSuchRun("the run is not there any more") from None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,58 @@
+"""What the town's page is told of a run."""
+
+from tests.web.asking import asked
+from tests.web.conftest import rows_of
+
+from polyclinic.hospital.record.recorded import RecordedRun
+
+
+async def test_runs_are_listed_and_what_is_none_says_why(pages):
+    runs = {run["id"]: run for run in (await asked(pages, "/api/town/runs")).document["runs"]}
+    assert set(runs) == {"one", "deep/two", "broken"}
+    assert runs["one"]["over"] and not runs["deep/two"]["over"]
+    assert runs["broken"]["problem"].startswith("broken")
+
+
+async def test_no_text_of_a_request_becomes_a_path(pages, runs):
+    for id in ("", "../elsewhere/secret", "out", str(runs / "one"), "one/../one", "%2e%2e", "one\0"):
+        assert (await asked(pages, f"/api/town/about?run={id}")).status == 404
+    for path in ("/../pyproject.toml", "/%2e%2e/x", "//etc/passwd", "/assets/../../town/routes.py", "/routes.py"):
+        assert (await asked(pages, path)).status == 404
+
+
+async def test_the_state_is_that_of_the_record(pages, runs):
+    answer = (await asked(pages, "/api/town/state?run=one&t=30795")).document
+    with RecordedRun(runs / "one") as run:
+        there = run.seek(30_795)
+    assert answer["over"] and answer["world"]["seq"] == there.seq
+    assert answer["world"]["people"].keys() == there.people.keys() == {"r00001", "r00002"}
+    assert [place[3] for place in answer["world"]["queues"]["triage"]] == ["r00001"]
+    at_the_end = (await asked(pages, "/api/town/state?run=one")).document["world"]
+    assert at_the_end["counts"]["diagnosed"] == 3
+
+
+async def test_happenings_come_in_blocks_without_gaps(pages, runs):
+    with RecordedRun(runs / "deep" / "two") as run:
+        there = [(h.seq, h.t, h.who) for h in run.happenings()]
+    told = []
+    while True:
+        answer = await asked(pages, f"/api/town/happenings?run=deep/two&begin={len(told)}&n=700")
+        rows = rows_of(answer)
+        told += [tuple(row[:3]) for row in rows]
+        assert answer.document["end"] == len(told)
+        if not rows:
+            break
+    assert told == there and len(told) == 1_200
+
+
+async def test_a_number_that_is_none_is_refused(pages):
+    for query in ("begin=x", "begin=-1", "n=0", "n=999999999", "begin=" + "9" * 400):
+        assert (await asked(pages, f"/api/town/happenings?run=one&{query}")).status == 400
+
+
+async def test_a_stream_goes_on_where_a_client_was(pages):
+    whole = (await asked(pages, "/api/town/live?run=one")).body.decode()
+    assert whole.startswith("id: 17\ndata: [[0,30000,") and whole.endswith("id: 17\nevent: over\ndata: {}\n\n")
+    rest = (await asked(pages, "/api/town/live?run=one", last_event_id="15")).body.decode()
+    assert rest.startswith("id: 17\ndata: [[16,")
+    assert "data: [[1," in (await asked(pages, "/api/town/live?run=one&after=1")).body.decode()
