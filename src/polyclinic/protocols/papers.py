@@ -133,18 +133,32 @@ class AgentHospitalSettings(Settings, frozen=True, kw_only=True):
     """Agent Hospital and MedAgent-Zero.
 
     Attributes:
+        hospital: whose diseases, rooms and staff a run has.
+        examinations: a visit, at most.
+        profiles: who puts residents into words.
+        course: who says how an illness goes on after a visit.
         train, test, test_every: patients.
+        batch: patients that are treated against the same memory.
+        feedback: what a doctor hears of a patient whom it practised on.
         recalled: records, and principles, that come to mind for a patient.
         recalled_exam: the same for a question of MedQA.
+        exam: which questions.
         embeddings: what records and principles are found by.
     """
 
     paper: ClassVar[str] = "agent-hospital"
+    hospital: PaperSetting[Literal["agent-hospital", "ours"]]
+    examinations: PaperSetting[int | str]
+    profiles: PaperSetting[Literal["model", "templates"]]
+    course: PaperSetting[Literal["model", "knowledge"]]
     train: PaperSetting[int]
     test: PaperSetting[int]
     test_every: PaperSetting[int]
+    batch: PaperSetting[int]
+    feedback: PaperSetting[Literal["truth", "outcome"]]
     recalled: PaperSetting[int]
     recalled_exam: PaperSetting[int]
+    exam: PaperSetting[str]
     embeddings: PaperSetting[str]
     judgement: PaperSetting[str]
 

@@ -1,0 +1,98 @@
+"""`--protocol` where Agent Hospital's paper is followed: in a run, in a practice, and on its exam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from polyclinic.cli.following import followed, say
+from polyclinic.errors import UserError
+from polyclinic.hospital.plan.file import Preset
+from polyclinic.memory.options import MemoryOptions
+from polyclinic.players.minds import model_of
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import AgentHospitalSettings
+from polyclinic.terminal.screen import note
+
+Rules = FollowedProtocol[AgentHospitalSettings]
+
+
+class PaperTown(NamedTuple):
+    """What a run is made of by a protocol, where the user did not say it; as it was given, where nothing is set."""
+
+    preset: Preset | None
+    examinations: int | None
+    profiles: str
+    course: str
+
+
+def town_of(protocol: str, given: PaperTown, *, own_hospital: bool, doctor: str, patient: str, nurse: str) -> PaperTown:
+    """Returns what a run is made of, after a look at what contradicts the protocol; says what is still other.
+
+    Who writes and foretells is the patient's model, where nobody else is named.
+
+    Raises:
+        UserError: something contradicts it, or there is no such protocol.
+    """
+    rules = followed(AgentHospitalSettings, protocol, doctor=doctor, patient=patient, nurse=nurse)
+    if rules.side == "ours":
+        return given
+    settings = rules.settings
+    rules.check_switch("--hospital", own_hospital, "has a hospital of its own", settings.hospital.section)
+    rules.check_value("--examinations", given.examinations, settings.examinations)
+    model = model_of(patient) or ""
+    profiles, course = given.profiles, given.course
+    if rules.of(settings.profiles) == "model":
+        profiles = profiles or model
+    if rules.of(settings.course) == "model":
+        course = course or model
+    examinations = rules.of(settings.examinations)
+    preset: Preset | None = "agent-hospital" if rules.of(settings.hospital) == "agent-hospital" else given.preset
+    say(rules)
+    return PaperTown(preset, examinations if isinstance(examinations, int) else None, profiles, course)
+
+
+def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[str, int | str | None]) -> Rules:
+    """Returns what a practice follows, after a look at its options; `given` has the rest of them, by their names.
+
+    Raises:
+        UserError: something contradicts it, or there is no such protocol.
+    """
+    rules = followed(AgentHospitalSettings, protocol, doctor=doctor)
+    settings = rules.settings
+    for option, value in given.items():
+        name = "recalled" if option.startswith("k") else option
+        rules.check_value(f"--{option.replace('_', '-')}", value, getattr(settings, name))
+    if rules.side == "paper" and model_of(embedder) is None:
+        raise UserError(
+            f"--protocol {protocol} has {settings.embeddings.paper} for embedder ({settings.embeddings.section}); "
+            f"--embedder is {embedder}. Name an embedding model, --embedder direct/NAME, or take --protocol ours"
+        )
+    return rules
+
+
+def say_practice(rules: Rules, *, train: int, test: int) -> None:
+    """Says what of a practice is still other than in the paper that is followed."""
+    say(rules)
+    wanted = rules.settings.train.paper, rules.settings.test.paper
+    if rules.side == "paper" and (train, test) != wanted:
+        theirs, ours = (f"{a:,} to practise on and {b:,} of the test" for a, b in (wanted, (train, test)))
+        note(f"protocol {rules.protocol.name}, still other than in the paper: patients: {theirs}; here {ours}")
+
+
+def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions) -> None:
+    """Looks at how a memory is put to the exam, and says what is still other than in the paper that is followed.
+
+    Raises:
+        UserError: something contradicts it, or there is no such protocol.
+    """
+    rules = followed(AgentHospitalSettings, protocol)
+    settings = rules.settings
+    rules.check_value("--k-records", memory.k_records, settings.recalled_exam)
+    rules.check_value("--k-experience", memory.k_experience, settings.recalled_exam)
+    if rules.side == "paper" and topic != "respiratory":
+        raise UserError(
+            f"--protocol {protocol} has {settings.exam.paper} ({settings.exam.section}); add --topic respiratory, or "
+            "take --protocol ours"
+        )
+    say(rules)

@@ -1,0 +1,66 @@
+"""Agent Hospital's protocol in a run, a practice and on its exam: what it sets, and what it refuses."""
+
+import pytest
+
+from polyclinic.cli.as_agent_hospital import PaperTown, check_exam, check_practice, say_practice, town_of
+from polyclinic.errors import UserError
+from polyclinic.memory.options import MemoryOptions
+
+NOTHING = PaperTown(None, None, "", "")
+MODELS = {"doctor": "direct/d", "patient": "direct/p", "nurse": "direct/n"}
+PRACTICE = {"doctor": "direct/d", "embedder": "direct/e"}
+GIVEN = {"batch": 1, "test_every": 100, "feedback": "truth", "k": None, "k_records": None, "k_experience": 3}
+
+
+def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
+    assert town_of("ours", NOTHING, own_hospital=True, doctor="rules", patient="rules", nurse="rules") == NOTHING
+    assert capsys.readouterr().err == ""
+    found = town_of("paper", NOTHING, own_hospital=False, **MODELS)
+    assert found == PaperTown("agent-hospital", 1, "direct/p", "direct/p")
+    assert "still other than in the paper" in capsys.readouterr().err
+    named = town_of("paper", PaperTown("agent-hospital", 1, "direct/w", "direct/c"), own_hospital=False, **MODELS)
+    assert named[2:] == ("direct/w", "direct/c")
+    for given, own, minds, told in (
+        (NOTHING, False, MODELS | {"nurse": "rules"}, "a model for the nurse"),
+        (NOTHING, False, MODELS | {"doctor": "recall"}, "--doctor is 'recall'"),
+        (NOTHING, True, MODELS, "leave out --hospital"),
+        (NOTHING._replace(examinations=3), False, MODELS, "--examinations is 3"),
+    ):
+        with pytest.raises(UserError, match=told):
+            town_of("paper", given, own_hospital=own, **minds)
+
+
+def test_a_practice_and_an_exam(capsys):
+    rules = check_practice("paper", given=GIVEN, **PRACTICE)
+    say_practice(rules, train=10_000, test=500)
+    assert "patients: 10,000" not in capsys.readouterr().err
+    say_practice(rules, train=100, test=50)
+    assert "here 100 to practise on and 50 of the test" in capsys.readouterr().err
+    check_practice("ours", doctor="recall", embedder="case-words", given={"batch": 7})
+    for more, told in (
+        ({"doctor": "recall"}, "a model for the doctor"),
+        ({"embedder": "case-words"}, "text-embedding-ada-002 .*--embedder is case-words"),
+        ({"given": {"batch": 8}}, "has 1 for batch .*--batch is 8"),
+        ({"given": {"test_every": 50}}, "--test-every is 50"),
+        ({"given": {"k_records": 2}}, "has 3 for k records .*--k-records is 2"),
+        ({"given": {"feedback": "outcome"}}, "--feedback is outcome"),
+    ):
+        with pytest.raises(UserError, match=told):
+            check_practice("paper", **(PRACTICE | {"given": GIVEN} | more))
+    for topic, k, told in ((None, None, "--topic respiratory"), ("respiratory", 3, "has 2 for k records")):
+        with pytest.raises(UserError, match=told):
+            check_exam("paper", topic=topic, memory=MemoryOptions(memory="m", k_records=k))
+    check_exam("ours", topic=None, memory=MemoryOptions())
+
+
+def test_the_commands_take_it(complaint, tmp_path):
+    assert "a model for the doctor (§5.1.3, §6.2); --doctor is 'rules'" in complaint("run", "--protocol", "paper")
+    practice = ("evolve", "--train", "t.jsonl", "--test", "t.jsonl", "--out", tmp_path / "out")
+    assert "--doctor is 'recall'" in complaint(*practice, "--protocol", "paper")
+    assert "needs one whose name is agent-hospital" in complaint(*practice, "--protocol", _own(tmp_path))
+
+
+def _own(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: aie\n", "utf-8")
+    return path
