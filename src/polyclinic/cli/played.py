@@ -9,9 +9,9 @@ from rich.text import Text
 
 from polyclinic.cli.show import show_end
 from polyclinic.errors import PersonLeft, PolyclinicError
-from polyclinic.events import Examined
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
+from polyclinic.metrics.stewardship import stewardship
 from polyclinic.players.human.desk import Desk, LineTakenBack
 from polyclinic.terminal.screen import plain
 from polyclinic.visits.team import TeamVisit
@@ -55,31 +55,15 @@ def _show_missed(screen: Console, visit: AnyVisit, knowledge: Knowledge) -> None
 
     Nothing is said of a disease that the knowledge does not hold.
     """
-    disease = next(filter(None, (knowledge.disease_named(d.name) for d in visit.truth.diagnoses)), None)
-    if disease is None:
+    chosen = stewardship(visit.traces, visit.truth.diagnoses, knowledge, Names(knowledge))
+    if not chosen.disease:
         return
-    had = _had(visit, knowledge)
-    indicated = disease.indicated
     for said, ids in (
-        ("had, and needed", [id for id in indicated.needed if id in had]),
-        ("needed, and not had", [id for id in indicated.needed if id not in had]),
-        ("would have helped", [id for id in indicated.helpful if id not in had]),
-        ("not indicated, and had", [id for id in indicated.not_indicated if id in had]),
+        ("had, and needed", chosen.needed),
+        ("needed, and not had", chosen.needed_missed),
+        ("would have helped", chosen.helpful_missed),
+        ("not indicated, and had", chosen.not_indicated),
     ):
         if ids:
             names = ", ".join(knowledge.examinations[id].name.en for id in ids)
             screen.print(Text.assemble((f"{said}: ", "bold"), plain(names)))
-
-
-def _had(visit: AnyVisit, knowledge: Knowledge) -> set[str]:
-    """Returns the ids of the examinations that were asked for, with a result on the record or without."""
-    names = Names(knowledge)
-    told = [
-        name
-        for trace in visit.traces
-        for event in trace
-        if isinstance(event, Examined)
-        for name in (*(finding.examination for finding in event.findings), *event.not_recorded)
-    ]
-    keys = {key for name in told for key in names.keys(name)}
-    return {key.partition(":")[2] for key in keys if key.startswith("examination:")}

@@ -23,12 +23,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from polyclinic import doors
-from polyclinic.errors import BadInput, UnknownMind
+from polyclinic.errors import UnknownMind
 from polyclinic.events import Role
-from polyclinic.files import check_file, decode
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.names import Names
@@ -38,11 +35,13 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.models.model import Model
 from polyclinic.models.opened import OpenModels
 from polyclinic.models.shared import SharedAnswers
+from polyclinic.players.human.advice import Adviser
 from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.doctor import HumanDoctor
 from polyclinic.players.human.nurse import HumanNurse
 from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.human.patient import HumanPatient
+from polyclinic.players.human.seated import Chair, SeatedDoctor
 from polyclinic.players.language_model.mind import ModelMind
 from polyclinic.players.language_model.saps import Saps, Tracker
 from polyclinic.players.own_mind import Answer, OwnMind, copied, maker_of
@@ -60,7 +59,7 @@ from polyclinic.players.rules.examiner import RulesExaminer
 from polyclinic.players.rules.nurse import RulesNurse
 from polyclinic.players.rules.patient import RulesPatient
 from polyclinic.players.rules.pharmacist import RulesPharmacist
-from polyclinic.players.scripted import Script, ScriptedMind
+from polyclinic.players.scripted import Script, ScriptedMind, read_script
 from polyclinic.retrieval.looking_up import LookingUp
 from polyclinic.seeds import derive
 
@@ -153,6 +152,7 @@ class Minds:
     ) -> None:
         self.seed = seed
         self.desk = desk or Desk()
+        self.chair: Chair | None = None
         self._models = models if isinstance(models, OpenModels) else OpenModels.just(models or {})
         self._journal, self._temperature = journal, temperature
         self._looking_up, self._remembering, self._version = looking_up, remembering, ""
@@ -182,11 +182,11 @@ class Minds:
 
     def looked_up_by(self, doctor: Mind[Doctor]) -> LookingUp | None:
         """Returns what a doctor's mind may look things up in; None for one that reads nothing."""
-        return None if isinstance(doctor, RulesDoctor | ScriptedMind | HumanDoctor) else self._looking_up
+        return None if isinstance(doctor, _READS_NOTHING) else self._looking_up
 
     def remembered_by(self, doctor: Mind[Doctor], own: Remembering | None = None) -> Remembering | None:
         """Returns what a doctor's mind remembers, its `own` before that of all; None for one that reads nothing."""
-        return None if isinstance(doctor, RulesDoctor | ScriptedMind | HumanDoctor) else own or self._remembering
+        return None if isinstance(doctor, _READS_NOTHING) else own or self._remembering
 
     def is_reminded(self, doctor: Mind[Doctor]) -> bool:
         """Whether what a doctor remembers comes to its mind by itself; else the mind asks for it."""
@@ -248,6 +248,12 @@ class Minds:
         minds._version = version
         return minds
 
+    def seated(self, chair: Chair) -> Minds:
+        """Returns the same minds, of whom a person plays the doctor in this chair, and not at the desk."""
+        minds = copy.copy(self)
+        minds.chair = chair
+        return minds
+
     def sharing(self, answers: SharedAnswers) -> Minds:
         """Returns the same minds, who share the answers of their models with all others that have these."""
         minds = copy.copy(self)
@@ -283,6 +289,8 @@ class Minds:
         return model if self._shared is None else self._shared.of(model)
 
 
+_READS_NOTHING = RulesDoctor | ScriptedMind | HumanDoctor | SeatedDoctor
+
 _Maker = Callable[[Minds, _PlayedPart], Mind[Any]]
 
 
@@ -291,9 +299,11 @@ def _draws(minds: Minds, part: _PlayedPart) -> Any:
     return derive(minds.seed, part.case, part.role, *([part.seat.number] if part.seat.number else []))
 
 
-def _human_doctor(minds: Minds, part: _PlayedPart) -> HumanDoctor:
-    names = _order_names_of(minds._knowledge)
-    return HumanDoctor(minds.desk, part.episode, names, RulesDoctor(minds.reader(part.department), minds.reader()))
+def _human_doctor(minds: Minds, part: _PlayedPart) -> Mind[Doctor]:
+    adviser = Adviser(RulesDoctor(minds.reader(part.department), minds.reader()))
+    if minds.chair is not None:
+        return SeatedDoctor(minds.chair, adviser)
+    return HumanDoctor(minds.desk, part.episode, order_names_of(minds._knowledge), adviser)
 
 
 _AT_THE_DESK: dict[Role, _Maker] = {
@@ -351,7 +361,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     if kind == "scripted" and role is not Role.EXAMINER:
         if not rest:
             raise UnknownMind(f"the {role}'s mind 'scripted' needs its file: scripted:FILE")
-        script = _read_script(Path(rest))
+        script = read_script(Path(rest))
         return lambda *_: ScriptedMind(script, name=player)
     if (thing := doors.find(player, "minds")) is not None:
         return _own(maker_of(thing, player), player)
@@ -380,21 +390,10 @@ def check_mind(role: Role, name: str) -> None:
 
 # What all minds of one knowledge look up takes a moment to make, and never changes.
 _names_of = functools.lru_cache(maxsize=4)(Names)
-_order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
+order_names_of = functools.lru_cache(maxsize=4)(OrderNames)
 
 
 @functools.lru_cache(maxsize=64)
 def _reader_of(knowledge: Knowledge, wanted: str = "all") -> Reader:
     known = knowledge.select(wanted)
     return Reader(known, something_else=SOMETHING_ELSE / (SOMETHING_ELSE + len(known.diseases)))
-
-
-def _read_script(path: Path) -> Script:
-    check_file(path)
-    problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
-    try:
-        return msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]])
-    except msgspec.ValidationError:
-        raise BadInput(problem, path=path) from None
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None

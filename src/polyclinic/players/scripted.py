@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from polyclinic.errors import ScriptError
+from polyclinic.errors import BadInput, ScriptError
+from polyclinic.files import check_file, decode
 from polyclinic.players.onward import NextStep
 from polyclinic.players.own_mind import turn_of
 from polyclinic.players.player import Ask, Purpose
@@ -50,3 +52,19 @@ class ScriptedMind:
         self._asked[key] += 1
         said = turn_of(ask, answers[asked])
         return ask.read(said) if isinstance(said, msgspec.Struct) else said
+
+
+def read_script(path: Path) -> Script:
+    """Reads a script's file.
+
+    Raises:
+        BadInput: it is none.
+    """
+    check_file(path)
+    problem = "a script is a JSON list of answers, or an object with such a list for each purpose (open, speak, ...)"
+    try:
+        return msgspec.json.decode(decode(path.read_bytes(), path=path), type=list[Any] | dict[str, list[Any]])
+    except msgspec.ValidationError:
+        raise BadInput(problem, path=path) from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{problem}; this is not JSON: {error}", path=path) from None

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.errors import PersonLeft, PolyclinicError, ScriptError
-from polyclinic.files import read_records, write_text
+from polyclinic.players.human.kept import Kept
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.typed import TypedLines
 
@@ -53,10 +53,7 @@ class Desk:
         session: Path | None = None,
     ) -> None:
         self._read, self._show = read or TypedLines().read, show or _on_stderr
-        self._session = session
-        self._typed: list[TypedLine] = []
-        if session is not None and session.exists():
-            self._typed = [typed for _, typed in read_records(session, TypedLine, "a line that was typed")]
+        self._typed = Kept(session, TypedLine, "a line that was typed")
         self._free = asyncio.Lock()
         self._seated, self._since = "", 0.0
         self.rewind()
@@ -64,17 +61,14 @@ class Desk:
     def rewind(self) -> None:
         """Plays what was typed from the beginning, as where the visit is held once more."""
         self._again: defaultdict[str, list[str]] = defaultdict(list)
-        for typed in self._typed:
+        for typed in self._typed.all:
             self._again[typed.seat].append(typed.line)
         self._seated = ""
 
     def take_back(self) -> str:
         """Forgets the last line that was typed, and returns it; "" where there is none."""
-        if not self._typed:
-            return ""
-        line = self._typed.pop().line
-        self._keep()
-        return line
+        taken = self._typed.take_back()
+        return "" if taken is None else taken.line
 
     def show(self, text: str) -> None:
         """Shows a line; nothing of it is more than text."""
@@ -107,23 +101,18 @@ class Desk:
         self._show(plain(prompt))
         line = await self._read()
         if not line:
-            if self._session is not None and self._typed:
-                raise PersonLeft(f"left after {len(self._typed)} lines; the same command goes on from there")
+            if self._typed.in_file and self._typed.all:
+                raise PersonLeft(f"left after {len(self._typed.all)} lines; the same command goes on from there")
             raise ScriptError("nobody answers at the terminal any more")
         return line.strip()
 
     def keep(self, seat: str, line: str) -> None:
         """Keeps a line that was an answer; one that is played again is kept already."""
-        self._typed.append(TypedLine(seat, line))
-        self._keep()
+        self._typed.keep(TypedLine(seat, line))
 
     def is_playing_again(self, seat: str) -> bool:
         """Whether the next line of a seat is one that was typed before."""
         return bool(self._again[seat])
-
-    def _keep(self) -> None:
-        if self._session is not None:
-            write_text(self._session, "".join(f"{msgspec.json.encode(one).decode()}\n" for one in self._typed))
 
 
 def _on_stderr(text: str) -> None:

@@ -12,18 +12,18 @@ from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import PersonLeft, ScriptError
 from polyclinic.events import Examined, Role, Said
 from polyclinic.language.language import Language
+from polyclinic.players.human.advice import Adviser, Rung
 from polyclinic.players.human.desk import Desk, LineTakenBack
 from polyclinic.players.human.orders import OrderNames
 from polyclinic.players.language_model.mind import describe, known_lines
 from polyclinic.players.onward import NextStep
-from polyclinic.players.player import REPORT, SPEAK, Ask, Choice, DoctorTurn, Mind, Purpose
+from polyclinic.players.player import Ask, Choice, DoctorTurn, Purpose
 from polyclinic.players.roles.doctor import Doctor
 from polyclinic.yaml_files import read_yaml
 
 _PARTS = ("diagnoses", "symptoms", "examinations", "rationale", "treatment")
 _LIKELY = re.compile(r"(?P<name>.+?)[\s,，]*(?P<percent>\d{1,3})\s*[%％]")
 _SEPARATOR = re.compile(r"[,，、;；]")
-_HINTED = 3
 
 
 class HumanDoctor:
@@ -32,12 +32,12 @@ class HumanDoctor:
     Args:
         seat: names the role in the visit.
         names: by which orders are completed.
-        adviser: whose next turn, and whose diagnoses, are given as hints.
+        adviser: gives the hints.
     """
 
     name = "human"
 
-    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Mind[Doctor]) -> None:
+    def __init__(self, desk: Desk, seat: str, names: OrderNames, adviser: Adviser) -> None:
         self._desk, self._seat, self._names, self._adviser = desk, seat, names, adviser
         self._shown = 0
         self._hints = self._hints_now = 0
@@ -52,7 +52,7 @@ class HumanDoctor:
             PersonLeft: the person goes, to come back.
             LineTakenBack: the person takes back the last line.
         """
-        say = _says()[role.presentation.language]
+        say = doctor_says(role.presentation.language)
         async with self._desk.at(self._seat):
             self._tell(role, say)
             self._hints_now = 0
@@ -133,19 +133,18 @@ class HumanDoctor:
             self._say(say["order what"])
         ordered = []
         for part in wanted:
-            titles = self._names.titles(part, role.presentation.language)
-            exact = [title for title in titles if title.casefold() == part.casefold()]
-            if len(titles) > 1 and not exact:
-                self._say("  ".join(f"{number} {title}" for number, title in enumerate(titles, start=1)))
+            meant = self._names.meant(part, role.presentation.language)
+            if len(meant) > 1:
+                self._say("  ".join(f"{number} {title}" for number, title in enumerate(meant, start=1)))
                 number, _ = await self._read(say["which"], say)
-                if not (number.isdecimal() and 1 <= int(number) <= len(titles)):
+                if not (number.isdecimal() and 1 <= int(number) <= len(meant)):
                     self._say(say["not ordered"])
                     return []
-                exact = [titles[int(number) - 1]]
-            elif not titles:
+                meant = [meant[int(number) - 1]]
+            elif not meant:
                 # A record of the world may hold what our knowledge has no name for.
                 self._say(say["as written"].format(name=part))
-            ordered.append((exact or titles or [part])[0])
+            ordered.append((meant or [part])[0])
         return ordered
 
     async def _hint(self, role: Doctor, say: dict[str, str]) -> None:
@@ -153,13 +152,13 @@ class HumanDoctor:
         self._hints += 1
         self._hints_now += 1
         if self._hints_now == 1:
-            turn = SPEAK.check(await self._adviser.answer(SPEAK, role))
-            self._say(say["hint done" if turn.conclude else "hint turn"].format(turn=turn.say))
+            hint = await self._adviser.hint(Rung.TURN, role)
+            self._say(say["hint done" if hint.step else "hint turn"].format(turn=hint.turn))
             return
-        report = REPORT.check(await self._adviser.answer(REPORT, role))
+        hint = await self._adviser.hint(Rung.DISEASES, role)
         told = [
             diagnosis.name if diagnosis.probability is None else f"{diagnosis.name} {100 * diagnosis.probability:.0f} %"
-            for diagnosis in report.diagnoses[:_HINTED]
+            for diagnosis in hint.diseases
         ]
         self._say(say["hint diseases"].format(names=", ".join(told)))
 
@@ -219,6 +218,11 @@ def _diagnosis(line: str) -> Diagnosis:
     if likely is None or int(likely["percent"]) > 100:
         return Diagnosis(line)
     return Diagnosis(likely["name"], probability=int(likely["percent"]) / 100)
+
+
+def doctor_says(language: Language) -> dict[str, str]:
+    """Returns what a person who plays the doctor is shown, and says by itself, in a language."""
+    return _says()[language]
 
 
 @functools.cache

@@ -38,3 +38,8 @@ class OrderNames:
             near = get_close_matches(word, [name for names in self._names.values() for name in names], cutoff=_LIKE)
             found = [id for name in near for id, names in self._names.items() if name in names]
         return list(dict.fromkeys(self._titles[id][language] for id in found))
+
+    def meant(self, typed: str, language: Language) -> list[str]:
+        """Returns the title that an order means; several where it is not clear, none where there is no such name."""
+        titles = self.titles(typed, language)
+        return [title for title in titles if title.casefold() == typed.strip().casefold()][:1] or titles

@@ -1,0 +1,124 @@
+"""The cases that can be played, in sets; a case is known by a key that says nothing of it.
+
+An id may name the disease, and so may a file's department and source: none of them is in what is offered, which is the
+presentation alone, as a doctor reads it at the door.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.shipped import SHIPPED
+from polyclinic.errors import UserError
+
+_MOST = 50
+
+
+class NoSuchCase(UserError):
+    """No case of that set and key is offered."""
+
+
+class CaseAt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a case is: its set, and its key there."""
+
+    set: str
+    key: str
+
+
+class OfferedCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A case before anybody plays it."""
+
+    key: str
+    number: int
+    presentation: Presentation
+
+
+class OfferedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A set of cases; `languages` are those of its cases."""
+
+    name: str
+    cases: int
+    languages: tuple[str, ...]
+
+
+class _CaseSet:
+    def __init__(self, name: str, path: str | Path) -> None:
+        self.cases: dict[str, Case] = {}
+        for case in read_cases(path):
+            digest = hashlib.blake2b(f"{name}\n{case.id}".encode(), digest_size=6).hexdigest()
+            self.cases[digest] = case
+
+
+class Catalogue:
+    """Sets of cases by name, each read when it is first asked for.
+
+    Args:
+        files: case files of one's own, beside those that come with the package; a set is called as its file is.
+    """
+
+    def __init__(self, files: Sequence[Path] = ()) -> None:
+        self._paths: dict[str, str | Path] = {name: name for name in SHIPPED}
+        for path in files:
+            self._paths[_unused(path.stem, self._paths)] = path
+        self._read: dict[str, _CaseSet] = {}
+
+    def sets(self) -> list[OfferedSet]:
+        """Returns what is offered."""
+        return [
+            OfferedSet(
+                name=name,
+                cases=len(cases := self._set(name).cases),
+                languages=tuple(sorted({case.presentation.language for case in cases.values()})),
+            )
+            for name in self._paths
+        ]
+
+    def offered(self, name: str, *, words: str = "", start: int = 0) -> tuple[list[OfferedCase], int]:
+        """Returns some cases of a set from one on, those whose presentation has all words, and how many there are.
+
+        Raises:
+            NoSuchCase: there is no such set.
+        """
+        wanted = words.casefold().split()
+        found = [
+            OfferedCase(key=key, number=number, presentation=case.presentation)
+            for number, (key, case) in enumerate(self._set(name).cases.items(), start=1)
+            if all(word in _at_the_door(case.presentation) for word in wanted)
+        ]
+        return found[start : start + _MOST], len(found)
+
+    def case(self, at: CaseAt) -> Case:
+        """Returns a case.
+
+        Raises:
+            NoSuchCase: there is none.
+        """
+        case = self._set(at.set).cases.get(at.key)
+        if case is None:
+            raise NoSuchCase("there is no such case in that set; the list of cases says which there are")
+        return case
+
+    def _set(self, name: str) -> _CaseSet:
+        if name not in self._paths:
+            raise NoSuchCase(f"there is no such set of cases; there are: {', '.join(self._paths)}")
+        if name not in self._read:
+            self._read[name] = _CaseSet(name, self._paths[name])
+        return self._read[name]
+
+
+def _at_the_door(person: Presentation) -> str:
+    return f"{person.complaint} {person.about} {person.sex or ''} {person.age or ''}".casefold()
+
+
+def _unused(name: str, taken: dict[str, str | Path]) -> str:
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free

@@ -1,0 +1,330 @@
+"""Classes: a teacher's set of cases, a link for each student, and what came of it; a file each, with the visits.
+
+Whoever has a student's link plays as that student: the key in it cannot be guessed, and opens that student's visits and
+nothing else. Before the end of a visit no student is sent what is so; in a class that keeps scores back, none is before
+the teacher lets them out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+
+from polyclinic.errors import UserError
+from polyclinic.files import decode, make_folder, record_as, write_text
+from polyclinic.verdicts.verdict import table_text
+from polyclinic.visits.consultation import MAX_TURNS
+from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
+from polyclinic.web.chair.practice import Practice
+from polyclinic.web.chair.scoring import Scored
+from polyclinic.web.chair.sitting import PlayedCase, Sitting
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+
+
+class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a teacher sets.
+
+    Attributes:
+        hints, undo: whether students may have hints, and take turns back.
+        scores: whether a student sees score and truth at the end of each visit; else when the teacher lets them out.
+    """
+
+    title: _Name
+    cases: Annotated[tuple[CaseAt, ...], msgspec.Meta(min_length=1, max_length=50)]
+    students: Annotated[tuple[_Name, ...], msgspec.Meta(min_length=1, max_length=300)]
+    patient: str = "rules"
+    max_turns: Annotated[int, msgspec.Meta(ge=1, le=50)] = MAX_TURNS
+    hints: bool = True
+    undo: bool = True
+    scores: bool = True
+
+
+class Student(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A student of a class: the key of the link, and the visits by the number of the case, from 1."""
+
+    name: str
+    key: str
+    visits: dict[int, str] = {}
+    comments: dict[int, str] = {}
+
+
+class KeptClass(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A class as its file holds it."""
+
+    id: str
+    made: float
+    set: NewClass
+    students: list[Student]
+    scores_out: bool = False
+
+
+class StudentsCase(msgspec.Struct, frozen=True, kw_only=True):
+    """How a student stands with a case of the class; the points where they may be seen."""
+
+    number: int
+    state: str  # "new", "begun", "done"
+    points: int | None = None
+    comment: str = ""
+
+
+class StudentsClass(msgspec.Struct, frozen=True, kw_only=True):
+    """What a student sees of its class."""
+
+    title: str
+    name: str
+    cases: tuple[StudentsCase, ...]
+    scores: bool
+
+
+class ClassRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one case with one student; what a CSV file has a row of."""
+
+    student: str
+    case: int
+    case_id: str
+    state: str
+    points: int | None = None
+    verdict: str = ""
+    diagnosis: str = ""
+    symptoms: str = ""
+    examinations: str = ""
+    diagnosis_grade: str = ""
+    rationale: str = ""
+    treatment: str = ""
+    coverage: float | None = None
+    turns: int | None = None
+    needed_missed: str = ""
+    not_indicated: str = ""
+    cost: float | None = None
+    danger_missed: str = ""
+    hint_points: int | None = None
+    taken_back: int | None = None
+    minutes: float | None = None
+    comment: str = ""
+
+
+class NoSuchClass(UserError):
+    """There is no such class, student, or case of it."""
+
+
+class Classes:
+    """The classes of a practice.
+
+    Raises:
+        BadInput: a class's file cannot be read.
+    """
+
+    def __init__(self, practice: Practice) -> None:
+        self._practice, self._folder = practice, practice.folder / "classes"
+        make_folder(self._folder)
+        self._classes: dict[str, KeptClass] = {}
+        for path in sorted(self._folder.glob("*.json")):
+            kept = record_as(msgspec.json.decode(decode(path.read_bytes(), path=path)), KeptClass)
+            self._classes[kept.id] = kept
+        self._by_key = {student.key: (kept, student) for kept in self._classes.values() for student in kept.students}
+
+    def all(self) -> list[KeptClass]:
+        """Returns all classes, the latest first."""
+        return sorted(self._classes.values(), key=lambda kept: -kept.made)
+
+    def make(self, new: NewClass) -> KeptClass:
+        """Makes a class, with a key for each student.
+
+        Raises:
+            UserError: a case or the patient is not offered, or two students have one name.
+        """
+        for at in new.cases:
+            self._practice.catalogue.case(at)
+        if new.patient not in self._practice.staff.players.patients:
+            raise UserError(
+                f"no such patient is offered; there are: {', '.join(self._practice.staff.players.patients)}"
+            )
+        students = [Student(name=name.strip(), key=secrets.token_urlsafe(16)) for name in new.students]
+        names = [student.name for student in students]
+        if twice := [name for name in names if not name or names.count(name) > 1]:
+            raise UserError(f"two students are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
+        kept = KeptClass(id=secrets.token_urlsafe(9), made=self._practice.clock(), set=new, students=students)
+        self._write(kept)
+        self._classes[kept.id] = kept
+        self._by_key |= {student.key: (kept, student) for student in students}
+        return kept
+
+    def named(self, id: str) -> KeptClass:
+        """Returns a class.
+
+        Raises:
+            NoSuchClass: there is none of that id.
+        """
+        if id not in self._classes:
+            raise NoSuchClass("there is no such class here")
+        return self._classes[id]
+
+    def add(self, id: str, names: tuple[str, ...]) -> KeptClass:
+        """Adds students to a class.
+
+        Raises:
+            UserError: there is no such class, or somebody has that name there already.
+        """
+        kept = self.named(id)
+        taken = {student.name for student in kept.students}
+        added: list[Student] = []
+        for name in (name.strip() for name in names):
+            if not name or name in taken:
+                raise UserError(f"{name!r} is in the class already" if name else "a name is empty")
+            taken.add(name)
+            added.append(Student(name=name, key=secrets.token_urlsafe(16)))
+        kept.students += added
+        self._write(kept)
+        self._by_key |= {student.key: (kept, student) for student in added}
+        return kept
+
+    def let_out(self, id: str, *, out: bool) -> KeptClass:
+        """Lets students see scores and the truth, or no longer."""
+        kept = self.named(id)
+        kept.scores_out = out
+        self._write(kept)
+        return kept
+
+    def comment(self, id: str, name: str, number: int, text: str) -> None:
+        """Keeps what a teacher says of a student's visit, who sees it with the score; "" takes it away."""
+        kept = self.named(id)
+        student = next((one for one in kept.students if one.name == name), None)
+        if student is None or not 1 <= number <= len(kept.set.cases):
+            raise NoSuchClass("there is no such student, or no such case, in this class")
+        student.comments = {**student.comments, number: text}
+        if not text:
+            del student.comments[number]
+        self._write(kept)
+
+    def student(self, key: str) -> tuple[KeptClass, Student]:
+        """Returns whose link it is.
+
+        Raises:
+            NoSuchClass: nobody's.
+        """
+        if key not in self._by_key:
+            raise NoSuchClass("this link is nobody's; ask your teacher for another")
+        return self._by_key[key]
+
+    def seen_by(self, key: str) -> StudentsClass:
+        """Returns what a student sees of the class."""
+        kept, student = self.student(key)
+        seen = self.shows_scores(kept)
+        cases = []
+        for number in range(1, len(kept.set.cases) + 1):
+            scored = self._score(student, number)
+            cases.append(
+                StudentsCase(
+                    number=number,
+                    state="done" if scored else "begun" if number in student.visits else "new",
+                    points=scored.own.points.total if scored and seen else None,
+                    comment=student.comments.get(number, "") if seen else "",
+                )
+            )
+        return StudentsClass(title=kept.set.title, name=student.name, cases=tuple(cases), scores=seen)
+
+    @staticmethod
+    def shows_scores(kept: KeptClass) -> bool:
+        """Whether students see scores and the truth of visits that are over."""
+        return kept.set.scores or kept.scores_out
+
+    def sitting(self, key: str, number: int) -> Sitting:
+        """Returns a student's visit to a case of the class, begun now where it was not before.
+
+        Raises:
+            NoSuchClass: the link is nobody's, or the class has no such case.
+        """
+        kept, student = self.student(key)
+        if not 1 <= number <= len(kept.set.cases):
+            raise NoSuchClass(f"this class has the cases 1 to {len(kept.set.cases)}")
+        if number in student.visits:
+            return self._practice.sitting(student.visits[number])
+        sitting = self._practice.begin(
+            PlayedCase(
+                case=kept.set.cases[number - 1],
+                patient=kept.set.patient,
+                max_turns=kept.set.max_turns,
+                hints=kept.set.hints,
+                undo=kept.set.undo,
+                student=student.name,
+            )
+        )
+        student.visits = {**student.visits, number: sitting.id}
+        self._write(kept)
+        return sitting
+
+    def visit_of(self, id: str, name: str, number: int) -> str:
+        """Returns the id of a student's visit, for the teacher.
+
+        Raises:
+            NoSuchClass: it has not begun.
+        """
+        student = next((one for one in self.named(id).students if one.name == name), None)
+        if student is None or number not in student.visits:
+            raise NoSuchClass("there is no such visit in this class")
+        return student.visits[number]
+
+    def rows(self, id: str) -> list[ClassRow]:
+        """Returns what became of every case with every student."""
+        kept = self.named(id)
+        return [row for student in kept.students for row in self._of_student(kept, student)]
+
+    def csv(self, id: str) -> str:
+        """Returns the rows as a table; nothing in it is run by a spreadsheet."""
+        fields = ClassRow.__struct_fields__
+        return table_text([{field: getattr(row, field) for field in fields} for row in self.rows(id)])
+
+    def _of_student(self, kept: KeptClass, student: Student) -> Iterator[ClassRow]:
+        for number, at in enumerate(kept.set.cases, start=1):
+            scored = self._score(student, number)
+            begun = number in student.visits
+            row = ClassRow(
+                student=student.name,
+                case=number,
+                case_id=self._case_id(at),
+                state="done" if scored else "begun" if begun else "new",
+                comment=student.comments.get(number, ""),
+            )
+            yield row if scored is None else msgspec.structs.replace(row, **_figures(scored))
+
+    def _case_id(self, at: CaseAt) -> str:
+        try:
+            return self._practice.catalogue.case(at).id
+        except NoSuchCase:  # the server was begun without that file of cases
+            return f"{at.set} {at.key}"
+
+    def _score(self, student: Student, number: int) -> Scored | None:
+        id = student.visits.get(number)
+        return None if id is None else self._practice.stored_score(id)
+
+    def _write(self, kept: KeptClass) -> None:
+        write_text(self._folder / f"{kept.id}.json", msgspec.json.encode(kept).decode() + "\n")
+
+
+def _figures(scored: Scored) -> dict[str, object]:
+    own = scored.own
+    grades = {one.aspect.value: one.grade or "" for one in own.aspects}
+    named = () if own.report is None else own.report.diagnoses
+    return {
+        "points": own.points.total,
+        "verdict": own.verdict.value,
+        "diagnosis": "; ".join(one.name for one in named),
+        "symptoms": grades.get("symptoms", ""),
+        "examinations": grades.get("examinations", ""),
+        "diagnosis_grade": grades.get("diagnosis", ""),
+        "rationale": grades.get("rationale", ""),
+        "treatment": grades.get("treatment", ""),
+        "coverage": round(own.metrics["COVERAGE"], 1) if "COVERAGE" in own.metrics else None,
+        "turns": own.turns,
+        "needed_missed": "; ".join(own.stewardship.needed_missed),
+        "not_indicated": "; ".join(own.stewardship.not_indicated),
+        "cost": own.stewardship.cost,
+        "danger_missed": "; ".join(own.danger.missed),
+        "hint_points": own.points.hints,
+        "taken_back": scored.taken_back,
+        "minutes": round(scored.seconds / 60, 1),
+    }

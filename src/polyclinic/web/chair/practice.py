@@ -1,0 +1,179 @@
+"""All visits that are played on a server, each a file of its own in one folder; begun, taken up and scored.
+
+`VISIT.jsonl` holds the moves, `VISIT.trace.jsonl` the trace of a visit that is over, as any other, and
+`VISIT.score.json` what it was worth.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from polyclinic.errors import UserError
+from polyclinic.files import json_lines, make_folder, write_text
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.players.minds import order_names_of
+from polyclinic.visits.visit import Visit, see
+from polyclinic.web.chair.catalogue import Catalogue
+from polyclinic.web.chair.scoring import PlayScore, Scored, Scorer
+from polyclinic.web.chair.sitting import KeptMove, NotNow, PlayedCase, Sitting
+from polyclinic.web.chair.staff import Staff
+from polyclinic.web.chair.view import view
+
+MOST_VISITS = 20_000
+"""Visits that a folder takes."""
+
+_AT_ONCE = 200
+"""Visits that are kept in memory; another that is taken up again is held once more from its moves."""
+
+_ID = re.compile(r"[\w-]{22}")
+_score = msgspec.json.Decoder(Scored)
+
+
+class NoSuchVisit(UserError):
+    """There is no visit of that id."""
+
+
+class Practice:
+    """The visits of one folder.
+
+    Args:
+        folder: is made where it is not there.
+
+    Raises:
+        BadInput: the folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        catalogue: Catalogue,
+        knowledge: Knowledge,
+        staff: Staff,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        make_folder(folder)
+        make_folder(folder / "visits")
+        self.folder, self.catalogue, self.staff, self.clock = folder, catalogue, staff, clock
+        self.order_names = order_names_of(knowledge)
+        self._knowledge = knowledge
+        self._scorer: Scorer | None = None
+        self._sittings: dict[str, Sitting] = {}
+        self._beside: dict[tuple[str, str, str], PlayScore] = {}
+
+    def begin(self, played: PlayedCase) -> Sitting:
+        """Begins a visit.
+
+        Raises:
+            UserError: no such case or patient is offered, or the folder is full.
+        """
+        self.catalogue.case(played.case)
+        self.staff.check_patient(played.patient)
+        if sum(1 for _ in (self.folder / "visits").iterdir()) > 3 * MOST_VISITS:
+            raise UserError(f"this folder holds {MOST_VISITS:,} visits, and takes no more")
+        id = secrets.token_urlsafe(16)
+        write_text(self._path(id), json_lines([KeptMove(at=round(self.clock(), 3), played=played)]))
+        return self.sitting(id)
+
+    def sitting(self, id: str) -> Sitting:
+        """Returns a visit; one that is not in memory is read from its file.
+
+        Raises:
+            NoSuchVisit: there is none of that id.
+            BadInput: its file cannot be read.
+        """
+        if id in self._sittings:
+            self._sittings[id] = self._sittings.pop(id)
+            return self._sittings[id]
+        if not _ID.fullmatch(id) or not self._path(id).is_file():
+            raise NoSuchVisit("there is no such visit here")
+        self._sittings[id] = Sitting(self._path(id), self.catalogue.case, self.staff.minds, clock=self.clock)
+        return self._sittings[id]
+
+    def ids(self) -> list[str]:
+        """Returns all visits that there are, the latest first."""
+        files = [p for p in (self.folder / "visits").glob("*.jsonl") if _ID.fullmatch(p.stem)]
+        return [path.stem for path in sorted(files, key=lambda path: -path.stat().st_mtime)]
+
+    async def make_room(self) -> None:
+        """Frees the memory of visits that were not asked for of late."""
+        while len(self._sittings) > _AT_ONCE:
+            await self._sittings.pop(next(iter(self._sittings))).close()
+
+    async def close(self) -> None:
+        """Ends whatever waits."""
+        for sitting in self._sittings.values():
+            await sitting.close()
+        await self.staff.close()
+
+    def stored_score(self, id: str) -> Scored | None:
+        """Returns the score of a visit that was scored before; None of any other."""
+        file = self._path(id, ".score.json")
+        return _score.decode(file.read_bytes()) if file.is_file() else None
+
+    async def scored(self, sitting: Sitting) -> Scored:
+        """Returns what a visit is worth, beside what is so and beside others; keeps it, and the trace.
+
+        Raises:
+            NotNow: it is not over.
+            UserError: a model that judges, or is compared with, cannot be reached.
+        """
+        if (stored := self.stored_score(sitting.id)) is not None:
+            return stored
+        await sitting.settle()
+        if not sitting.is_over or sitting.visit is None or sitting.minds is None:
+            raise NotNow("the visit is not over; its score comes with the report")
+        scorer = await self._scorer_ready()
+        own = await scorer.score(
+            sitting.case,
+            sitting.visit,
+            sitting.minds,
+            doctor="human",
+            hints=[given.hint.rung for given in sitting.hints],
+            notes=view(sitting).differential,
+        )
+        scored = Scored(
+            truth=sitting.case.truth,
+            own=own,
+            beside=tuple([await self._seen_by(doctor, sitting) for doctor in self.staff.players.beside]),
+            taken_back=sitting.taken_back,
+            seconds=sitting.seconds,
+        )
+        sitting.visit.trace.write(self._path(sitting.id, ".trace.jsonl"))
+        write_text(self._path(sitting.id, ".score.json"), msgspec.json.encode(scored).decode() + "\n")
+        return scored
+
+    def trace(self, sitting: Sitting) -> str:
+        """Returns the trace of a visit that is over, as JSON lines.
+
+        Raises:
+            NotNow: it is not over.
+        """
+        if not sitting.is_over or sitting.visit is None:
+            raise NotNow("the visit is not over; its trace holds what is so")
+        return sitting.visit.trace.lines()
+
+    async def _seen_by(self, doctor: str, sitting: Sitting) -> PlayScore:
+        """Returns what another doctor's visit to the same patient is worth."""
+        played = sitting.played
+        key = (doctor, played.patient, f"{played.case.set}/{played.case.key}/{played.max_turns}")
+        if key not in self._beside:
+            minds = await self.staff.minds(played.patient, doctor)
+            visit: Visit = await see(sitting.case, minds, max_turns=played.max_turns)
+            self._beside[key] = await (await self._scorer_ready()).score(sitting.case, visit, minds, doctor=doctor)
+        return self._beside[key]
+
+    async def _scorer_ready(self) -> Scorer:
+        if self._scorer is None:
+            names = (await self.staff.minds(self.staff.players.patients[0])).examination_names
+            self._scorer = Scorer(self._knowledge, names, judge=await self.staff.judge())
+        return self._scorer
+
+    def _path(self, id: str, ending: str = ".jsonl") -> Path:
+        return self.folder / "visits" / f"{id}{ending}"

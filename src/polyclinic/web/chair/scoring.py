@@ -1,0 +1,189 @@
+"""The score of a visit that is over: by the measures of the package, beside what is so and beside another doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+import msgspec
+
+from polyclinic.benchmarks.aie.tracking import with_states
+from polyclinic.cases.case import Case
+from polyclinic.cases.report import Report
+from polyclinic.cases.truth import Truth
+from polyclinic.errors import MissingExtra
+from polyclinic.judges.director import Judge
+from polyclinic.judges.director_by_rules import RulesJudge
+from polyclinic.knowledge.disease_names.known import known_relation
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.knowledge.lexicon import Lexicon
+from polyclinic.knowledge.names import Names
+from polyclinic.knowledge.safety import read_red_flags
+from polyclinic.language.language import Language
+from polyclinic.metrics.accuracy import RIGHT, Verdict, verdict
+from polyclinic.metrics.conversation import score
+from polyclinic.metrics.danger_signs import danger_signs
+from polyclinic.metrics.dialogue import Unscorable, from_trace
+from polyclinic.metrics.grades import Aspect
+from polyclinic.metrics.stewardship import stewardship
+from polyclinic.players.human.advice import Rung
+from polyclinic.players.minds import Minds
+from polyclinic.visits.visit import Visit
+from polyclinic.web.chair.points import Points, points
+from polyclinic.web.chair.view import NotedDifferential
+
+
+class GradedAspect(msgspec.Struct, frozen=True, kw_only=True):
+    """What a director gives an aspect of the report, and why."""
+
+    aspect: Aspect
+    grade: str | None
+    analysis: str
+
+
+class NamedStewardship(msgspec.Struct, frozen=True, kw_only=True):
+    """`metrics.stewardship` with names in place of ids."""
+
+    judged: bool
+    needed: tuple[str, ...]
+    needed_missed: tuple[str, ...]
+    helpful: tuple[str, ...]
+    helpful_missed: tuple[str, ...]
+    not_indicated: tuple[str, ...]
+    other: tuple[str, ...]
+    cost: float
+    minutes: int
+    radiation: float
+    burden: int
+
+
+class NamedDangerSigns(msgspec.Struct, frozen=True, kw_only=True):
+    """`metrics.danger_signs` with names in place of ids."""
+
+    has: tuple[str, ...]
+    missed: tuple[str, ...]
+    unreported: tuple[str, ...]
+
+
+class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
+    """What one doctor's visit is worth.
+
+    Attributes:
+        doctor: whose visit it is.
+        metrics: AIE's, by name; without those that the case has nothing for. `without` says why.
+        judge: who graded the aspects.
+        beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
+    """
+
+    doctor: str
+    verdict: Verdict
+    turns: int
+    report: Report | None
+    metrics: dict[str, float]
+    without: tuple[str, ...]
+    judge: str
+    aspects: tuple[GradedAspect, ...]
+    stewardship: NamedStewardship
+    danger: NamedDangerSigns
+    points: Points
+    beliefs: tuple[tuple[int, float], ...] = ()
+
+
+class Scored(msgspec.Struct, frozen=True, kw_only=True):
+    """A visit that is over, beside what is so, and beside others who saw the same patient."""
+
+    truth: Truth
+    own: PlayScore
+    beside: tuple[PlayScore, ...]
+    taken_back: int
+    seconds: float
+
+
+class Scorer:
+    """Scores visits.
+
+    Args:
+        judge: the director; by rules unless given.
+    """
+
+    def __init__(self, knowledge: Knowledge, names: Names, *, judge: Judge | None = None) -> None:
+        self._knowledge, self._names = knowledge, names
+        self._judge = judge or RulesJudge(knowledge)
+        self._lexicons = {one: Lexicon(knowledge.symptoms.values(), one) for one in get_args(Language)}
+
+    async def score(
+        self,
+        case: Case,
+        visit: Visit,
+        minds: Minds,
+        *,
+        doctor: str,
+        hints: Iterable[Rung] = (),
+        notes: Sequence[NotedDifferential] = (),
+    ) -> PlayScore:
+        """Scores a visit; `minds` are those that it was held with."""
+        language = case.presentation.language
+        metrics, without = await self._aie(case, visit, minds)
+        report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
+        judged = await self._judge.grade(case, report)
+        chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
+        signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
+        examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
+
+        def named(ids: Iterable[str]) -> tuple[str, ...]:
+            return tuple((examinations[id] if id in examinations else symptoms[id]).name.get(language) for id in ids)
+
+        return PlayScore(
+            doctor=doctor,
+            verdict=verdict(visit.report, visit.truth, self._knowledge),
+            turns=visit.turns,
+            report=visit.report,
+            metrics=metrics,
+            without=without,
+            judge=judged.judge,
+            aspects=tuple(
+                GradedAspect(
+                    aspect=aspect,
+                    grade=None if grade is None else grade.name,
+                    analysis=judged.analyses.get(aspect, "") or judged.unreadable.get(aspect, ""),
+                )
+                for aspect, grade in judged.grades.items()
+            ),
+            stewardship=NamedStewardship(
+                judged=bool(chosen.disease),
+                needed=named(chosen.needed),
+                needed_missed=named(chosen.needed_missed),
+                helpful=named(chosen.helpful),
+                helpful_missed=named(chosen.helpful_missed),
+                not_indicated=named(chosen.not_indicated),
+                other=(*named(chosen.other), *chosen.unknown),
+                cost=round(chosen.cost, 1),
+                minutes=chosen.minutes,
+                radiation=chosen.radiation,
+                burden=chosen.burden,
+            ),
+            danger=NamedDangerSigns(
+                has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)
+            ),
+            points=points(judged.grades, chosen, signs, hints),
+            beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
+        )
+
+    async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
+        """Returns AIE's metrics, and why some of them are missing."""
+        try:
+            tracked = await with_states(case, visit, minds)
+            scored = score(from_trace(tracked.trace, case, chosen=visit.answer))
+        except (Unscorable, MissingExtra) as problem:
+            return {}, (str(problem),)
+        return scored.values, tuple(one.problem for one in scored.left_out)
+
+    def _held_for_right(self, note: NotedDifferential, truth: Truth) -> float:
+        """Returns how probable what is so was held, of all that was noted; evenly where no numbers were given."""
+        given = [1.0 if one.probability is None else one.probability for one in note.diagnoses]
+        whole = max(sum(given), 1.0)
+        return sum(
+            probability / whole
+            for probability, one in zip(given, note.diagnoses, strict=True)
+            if any(known_relation(one.name, so.name, self._knowledge) in RIGHT for so in truth.diagnoses)
+        )

@@ -1,0 +1,111 @@
+"""What a player is sent before the end: the presentation, what was said and found, and nothing that is so.
+
+It is written down field by field, and not made from the case or the trace, so that nothing goes along unnoticed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from polyclinic.cases.presentation import Presentation
+from polyclinic.cases.report import Diagnosis
+from polyclinic.events import Examined, Said
+from polyclinic.players.human.advice import Rung
+from polyclinic.players.player import Purpose
+from polyclinic.web.chair.points import HINT_COSTS
+from polyclinic.web.chair.shown_results import ShownResult, shown_results
+from polyclinic.web.chair.sitting import GivenHint, Sitting
+
+Phase = Literal["talk", "report", "over", "failed"]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was said, or read out by the examiner."""
+
+    turn: int
+    who: str
+    to: str
+    text: str
+
+
+class NotedDifferential(msgspec.Struct, frozen=True, kw_only=True):
+    """What the player noted that it may be, and behind how many of its turns."""
+
+    turn: int
+    diagnoses: tuple[Diagnosis, ...]
+
+
+class SittingView(msgspec.Struct, frozen=True, kw_only=True):
+    """A visit as far as it has come.
+
+    Attributes:
+        moves: how many were made; the next one is sent with this number.
+        next_hint: what the next hint at this place would be; None where there is none.
+        hint_cost: points that it costs.
+        not_recorded: what was ordered and of which the record says nothing.
+    """
+
+    id: str
+    phase: Phase
+    problem: str
+    moves: int
+    patient: Presentation
+    max_turns: int
+    turns_left: int
+    lines: tuple[Line, ...]
+    results: tuple[ShownResult, ...]
+    not_recorded: tuple[str, ...]
+    differential: tuple[NotedDifferential, ...]
+    hints: tuple[GivenHint, ...]
+    next_hint: Rung | None
+    hint_cost: int
+    undo: bool
+    taken_back: int
+    with_examiner: bool
+
+
+def view(sitting: Sitting) -> SittingView:
+    """Returns what the player may see."""
+    said = [event for event in sitting.trace if isinstance(event, Said | Examined)]
+    now = {given.hint.rung for given in sitting.hints if given.turn == _turn(sitting)}
+    rung = next((rung for rung in Rung if rung not in now), None) if sitting.played.hints else None
+    missing = [name for event in said if isinstance(event, Examined) for name in event.not_recorded]
+    return SittingView(
+        id=sitting.id,
+        phase=_phase(sitting),
+        problem=sitting.problem,
+        moves=len(sitting.moves),
+        patient=sitting.case.presentation,
+        max_turns=sitting.played.max_turns,
+        turns_left=sitting.turns_left,
+        lines=tuple(_line(event) for event in said),
+        results=tuple(shown_results(sitting.trace)),
+        not_recorded=tuple(dict.fromkeys(missing)),
+        differential=tuple(NotedDifferential(turn=turn, diagnoses=note.diagnoses) for turn, note in sitting.notes),
+        hints=tuple(sitting.hints),
+        next_hint=rung,
+        hint_cost=0 if rung is None else HINT_COSTS[rung],
+        undo=sitting.played.undo,
+        taken_back=sitting.taken_back,
+        with_examiner=sitting.case.setting == "ward",
+    )
+
+
+def _phase(sitting: Sitting) -> Phase:
+    if sitting.is_over:
+        return "over"
+    if sitting.problem:
+        return "failed"
+    return "report" if sitting.purpose is Purpose.REPORT else "talk"
+
+
+def _turn(sitting: Sitting) -> int:
+    return sitting.played.max_turns - sitting.turns_left
+
+
+def _line(event: Said | Examined) -> Line:
+    if isinstance(event, Said):
+        return Line(turn=event.turn, who=event.who.value, to=event.to.value, text=event.text)
+    return Line(turn=event.turn, who="examiner", to="doctor", text=event.text)
