@@ -14,11 +14,10 @@ from starlette.types import ASGIApp
 
 from polyclinic import __version__
 from polyclinic.errors import UserError
-from polyclinic.web.folders import NoSuchRun
 from polyclinic.web.guard import Guard
 from polyclinic.web.pages import page
 from polyclinic.web.parts import PARTS
-from polyclinic.web.replies import RequestRefused, complaint, reply
+from polyclinic.web.replies import complaint, reply
 from polyclinic.web.serving import Serving
 
 
@@ -33,7 +32,7 @@ def application(serving: Serving) -> ASGIApp:
         try:
             yield
         finally:
-            serving.close()
+            await serving.end()
 
     routes = [
         Route("/api/about", about),
@@ -46,9 +45,7 @@ def application(serving: Serving) -> ASGIApp:
 
 
 def _user_error(_: Request, error: UserError) -> Response:
-    if isinstance(error, RequestRefused):
-        return complaint(str(error), error.status)
-    return complaint(str(error), 404 if isinstance(error, NoSuchRun) else 422)
+    return complaint(str(error), getattr(error, "status", 422))
 
 
 def _http_error(_: Request, error: HTTPException) -> Response:

@@ -23,6 +23,8 @@ _READ = 5_000  # folders that are looked into
 class NoSuchRun(UserError):
     """There is no run of that id."""
 
+    status = 404
+
 
 class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run, or what kept it from being read."""

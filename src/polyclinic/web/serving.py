@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 from starlette.routing import BaseRoute
 
+from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.folders import Shelf
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -25,18 +26,42 @@ class Serving:
         host: the address that is listened on.
         token: whoever asks must know it; "" for nobody must, which is for this machine alone.
         live: the id of the run that the town opens with, as it goes on; "" for none.
+        practice: the folder that keeps what is played and taught; `practice` in the first folder by default.
+        cases: case files of one's own that can be played.
+        players: who may play beside a person.
     """
 
-    def __init__(self, folders: Sequence[Path], *, host: str = "127.0.0.1", token: str = "", live: str = "") -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        host: str = "127.0.0.1",
+        token: str = "",
+        live: str = "",
+        practice: Path | None = None,
+        cases: Sequence[Path] = (),
+        players: OfferedPlayers | None = None,
+    ) -> None:
         self.folders = tuple(folders)
         self.shelf = Shelf(self.folders)
         self.host, self.token, self.live = host, token, live
         self.streams = 0  # that are open
-        self._closing = ExitStack()
+        self.practice = practice or self.folders[0] / "practice"
+        self.cases, self.players = tuple(cases), players or OfferedPlayers()
+        self._closing, self._ending = ExitStack(), AsyncExitStack()
 
     def on_close(self, close: Callable[[], object]) -> None:
         """Lets something be closed when the server ends."""
         self._closing.callback(close)
+
+    def on_end(self, end: Callable[[], Awaitable[None]]) -> None:
+        """Lets something be awaited when the server ends."""
+        self._ending.push_async_callback(end)
+
+    async def end(self) -> None:
+        """Ends what parts of the server have begun, and closes what they have opened."""
+        await self._ending.aclose()
+        self.close()
 
     def close(self) -> None:
         """Closes what parts of the server have opened."""

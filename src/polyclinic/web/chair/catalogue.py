@@ -24,6 +24,8 @@ _MOST = 50
 class NoSuchCase(UserError):
     """No case of that set and key is offered."""
 
+    status = 404
+
 
 class CaseAt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a case is: its set, and its key there."""
@@ -104,6 +106,17 @@ class Catalogue:
         if case is None:
             raise NoSuchCase("there is no such case in that set; the list of cases says which there are")
         return case
+
+    def keys(self, name: str) -> list[str]:
+        """Returns the keys of a set's cases."""
+        return list(self._set(name).cases)
+
+    def at_the_door(self, at: CaseAt) -> Presentation | None:
+        """Returns what is known of a case at the door; None where it is not offered any more."""
+        try:
+            return self.case(at).presentation
+        except NoSuchCase:
+            return None
 
     def _set(self, name: str) -> _CaseSet:
         if name not in self._paths:

@@ -14,11 +14,11 @@ from typing import Annotated
 import msgspec
 
 from polyclinic.errors import UserError
-from polyclinic.files import decode, make_folder, record_as, write_text
+from polyclinic.files import make_folder, read_records, write_text
 from polyclinic.verdicts.verdict import table_text
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, NoSuchCase
-from polyclinic.web.chair.practice import Practice
+from polyclinic.web.chair.played_visits import PlayedVisits
 from polyclinic.web.chair.scoring import Scored
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
 
@@ -110,6 +110,8 @@ class ClassRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class NoSuchClass(UserError):
     """There is no such class, student, or case of it."""
 
+    status = 404
+
 
 class Classes:
     """The classes of a practice.
@@ -118,12 +120,11 @@ class Classes:
         BadInput: a class's file cannot be read.
     """
 
-    def __init__(self, practice: Practice) -> None:
+    def __init__(self, practice: PlayedVisits) -> None:
         self._practice, self._folder = practice, practice.folder / "classes"
-        make_folder(self._folder)
         self._classes: dict[str, KeptClass] = {}
         for path in sorted(self._folder.glob("*.json")):
-            kept = record_as(msgspec.json.decode(decode(path.read_bytes(), path=path)), KeptClass)
+            (_, kept), *_ = read_records(path, KeptClass, "a class")
             self._classes[kept.id] = kept
         self._by_key = {student.key: (kept, student) for kept in self._classes.values() for student in kept.students}
 
@@ -302,6 +303,8 @@ class Classes:
         return None if id is None else self._practice.stored_score(id)
 
     def _write(self, kept: KeptClass) -> None:
+        make_folder(self._practice.folder)
+        make_folder(self._folder)
         write_text(self._folder / f"{kept.id}.json", msgspec.json.encode(kept).decode() + "\n")
 
 

@@ -61,6 +61,8 @@ class GivenHint(msgspec.Struct, frozen=True, kw_only=True):
 class NotNow(UserError):
     """A move that cannot be made as things stand; the text says what can."""
 
+    status = 409
+
 
 class Sitting:
     """One visit that is played; see the module.

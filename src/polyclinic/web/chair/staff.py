@@ -21,7 +21,7 @@ from polyclinic.players.opening import Cast, OpenMinds, open_minds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Players:
+class OfferedPlayers:
     """Who may play, by the names that the command line uses.
 
     Attributes:
@@ -44,7 +44,7 @@ class Staff:
         folder: where journals are kept.
     """
 
-    def __init__(self, players: Players, knowledge: Knowledge, folder: Path) -> None:
+    def __init__(self, players: OfferedPlayers, knowledge: Knowledge, folder: Path) -> None:
         self.players, self._knowledge, self._folder = players, knowledge, folder
         self._opened: dict[str, OpenMinds] = {}
         self._opening = asyncio.Lock()

@@ -21,7 +21,7 @@ from polyclinic.web.chair.sitting import GivenHint, Sitting
 Phase = Literal["talk", "report", "over", "failed"]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was said, or read out by the examiner."""
 
     turn: int
@@ -54,7 +54,7 @@ class SittingView(msgspec.Struct, frozen=True, kw_only=True):
     patient: Presentation
     max_turns: int
     turns_left: int
-    lines: tuple[Line, ...]
+    lines: tuple[SpokenLine, ...]
     results: tuple[ShownResult, ...]
     not_recorded: tuple[str, ...]
     differential: tuple[NotedDifferential, ...]
@@ -105,7 +105,7 @@ def _turn(sitting: Sitting) -> int:
     return sitting.played.max_turns - sitting.turns_left
 
 
-def _line(event: Said | Examined) -> Line:
+def _line(event: Said | Examined) -> SpokenLine:
     if isinstance(event, Said):
-        return Line(turn=event.turn, who=event.who.value, to=event.to.value, text=event.text)
-    return Line(turn=event.turn, who="examiner", to="doctor", text=event.text)
+        return SpokenLine(turn=event.turn, who=event.who.value, to=event.to.value, text=event.text)
+    return SpokenLine(turn=event.turn, who="examiner", to="doctor", text=event.text)

@@ -38,15 +38,14 @@ _score = msgspec.json.Decoder(Scored)
 class NoSuchVisit(UserError):
     """There is no visit of that id."""
 
+    status = 404
 
-class Practice:
+
+class PlayedVisits:
     """The visits of one folder.
 
     Args:
-        folder: is made where it is not there.
-
-    Raises:
-        BadInput: the folder cannot be used.
+        folder: is made when the first visit begins.
     """
 
     def __init__(
@@ -58,8 +57,6 @@ class Practice:
         staff: Staff,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        make_folder(folder)
-        make_folder(folder / "visits")
         self.folder, self.catalogue, self.staff, self.clock = folder, catalogue, staff, clock
         self.order_names = order_names_of(knowledge)
         self._knowledge = knowledge
@@ -71,10 +68,12 @@ class Practice:
         """Begins a visit.
 
         Raises:
-            UserError: no such case or patient is offered, or the folder is full.
+            UserError: no such case or patient is offered, or the folder is full or cannot be written to.
         """
         self.catalogue.case(played.case)
         self.staff.check_patient(played.patient)
+        make_folder(self.folder)
+        make_folder(self.folder / "visits")
         if sum(1 for _ in (self.folder / "visits").iterdir()) > 3 * MOST_VISITS:
             raise UserError(f"this folder holds {MOST_VISITS:,} visits, and takes no more")
         id = secrets.token_urlsafe(16)
