@@ -59,7 +59,7 @@ def test_ablation(run, complaint, medqa, endpoint, tmp_path):
         "stages=consultation",
         "95 % interval",
         "unread.",
-        "p (Holm)",
+        "(Holm)",
         "trips",
     ):
         assert text in shown, text

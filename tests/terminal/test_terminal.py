@@ -90,3 +90,15 @@ def test_intervals_of_few_say_so():
 def test_no_control_characters_in_errors(run, tmp_path):
     done = run("consult", "--case", f"{tmp_path}/a\x1b[31m\u202eb.jsonl", code=2)
     assert "\x1b" not in done.stderr and "\u202e" not in done.stderr and "a [31m b.jsonl" in done.stderr
+
+
+def test_a_pipe_gets_tables_of_80_letters_and_whole_lines(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = io.StringIO()
+    console(out).print(f"kept in {'a/' * 60}b c")
+    console(out).print(table(None, ("name", *(f"{n} long numbers" for n in range(9))), [("x", *["1,234"] * 9)]))
+    line, *rest = out.getvalue().splitlines()
+    assert len(line) == 131
+    assert max(map(len, rest)) <= 80
+    monkeypatch.setenv("COLUMNS", "100")
+    assert console(out).width == 100

@@ -11,9 +11,9 @@ from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import number, table
 
 NOTE = (
-    "wait: minutes from arrival to the first doctor's call, mean, and what nine in ten did not exceed; diagnosis, plan "
-    "(right): % of the visits that came to one; worse: in a bed or by the first follow-up; recovered: by the first "
-    "follow-up"
+    "n: visits; wait: minutes from coming to the first doctor's call, mean, and what 9 in 10 did not exceed; right "
+    "and plan: % of the visits that came to a diagnosis, to a plan; left: unseen; bed: admitted; worse: in a bed or by "
+    "the first follow-up. Who recovered and who died stands in --json, too."
 )
 _TITLES = {
     "by_acuity": ("acuity", "by acuity, as the nurse judged it first"),
@@ -22,9 +22,7 @@ _TITLES = {
     "by_hour": ("hour", "by the hour at which they arrived"),
     "by_disease": ("disease", "by disease"),
 }
-_COLUMNS = (
-    "visits", "wait", "90 %", "diagnosis %", "plan %", "left", "admitted", "worse", "recovered", "died",
-)  # fmt: skip
+_COLUMNS = ("n", "wait", "90 %", "right %", "plan %", "left", "bed", "worse")
 
 
 _MOST = 15
@@ -60,6 +58,4 @@ def _cells(came: dict[str, Any]) -> list[str]:
         f"{came['left']:,}",
         f"{came['admitted']:,}",
         f"{came['worse']:,}",
-        f"{came['outcomes']['recovered']:,}",
-        f"{came['died']:,}",
     ]

@@ -19,6 +19,9 @@ from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import NOTHING, counted
 
 _VOICES = {"doctor": "bold cyan", "patient": "bold green", "nurse": "bold yellow", "examiner": "bold magenta"}
+_LEFT = {"closed": "turned away, nobody is there any more", "not admitted": "turned away, nobody is there for it"}
+"""What the log's reasons for leaving mean, where they do not say it themselves."""
+
 _TALKS = {"consultation": "the consultation", "results": "the talk about the results", "sampling": "sampling"}
 _MARKS = {True: ("✓", "green"), False: ("✗", "red")}
 
@@ -116,7 +119,7 @@ def _show(screen: Console, told: VisitStory, words: _Words) -> None:
     for moment in told.moments:
         if moment.t // 86_400 != day:
             day = moment.t // 86_400
-            screen.print(Text(f"\nDay {day}", style="bold"))
+            screen.print(Text(f"\nDay {day + 1}", style="bold"))
         time = Text(moment.at.rpartition(" ")[2] + "  ", style="dim")
         lines = _line(moment, words).split("\n")
         screen.print(time + Text("\n          ").join(lines), soft_wrap=True)
@@ -139,7 +142,7 @@ def _line(moment: Moment, words: _Words) -> Text:
     if moment.what == "prescribed":
         mark = _MARKS[about["right"]]
         items = "".join(f"\n• {item}" for item in about.get("treatment", ()))
-        items += "".join(f"\n• not begun: {item}" for item in about.get("not_begun", ()))
+        items += "".join(f"\n• {item}" for item in about.get("not_begun", ()))
         return Text.assemble(f"plan: {about['plan'] or 'none'} ", mark, plain(items))
     say = _LINES.get(moment.what)
     return Text(plain(moment.what if say is None else say(about, words)), style="" if say else "dim")
@@ -154,9 +157,13 @@ def _report(about: Mapping[str, Any]) -> Text:
     return said
 
 
+def _days(days: float) -> str:
+    return f"{days:g} day" if days == 1 else f"{days:g} days"
+
+
 def _minutes(seconds: int) -> str:
     if seconds >= 2 * 86_400:
-        return f"{seconds / 86_400:.1f} days"
+        return _days(round(seconds / 86_400, 1))
     return f"{seconds // 3600} h {seconds % 3600 // 60} min" if seconds >= 3600 else f"{seconds / 60:.0f} min"
 
 
@@ -232,10 +239,10 @@ _LINES: dict[str, Callable[[Mapping[str, Any], _Words], str]] = {
     "moved": lambda a, w: f"is moved to {w(a['area'])} after {_minutes(a['stayed'])}",
     "operated": lambda a, w: f"the operation is over after {_minutes(a['took'])}",
     "got worse": lambda a, _: f"gets worse: {a['severity']} ({a['cause']})",
-    "discharged": lambda a, w: f"leaves its bed in {w(a['area'])} after {a['days']:g} days in all",
+    "discharged": lambda a, w: f"leaves its bed in {w(a['area'])} after {_days(a['days'])} in all",
     "died": lambda a, w: f"dies of {w.disease(a['disease'])} ({a['cause']})",
     "went home": lambda _, __: "is at home, treated",
-    "left unseen": lambda a, _: f"leaves unseen: {a['reason']}, after {_minutes(a.get('waited', 0))}",
+    "left unseen": lambda a, _: f"leaves: {_LEFT.get(a['reason'], a['reason'])}, after {_minutes(a.get('waited', 0))}",
     "visit failed": lambda a, _: f"the visit fails: {a['who']}: {a['error']}: {a['problem']}",
     "followed up": lambda a, _: f"follow-up: {a['outcome']}" + (f" ({a['cause']})" if a.get("cause") else ""),
     "follow-up failed": lambda a, _: f"the follow-up fails: {a['error']}: {a['problem']}",

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from polyclinic.cli.group_tables import NOTE, group_tables
 from polyclinic.cli.replicas import show_precision
+from polyclinic.hospital.record.visits import clock
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
@@ -17,6 +18,11 @@ from polyclinic.terminal.tables import NOTHING, interval, mean_and_error, number
 
 _MINUTE = 60
 _FEW_DAYS = 14
+_FEW_VISITS = 10  # of fewer an agreement beyond chance says nothing
+_LEFT = {
+    "closed": "turned away when everybody had gone home",
+    "not admitted": "turned away at the door, nobody there for it",
+}
 _ACUITIES = ("emergency", "urgent", "routine")
 _SHARES = {
     "triage": "sent to the right department",
@@ -37,15 +43,21 @@ _ONE_DAY = (
 def show_run(screen: Console, document: dict[str, Any]) -> None:
     """Prints visits, how right they were, how long people waited, and who was busy."""
     summary = document["summary"]
-    town = f"{document['residents']:,} residents, {document['days']:g} days, seed {document['seed']}"
+    days = f"{document['days']:g} day{'' if document['days'] == 1 else 's'}"
+    town = f"{document['residents']:,} residents, {days}, seed {document['seed']}"
     screen.print(plain(f"{document['hospital']}: {town}"), style="bold")
     waits = "by department: for the first talk with its doctor; by area: for whoever works there"
-    work = _work(summary, document["staff"])
+    work, counted = _work(summary, document["staff"]), _counted(summary)
     targets = "targets: Canadian Triage and Acuity Scale, minutes"
-    tables = [(_visits(document), ""), (_shares(summary), _agreement(summary)), (_levels(summary), targets)]
-    tables += [(_waits(summary), waits), (work, "")]
+    tables = [
+        (_comings(document), ""),
+        (_course(document), ""),
+        (_shares(summary), _agreement(summary)),
+        (_levels(summary), targets),
+    ]
+    tables += [(_waits(summary), waits), (work, counted)]
     if summary["beds"]:
-        tables.append((_beds(summary), "in use: mean over the run; waits in minutes, of those who waited"))
+        tables.append((_beds(summary), f"in use: mean; waits in minutes, of those who waited; {counted}"))
     for shown, note in tables:
         screen.print(shown)
         if note:
@@ -79,23 +91,49 @@ def show_run(screen: Console, document: dict[str, Any]) -> None:
         screen.print(f"{document['calls']:,} calls, {document['tokens']:,} tokens{cost}", style="dim")
 
 
-def _visits(document: dict[str, Any]) -> Table:
+def _comings(document: dict[str, Any]) -> Table:
+    """Who came, by how that ended; the indented parts add up to those who came."""
     summary = document["summary"]
-    counts = {
-        "fell ill": summary["fell_ill"],
+    shown = table(None, ("who came", "n"))
+    for told, n in {
+        "fell ill, also who never came": summary["fell_ill"],
         "came to the hospital": summary["arrived"],
-        "seen": summary["seen"],
-        **{f"left unseen: {reason}": n for reason, n in summary["left"].items()},
-        **{f"failed: {error}": n for error, n in summary["failed"].items()},
-        "referred": summary["referred"],
+        "  seen, and went home": summary["seen"],
+        **{f"  {_LEFT.get(reason, f'left: {reason}')}": n for reason, n in summary["left"].items()},
+        **{f"  failed: {error}": n for error, n in summary["failed"].items()},
+        **({"  died there": summary["died_inside"]} if summary["died_inside"] else {}),
+        **({"  still there": summary["inside"]} if summary["inside"] else {}),
+    }.items():
+        shown.add_row(plain(told), f"{n:,}")
+    if again := summary.get("came_again"):
+        shown.add_row("of these once more after being turned away", f"{again:,}")
+    return shown
+
+
+def _course(document: dict[str, Any]) -> Table:
+    """What was done with who came, and what came of it."""
+    summary, parts = document["summary"], document["by_hour"].values()
+    firsts = {outcome: sum(part["outcomes"][outcome] for part in parts) for outcome in ("recovered", "better", "worse")}
+    counts = {
+        "referred to another department": summary["referred"],
         **{f"admitted: {care}": n for care, n in summary["admitted"].items()},
         **({"operated on": summary["operated"]} if summary["operated"] else {}),
         **{f"died, for: {cause}": n for cause, n in summary["died_by_cause"].items()},
         **{f"got worse, for: {cause}": n for cause, n in summary["worse_by_cause"].items()},
-        **{f"followed up: {outcome}": n for outcome, n in summary["follow_ups"].items()},
-        "still ill at the end": document["still_ill"],
+        **{f"at the first follow-up: {outcome}": n for outcome, n in firsts.items()},
+        **{f"follow-up {name}": n for name, n in summary["follow_ups"].items() if name not in firsts},
+        "recovered by the end": document["recovered"],
+        "still ill at the end, also who never came": document["still_ill"],
     }
-    return table(None, ("visits", "n"), ((told, f"{n:,}") for told, n in counts.items()))
+    return table(None, ("what came of it", "n"), ((plain(told), f"{n:,}") for told, n in counts.items()))
+
+
+def _counted(summary: dict[str, Any]) -> str:
+    """From when to when work and beds are counted, in a line."""
+    if "counted" not in summary:
+        return ""
+    begin, until = map(clock, summary["counted"])
+    return f"counted from {begin} until the last patient had been served, {until}"
 
 
 def _shares(summary: dict[str, Any]) -> Table:
@@ -126,12 +164,13 @@ def _agreement(summary: dict[str, Any]) -> str:
     if levels["kappa"] is None:
         return ""
     span = "" if levels["low"] is None else f" ({levels['low']:.2f}-{levels['high']:.2f})"
+    kappa = f"weighted kappa {levels['kappa']:.2f}{span}" if levels["n"] >= _FEW_VISITS else "too few for a kappa"
     shares = (
         f"{told} {levels[name]['percent']:.1f} %"
         for name, told in (("right", "right"), ("over", "over"), ("under", "under"))
     )
     worse = f"; {summary['worse_waiting']} got worse waiting, {summary['triaged_again']} were found so and moved up"
-    return f"five levels: {', '.join(shares)}, weighted kappa {levels['kappa']:.2f}{span}{worse}"
+    return f"five levels: {', '.join(shares)}, {kappa}{worse}"
 
 
 def _waits(summary: dict[str, Any]) -> Table:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
 _DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
 
 
@@ -23,6 +25,12 @@ def plain(text: str) -> str:
 class Screen(Console):
     """A console for which a reader that has read enough (`| head`) is nothing wrong."""
 
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
+        if soft_wrap is None and not self.is_terminal and all(isinstance(one, str) for one in objects):
+            soft_wrap = True
+        super().print(*objects, soft_wrap=soft_wrap, **options)
+
     def on_broken_pipe(self) -> None:
         """Says so to whoever runs the program, which then ends in peace."""
         raise BrokenPipeError
@@ -31,10 +39,13 @@ class Screen(Console):
 def console(file: TextIO | None = None) -> Console:
     """Returns a console on stdout, or on another file.
 
-    Piped into a file it writes plain text of 120 columns, without what a terminal would need.
+    Piped into a file it writes plain text, without what a terminal would need: tables as wide as COLUMNS says or else
+    80 letters, lines as long as they are.
     """
     out = sys.stdout if file is None else file
-    return Screen(file=out, width=None if out.isatty() else 120, highlight=False, markup=False, emoji=False)
+    said = os.environ.get("COLUMNS", "")
+    width = int(said) if said.isdecimal() and int(said) else _UNKNOWN_WIDTH
+    return Screen(file=out, width=None if out.isatty() else width, highlight=False, markup=False, emoji=False)
 
 
 def note(text: str) -> None:

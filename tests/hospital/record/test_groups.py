@@ -174,7 +174,7 @@ def test_the_warm_up_is_left_out_and_who_came_in_it_too(lived):
     ended = summary.seen + sum(summary.left.values()) + sum(summary.failed.values()) + summary.died_inside
     assert summary.arrived == ended + summary.inside
     assert (came.seen, came.diagnosis, came.department) == (summary.seen, summary.diagnosis, summary.triage)
-    assert [day.day for day in cut.series().days][:1] == [2]
+    assert [day.day for day in cut.series().days][:1] == [3]
     assert sum(day.arrived for day in cut.series().days) == summary.arrived
     assert sum(work.busy for work in summary.work.values()) < sum(w.busy for w in whole.summary().work.values())
     assert all(0 <= work.busy <= work.at_work for work in summary.work.values())
@@ -205,3 +205,30 @@ def test_who_is_inside_when_the_figures_begin_is_in_no_visit_and_its_bed_and_its
     assert summary.beds["ward"].mean == 1.0
     work = summary.work["d"]
     assert (work.at_work, work.busy) == (2 * HOUR - 60, HOUR - 60)
+
+
+def test_days_on_which_some_only_lie_in_bed_dilute_neither_work_nor_beds():
+    days = [(day * 24 * HOUR + EIGHT, "d", what) for day in range(1, 9) for what in (ShiftBegan(area="rooms"),)]
+    ends = [(t + 8 * HOUR, who, ShiftEnded()) for t, who, _ in days]
+    account = tally(
+        (EIGHT, "d", ShiftBegan(area="rooms")),
+        ill("a", t=60),
+        *comes("a", EIGHT + HOUR, waits=HOUR),
+        (EIGHT + 4 * HOUR, "a", Admitted(area="ward", care="ward")),
+        (EIGHT + 8 * HOUR, "d", ShiftEnded()),
+        *sorted([*days, *ends]),
+        (240 * HOUR, "a", Discharged(area="ward", stayed=228 * HOUR, days=10)),
+        (240 * HOUR, "a", WentHome()),
+    )
+    summary = account.summary()
+    assert summary.counted == (0, EIGHT + 4 * HOUR)
+    assert (summary.work["d"].at_work, summary.work["d"].busy) == (4 * HOUR, 2 * HOUR)
+    assert (summary.beds["ward"].mean, summary.beds["ward"].stays) == (0.0, 1)
+    assert account.series().hours[8].most == 0  # of the day with a service
+
+
+def test_who_is_turned_away_and_comes_once_more_is_told_apart():
+    away = LeftUnseen(reason="closed")
+    again = [(t, "a", what) for t, what in ((EIGHT + 25 * HOUR, Queued(queue="triage")), (EIGHT + 26 * HOUR, away))]
+    account = tally(ill("a"), (EIGHT, "a", Queued(queue="triage")), (EIGHT + HOUR, "a", away), *again)
+    assert (account.summary().arrived, account.summary().came_again, account.summary().left) == (2, 1, {"closed": 2})

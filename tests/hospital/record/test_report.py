@@ -59,7 +59,7 @@ def test_the_series_agree_with_the_log(lived, found):
     assert sum(s.n for s in found.series.diagnosis.values()) == len(told) == summary.diagnosis.n
     assert sum(s.right for s in found.series.diagnosis.values()) == summary.diagnosis.right
     for day in days:
-        today = [h.what.right for h in told if h.t // DAY == day.day]
+        today = [h.what.right for h in told if h.t // DAY == day.day - 1]
         assert (day.diagnosis.n, day.diagnosis.right) == (len(today), sum(today))
     over = sum(found.series.acuity[r.value][g.value] for i, r in enumerate(Acuity) for g in list(Acuity)[:i])
     assert over == summary.over_triage.right > 0

@@ -141,7 +141,7 @@ class ClinicMemory:
             language=language,
         )
         asked = AskedTask(case=request.case, number=0, query=answered.picture, options=answered.options)
-        put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day}")
+        put = Put(answered.task, question, answered.options, asked, when=f"on day {request.day + 1}")
         memory = self._of(request.holder, request.memory)
         brought = await memory.think(put, seed=self._setup.seed)
         wrong = TaskAnswer(answered.answer, answered.reasoning)

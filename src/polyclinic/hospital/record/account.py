@@ -31,6 +31,7 @@ from polyclinic.hospital.record.figures import (
 from polyclinic.hospital.record.groups import Groups, GroupTally
 from polyclinic.hospital.record.happenings import (
     DAY,
+    TURNED_AWAY,
     Acuity,
     CalledIn,
     Diagnosed,
@@ -50,6 +51,7 @@ from polyclinic.hospital.record.happenings import (
     What,
 )
 from polyclinic.hospital.record.people import Counts
+from polyclinic.hospital.record.window import TimeInWindow, Window
 from polyclinic.hospital.record.world import World
 
 _RANK = {acuity: rank for rank, acuity in enumerate(Acuity)}
@@ -60,10 +62,14 @@ encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class _Workload:
-    """Of a member of the staff: seconds at work in shifts that have ended, seconds with somebody, and calls."""
+    """Of a member of the staff: time at work in shifts that have ended, seconds with somebody, and calls."""
 
-    def __init__(self) -> None:
-        self.at_work = self.busy = self.called = self.serves = self.since = 0
+    def __init__(self, window: Window) -> None:
+        self.serves = 0
+        self.count_anew(window)
+
+    def count_anew(self, window: Window) -> None:
+        self.at_work, self.busy, self.called, self.since = TimeInWindow(window), 0, 0, window.begin
 
     def take(self, t: int) -> None:
         self.serves += 1
@@ -91,15 +97,18 @@ class Account:
         self._earlier: set[str] = set()  # in the hospital since before the figures begin
         self._before = Counts()  # what had happened until then
         self.first_failure = ""  # whose visit failed first, and why
-        self._inpatients = Inpatients()
-        self._work: dict[str, _Workload] = defaultdict(_Workload)
+        self._window = Window()
+        self._inpatients = Inpatients(self._window)
+        self._work: dict[str, _Workload] = {}
         self._census = Census()
         self._counts = not begin  # whether the figures have begun
         self._count_anew()
 
     def _count_anew(self) -> None:
-        self._arrived = self._seen = self._died_inside = 0
+        self._arrived = self._again = self._seen = self._died_inside = 0
         self._inside: set[str] = set()
+        self._turned_away: set[str] = set()  # once, and may come again for the same visit
+        self._came_again: set[str] = set()
         self._unseen: set[str] = set()  # registered for a department, and not called by it yet
         self._left: Counter[str] = Counter()
         self._taken_over = 0
@@ -127,11 +136,11 @@ class Account:
         attendances = self._attendances
         self._count_anew()
         self._attendances = attendances.onto(self._groups.add)
-        self._inpatients = Inpatients(begin=self.begin, before=self._inpatients)
+        self._window = Window(self.begin)
+        self._inpatients = Inpatients(self._window, before=self._inpatients)
         self._census = Census(begin=self._census.next)
         for work in self._work.values():
-            work.at_work = work.busy = work.called = 0
-            work.since = self.begin
+            work.count_anew(self._window)
         self._counts = True
 
     def __len__(self) -> int:
@@ -157,9 +166,11 @@ class Account:
         after = world.staff_with(who)
         if before != after:
             if before:
-                self._work[before].let_go(t)
+                self._workload(before).let_go(t)
+                self._census.serve()
+                self._window.until = t
             if after:
-                self._work[after].take(t)
+                self._workload(after).take(t)
         if type(happening.what) in OF_BEDS:
             self._inpatients.add(t, who, happening.what)
         self._attendances.add(happening)
@@ -175,7 +186,13 @@ class Account:
 
     def _shift(self, t: int, who: str, what: What) -> None:
         if isinstance(what, ShiftEnded):
-            self._work[who].at_work += t - self._at_work_since(who)
+            self._workload(who).at_work.add(self._at_work_since(who), t)
+
+    def _workload(self, who: str) -> _Workload:
+        work = self._work.get(who)
+        if work is None:
+            work = self._work[who] = _Workload(self._window)
+        return work
 
     def _at_work_since(self, who: str) -> int:
         since = self.world.duty[who].since
@@ -185,11 +202,15 @@ class Account:
         if who not in self._inside:
             self._inside.add(who)
             self._arrived += 1
+            if who in self._turned_away:
+                self._again += 1
+                self._turned_away.discard(who)
+                self._came_again.add(who)
             day["arrived"] += 1
 
     def _call(self, who: str, what: CalledIn, _: Counter[str]) -> None:
         if what.staff:
-            self._work[what.staff].called += 1
+            self._workload(what.staff).called += 1
         self._taken_over += bool(what.instead_of)
         if what.queue != self.world.people[who].department:
             self._area_waits[what.queue][what.waited] += 1
@@ -243,11 +264,15 @@ class Account:
         else:
             day["left"] += 1
             self._left[what.reason] += 1
+            if what.reason in TURNED_AWAY and who not in self._came_again:
+                self._turned_away.add(who)
         self._inside.discard(who)
         self._unseen.discard(who)
         self._treated[who] = Treated.NOT
 
     def _follow_up(self, who: str, what: FollowedUp, _: Counter[str]) -> None:
+        self._turned_away.discard(who)
+        self._came_again.discard(who)
         treated = self._treated.pop(who, None)
         # Somebody who was better is told of again when recovered; that is no second outcome.
         if treated is not None:
@@ -261,9 +286,13 @@ class Account:
     def summary(self) -> RunSummary:
         """Returns what the log says so far, over all of it."""
         counts, before = self.world.counts, self._before
+        if self._serves() or not self._arrived:
+            self._window.until = max(self.world.t, self._window.begin)
         return RunSummary(
             fell_ill=counts.fell_ill - before.fell_ill,
+            counted=(self._window.begin, self._window.until),
             arrived=self._arrived,
+            came_again=self._again,
             seen=self._seen,
             admitted=dict(self._inpatients.admitted.most_common()),
             operated=self._inpatients.operations,
@@ -272,7 +301,7 @@ class Account:
             died_by_cause=by_cause(self._inpatients.died),
             died_by_disease=dict(sorted(self._inpatients.died_of.items())),
             worse_by_cause=by_cause(self._inpatients.worse),
-            beds=self._inpatients.occupancy(self.world.t),
+            beds=self._inpatients.occupancy(),
             left=dict(sorted(self._left.items())),
             failed=dict(sorted(self._failed.items())),
             inside=self._arrived - self._seen - self._died_inside - self._left.total() - self._failed.total(),
@@ -301,11 +330,15 @@ class Account:
             treatment=proportion_of(self._right["treatment"]),
         )
 
+    def _serves(self) -> bool:
+        """Whether anybody is with somebody of the staff now."""
+        return any(work.serves for work in self._work.values())
+
     def _work_of(self, who: str) -> Work:
-        work, duty, now = self._work[who], self.world.duty.get(who), self.world.t
+        work = self._workload(who)
         return Work(
-            at_work=work.at_work + (0 if duty is None else now - self._at_work_since(who)),
-            busy=work.busy + (now - work.since if work.serves else 0),
+            at_work=work.at_work.so_far(self._at_work_since(who) if who in self.world.duty else None),
+            busy=work.busy + (self.world.t - work.since if work.serves else 0),
             called=work.called,
         )
 
@@ -329,7 +362,7 @@ class Account:
 
     def _day(self, day: int, counts: Counter[str]) -> Day:
         ends = {name: counts[name] for name in ("arrived", "seen", "left", "failed", "died")}
-        return Day(day=day, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
+        return Day(day=day + 1, **ends, diagnosis=proportion(counts["right"], counts["diagnosed"]))
 
 
 _LEAVING = (WentHome, LeftUnseen, VisitFailed, Died)

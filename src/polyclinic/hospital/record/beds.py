@@ -20,13 +20,14 @@ from polyclinic.hospital.record.happenings import (
     What,
     Worsened,
 )
+from polyclinic.hospital.record.window import TimeInWindow, Window
 
 
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
     """The beds of an area."""
 
     patients: int  # who lay down there
-    mean: float  # beds in use, over the time from the first day on
+    mean: float  # beds in use, over the time that is counted (`RunSummary.counted`)
     most: int  # beds in use at once
     stays: int  # that have ended
     mean_days: float | None  # of those; None where there are none
@@ -36,17 +37,20 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _AreaBeds:
-    def __init__(self) -> None:
-        self.patients = self.now = self.most = self.since = self.filled = 0
+    def __init__(self, window: Window, lying: int = 0) -> None:
+        self.patients = 0
+        self.now = self.most = lying
+        self.since, self._filled = window.begin, TimeInWindow(window)
         self.stays: list[int] = []
         self.waits: list[int] = []
 
-    def begin(self, t: int, lying: int) -> None:
-        self.now = self.most = lying
-        self.since = t
+    @property
+    def filled(self) -> int:
+        """Seconds in which beds were in use, of all together."""
+        return self._filled.so_far(self.since, self.now)
 
     def until(self, t: int) -> None:
-        self.filled += self.now * (max(0, t) - self.since)
+        self._filled.add(self.since, max(0, t), self.now)
         self.since = max(0, t)
 
     def enter(self, t: int, waited: int) -> None:
@@ -67,22 +71,22 @@ class Inpatients:
     """What a log says so far of beds, deaths, and why patients got worse.
 
     Args:
-        begin: when it begins to count, in seconds of the run.
+        window: from when to when it counts.
         before: who counted until then; who lies in a bed goes on lying there, and nothing else is taken over.
     """
 
-    def __init__(self, *, begin: int = 0, before: Inpatients | None = None) -> None:
-        self._begin = begin
+    def __init__(self, window: Window, *, before: Inpatients | None = None) -> None:
+        self._window = window
         self.operations = 0
         self.admitted: Counter[str] = Counter()  # by the kind of the first area
         self.died: Counter[str] = Counter()  # by cause
         self.died_of: Counter[str] = Counter()  # by disease
         self.worse: Counter[str] = Counter()  # by cause
-        self._areas: dict[str, _AreaBeds] = defaultdict(_AreaBeds)
+        self._areas: dict[str, _AreaBeds] = defaultdict(lambda: _AreaBeds(window))
         self._lies: dict[str, str] = {} if before is None else before._lies
         if before is not None:
             for area, beds in before._areas.items():
-                self._areas[area].begin(begin, beds.now)
+                self._areas[area] = _AreaBeds(window, beds.now)
 
     def add(self, t: int, who: str, what: What) -> None:
         """Takes a happening that is one of `OF_BEDS`."""
@@ -118,17 +122,16 @@ class Inpatients:
         if what.outcome is FollowUpOutcome.WORSE and what.cause is not None:
             self.worse[what.cause.value] += 1
 
-    def occupancy(self, t: int) -> dict[str, Occupancy]:
-        """Returns how full the beds were up to a time, by area."""
-        return {area: _occupancy(beds, t, self._begin) for area, beds in sorted(self._areas.items())}
+    def occupancy(self) -> dict[str, Occupancy]:
+        """Returns how full the beds were, by area."""
+        return {area: _occupancy(beds, self._window.seconds) for area, beds in sorted(self._areas.items())}
 
 
-def _occupancy(beds: _AreaBeds, t: int, begin: int) -> Occupancy:
-    beds.until(t)
+def _occupancy(beds: _AreaBeds, seconds: int) -> Occupancy:
     stays = sorted(beds.stays)
     return Occupancy(
         patients=beds.patients,
-        mean=round(beds.filled / max(1, t - begin), 3),
+        mean=round(beds.filled / max(1, seconds), 3),
         most=beds.most,
         stays=len(stays),
         mean_days=round(sum(stays) / len(stays) / DAY, 3) if stays else None,

@@ -20,13 +20,15 @@ _CENSUS = {
 
 
 class Census:
-    """Who is in the hospital at each full hour, counted by what they do."""
+    """Who is in the hospital at each full hour, counted by what they do, up to the last day with a service."""
 
     def __init__(self, *, begin: int = 0) -> None:
         self.next = begin  # the next full hour
         self._hours: list[Counter[str]] = [Counter() for _ in range(24)]
         self._most = [0] * 24
         self._today: list[tuple[int, Counter[str]]] = []
+        self._serves = False  # somebody has been served today
+        self._later: list[list[tuple[int, Counter[str]]]] = []  # days since somebody has been served
         self._visited = 0  # days on which somebody was there
 
     def until(self, t: int, world: World) -> None:
@@ -35,6 +37,13 @@ class Census:
             world.advance(self.next)
             self._take(world)
             self.next += HOUR
+
+    def serve(self) -> None:
+        """Somebody has been served: the days before count."""
+        self._serves = True
+        for day in self._later:
+            self._count(day)
+        self._later = []
 
     def hours(self) -> tuple[Hour, ...]:
         """Returns the mean day."""
@@ -65,9 +74,15 @@ class Census:
         self._today.append((hour, counts))
 
     def _end_day(self) -> None:
-        if any(counts for _, counts in self._today):
+        if self._serves:
+            self._count(self._today)
+        else:
+            self._later.append(self._today)
+        self._today, self._serves = [], False
+
+    def _count(self, day: list[tuple[int, Counter[str]]]) -> None:
+        if any(counts for _, counts in day):
             self._visited += 1
-            for hour, counts in self._today:
+            for hour, counts in day:
                 self._hours[hour].update(counts)
                 self._most[hour] = max(self._most[hour], counts.total())
-        self._today = []

@@ -224,7 +224,7 @@ def _check_onsets(one: _Illnesses, other: _Illnesses, a: RecordedRun, b: Recorde
     for here, there, run in ((one, other, a), (other, one, b)):
         for onset, (t, what) in here.onsets.items():
             _, who, day = onset
-            how = f"resident {who} falls ill on day {day} of {what.disease} ({what.severity})"
+            how = f"resident {who} falls ill on day {day + 1} of {what.disease} ({what.severity})"
             if onset in there.onsets:
                 if there.onsets[onset] == (t, what):
                     continue

@@ -43,7 +43,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What a member of the staff did."""
 
-    at_work: int  # seconds between the beginnings and ends of its shifts, overtime included
+    at_work: int  # seconds of its shifts that are counted (`RunSummary.counted`), overtime included
     busy: int  # seconds of these with somebody, from the call to the end of the service
     called: int  # patients, once for each call
 
@@ -81,7 +81,10 @@ class RunSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What a log says."""
 
     fell_ill: int  # onsets
+    # Work and beds are counted from the end of the warm-up until the last patient has been served, in seconds
+    counted: tuple[int, int]
     arrived: int  # comings to the hospital: the sum of `seen`, `left`, `failed`, `died_inside` and `inside`
+    came_again: int  # of these, who had been turned away and came once more for the same visit
     seen: int  # treated and gone home
     admitted: dict[str, int]  # who lay down in a bed, once a stay, by the kind of the first area
     operated: int  # operations
@@ -124,7 +127,7 @@ class Treated(StrEnum):
 class Day(msgspec.Struct, frozen=True, kw_only=True):
     """One day."""
 
-    day: int  # from 0
+    day: int  # from 1
     arrived: int  # people who came to the hospital
     seen: int  # went home treated on that day
     left: int  # went home before

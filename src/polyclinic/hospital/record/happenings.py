@@ -19,6 +19,9 @@ DAY = 24 * 60 * 60
 HOUR = 60 * 60
 """Seconds an hour."""
 
+TURNED_AWAY = ("closed", "not admitted")
+"""Why somebody `LeftUnseen` that comes once more for the same visit."""
+
 
 class Acuity(StrEnum):
     """How soon somebody must be seen, as the nurse judges it; earlier members are called first."""

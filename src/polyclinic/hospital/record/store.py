@@ -233,7 +233,7 @@ class Store:
         before = self._ahead.popleft()
         if before != happening:
             day, clock = divmod(happening.t, 24 * 60 * 60)
-            at = f"day {day}, {clock // 3600:02}:{clock // 60 % 60:02}"
+            at = f"day {day + 1}, {clock // 3600:02}:{clock // 60 % 60:02}"
             raise CannotResume(self._differs(f"happening {happening.seq} ({at}) is another than the one stored"))
 
     def _differs(self, how: str) -> str:

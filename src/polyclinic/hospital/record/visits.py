@@ -16,6 +16,7 @@ from polyclinic.cases.truth import Severity
 from polyclinic.hospital.record.happenings import (
     DAY,
     HOUR,
+    TURNED_AWAY,
     Acuity,
     Admitted,
     Diagnosed,
@@ -36,7 +37,7 @@ from polyclinic.hospital.record.happenings import (
 )
 
 UNDER_WAY = "under way"
-_TURNED_AWAY = ("left: closed", "left: not admitted")
+_TURNED_AWAY = tuple(f"left: {reason}" for reason in TURNED_AWAY)
 
 
 class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +60,9 @@ class ListedVisit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clock(t: int) -> str:
-    """Returns a time as it is told, such as `day 3 09:12`; days count from 0."""
+    """Returns a time as it is told, such as `day 3 09:12`; days are counted from 1."""
     day, second = divmod(t, DAY)
-    return f"day {day} {second // HOUR:02}:{second // 60 % 60:02}"
+    return f"day {day + 1} {second // HOUR:02}:{second // 60 % 60:02}"
 
 
 class FoldedVisit:
