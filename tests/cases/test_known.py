@@ -14,6 +14,7 @@ from polyclinic.cases.record import History, Record
 from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.truth import Truth
 from polyclinic.cases.withhold import withhold
+from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.folding import fold_term
 from polyclinic.yaml_files import read_yaml
 
@@ -103,3 +104,11 @@ def test_the_check_says_what_becomes_of_a_diagnosis_in_the_history():
     problems = {problem.field: problem.problem for problem in check_case(case)}
     assert "the patient withholds it" in problems["$.record.history.present"]
     assert "tells it when asked" in problems["$.record.history.past"]
+
+
+def test_the_check_names_a_diagnosis_in_other_words_and_what_is_doubtful():
+    case = case_of("Influenza A", "the flu", present="INFLUENZA-A was found. Some infection.", review="An infection?")
+    problems = {problem.field: problem.problem for problem in check_case(case, namings=named_in)}
+    assert "in other words where the doctor sees it" in problems["$.record.presentation.complaint"]
+    assert "the patient withholds it" in problems["$.record.history.present"]
+    assert "look at it" in problems["$.record.history.review"]

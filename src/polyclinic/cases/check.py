@@ -14,6 +14,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import check_layout, load_element, recognise
 from polyclinic.cases.loaders.choices import same_options
 from polyclinic.cases.loaders.reader import Element, read_elements
+from polyclinic.cases.naming import DiseaseNaming, DiseaseNamings
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.withhold import withhold
@@ -69,10 +70,13 @@ class CheckResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return sum(problem.level == "error" for problem in self.problems)
 
 
-def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
+def check_cases(path: str | Path, layout: str | None = None, *, namings: DiseaseNamings | None = None) -> CheckResult:
     """Reads a whole case file and collects what is wrong with it; a bad record does not end the check.
 
-    Where no layout is named, the first record that can be decoded tells.
+    Args:
+        path: the file.
+        layout: its layout; where none is named, the first record that can be decoded tells.
+        namings: finds the diagnoses in other words (`knowledge.named_in.named_in`); word for word alone without it.
 
     Raises:
         BadInput: nothing of the file can be checked: it is missing, not a case file, or in no known layout.
@@ -104,7 +108,7 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
         if earlier != element.number:
             problem = f"the id {case.id!r} stands in {element.part} {earlier} already; only that case is found by it"
             problems.append(_error(element.number, case.id, "$.id", problem))
-        problems += check_case(case, line=element.number)
+        problems += check_case(case, line=element.number, namings=namings)
     return CheckResult(
         layout=layout or "",
         n=counts["n"],
@@ -117,13 +121,13 @@ def check_cases(path: str | Path, layout: str | None = None) -> CheckResult:
     )
 
 
-def check_case(case: Case, *, line: int = 1) -> Iterator[CaseProblem]:
-    """Yields what is wrong with one case that could be read, which stands at a line of its file."""
-    for level, field, problem in (*_texts(case), *_findings(case), *_question(case)):
+def check_case(case: Case, *, line: int = 1, namings: DiseaseNamings | None = None) -> Iterator[CaseProblem]:
+    """Yields what is wrong with one case that could be read, which stands at a line of its file; see `check_cases`."""
+    for level, field, problem in (*_texts(case, namings), *_findings(case), *_question(case)):
         yield CaseProblem(level=level, line=line, id=case.id, field=field, problem=problem)
 
 
-def _texts(case: Case) -> Iterator[tuple[Level, str, str]]:
+def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, str, str]]:
     terms, presentation = diagnosis_terms(case.truth.diagnoses), case.presentation
     if not case.truth.diagnoses:
         yield "warning", "$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right"
@@ -131,12 +135,35 @@ def _texts(case: Case) -> Iterator[tuple[Level, str, str]]:
         if term := stands_in(text, terms):
             problem = f"the truth stands where the doctor sees it before asking: {term!r}"
             yield "error", f"$.record.presentation.{name}", problem
+        elif said := _in_other_words(text, case, namings):
+            problem = f"the truth stands in other words where the doctor sees it before asking: {_quoted(said)}"
+            level: Level = "warning" if said.is_wider or not said.is_sure else "error"
+            yield level, f"$.record.presentation.{name}", problem
     for name, text in case.record.history.sections():
         if term := stands_in(text, terms):
             kept = withhold(text, terms, section=name) != text
             what = "the patient withholds it" if kept else "the patient, who knows of it, tells it when asked"
             problem = f"a diagnosis stands here, and {what}: {term!r}"
             yield "warning", f"$.record.history.{name}", problem
+        elif said := _in_other_words(text, case, namings):
+            kept = withhold(text, (said.text,), section=name) != text
+            what = "the patient withholds it" if kept else "the patient, who knows of it, tells it when asked"
+            problem = f"a diagnosis stands here in other words, and {what}: {_quoted(said)}"
+            if not said.is_sure and not kept:
+                continue
+            if not said.is_sure:
+                problem = f"this may name a diagnosis, and the patient tells it; look at it: {_quoted(said)}"
+            yield "warning", f"$.record.history.{name}", problem
+
+
+def _in_other_words(text: str, case: Case, namings: DiseaseNamings | None) -> DiseaseNaming | None:
+    """Returns what names a diagnosis, what does so most clearly first; None where nothing does."""
+    found = namings(text, diagnosis_terms(case.truth.diagnoses)) if namings is not None and text.strip() else ()
+    return min(found, key=lambda said: (not said.is_sure, said.is_wider), default=None)
+
+
+def _quoted(said: DiseaseNaming) -> str:
+    return f"{said.text!r} ({said.name})"
 
 
 def _findings(case: Case) -> Iterator[tuple[Level, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -26,8 +27,11 @@ def withhold(text: str, terms: Iterable[str], *, section: str | None = None) -> 
     wanted = tuple(dict.fromkeys(fold_term(term) for term in terms if term.strip()))
     if not _holds(text, wanted):
         return text
-    kept = []
-    for sentence, end in _sentences(text):
+    kept: list[str] = []
+    across = _across(text, wanted)
+    for order, (sentence, end) in enumerate(_sentences(text)):
+        if order in across:
+            continue
         rest = _without_clauses(sentence, wanted, section)
         if rest.strip():
             kept.append(rest + end)
@@ -52,6 +56,18 @@ def ways_known(term: str, text: str, *, section: str = "present") -> set[Known |
 def _holds(text: str, wanted: tuple[str, ...]) -> bool:
     folded = Folded(text)
     return any(folded.find(term) >= 0 for term in wanted)
+
+
+def _across(text: str, wanted: tuple[str, ...]) -> set[int]:
+    """Returns which sentences hold a term together that neither holds alone: its words stand on two lines."""
+    sentences = [sentence for sentence, _ in _sentences(text)]
+    found: set[int] = set()
+    for order, (one, following) in enumerate(itertools.pairwise(sentences)):
+        together = Folded(f"{one}\n{following}")
+        here = [Folded(one), Folded(following)]
+        if any(together.find(term) >= 0 > max(alone.find(term) for alone in here) for term in wanted):
+            found |= {order, order + 1}
+    return found
 
 
 def _names(clause: str, wanted: tuple[str, ...], section: str | None, earlier: str) -> bool:

@@ -29,6 +29,7 @@ from polyclinic.generation.inpatients import generate_inpatients
 from polyclinic.generation.tor_records import tor_lines
 from polyclinic.knowledge.check import check_knowledge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
+from polyclinic.knowledge.named_in import named_in
 from polyclinic.knowledge.pathology import with_pathology
 from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
@@ -156,7 +157,7 @@ def check(
 
 def _check_files(file: str | None, layout: str | None, *, json: bool) -> None:
     names = list(SHIPPED) if file is None else [file]
-    results = {name: check_cases(shipped_path(name), layout=layout) for name in names}
+    results = {name: check_cases(shipped_path(name), layout=layout, namings=named_in) for name in names}
     about_knowledge = check_knowledge(read_knowledge()) if file is None else []
     errors = len(about_knowledge) + sum(p.level == "error" for r in results.values() for p in r.problems)
     if json:

@@ -41,6 +41,7 @@ class NameReader:
 
     def __init__(self, words: NameVocabulary) -> None:
         self._words = words
+        self.kinds = words.kinds
         self._parents: dict[str, frozenset[str]] = {
             atom: frozenset((parent,)) for atom, parent in words.parents.items()
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from polyclinic.knowledge.disease_names.vocabulary import Kind, NameVocabulary, NameWord
@@ -61,14 +61,17 @@ def cost(row: tuple[str, ...], words: NameVocabulary) -> float:
 
 
 def _best(row: tuple[str, ...], words: NameVocabulary) -> list[NamePiece]:
+    return [piece for _, _, found in placed(row, words) for piece in found]
+
+
+def placed(row: tuple[str, ...], words: NameVocabulary) -> Iterator[tuple[int, int, tuple[NamePiece, ...]]]:
+    """Yields the words of a row of units without separators: where each begins and ends, and its pieces."""
     ways = _ways(row, words)
-    pieces: list[NamePiece] = []
     at = 0
     while at < len(row):
         _, end, found = ways[at]
-        pieces += found
+        yield at, end, found
         at = end
-    return pieces
 
 
 _Way = tuple[float, int, tuple[NamePiece, ...]]

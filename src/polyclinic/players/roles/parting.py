@@ -24,6 +24,7 @@ from polyclinic.knowledge.examination_words import EXAMINATION, LABORATORY_VALUE
 from polyclinic.language.folding import Folded, fold_term
 from polyclinic.language.language import Language, capitalised, chinese_characters, is_chinese
 from polyclinic.language.word_lists import Pattern, WordLists
+from polyclinic.players.roles.secret import secret_of
 
 WORDS = WordLists(Path(__file__).with_name("words"), examination=EXAMINATION.pattern)
 """The words of this room."""
@@ -89,7 +90,7 @@ def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...]
         withheld: names that this visit is to find out. A clause with one is the patient's only where it shows that the
             patient knows of it, or where the doctor reads it at the door; a result with one is the examiner's.
     """
-    secret = _secret(record, withheld)
+    secret = secret_of(record, withheld)
     texts, results = _Parting(record, secret).part() if setting == "ward" else (_texts(record.history), ())
     told: dict[str, list[str]] = {}
     for section, text in texts:
@@ -101,7 +102,7 @@ def part(record: Record, *, setting: Setting = "ward", withheld: tuple[str, ...]
 
 def reported_results(record: Record, *, withheld: tuple[str, ...] = ()) -> tuple[Finding, ...]:
     """Returns the `results` of `part` in a ward."""
-    return _Parting(record, _secret(record, withheld)).part()[1]
+    return _Parting(record, secret_of(record, withheld)).part()[1]
 
 
 def without_results(text: str, values: tuple[str, ...] = ()) -> str:
@@ -130,11 +131,6 @@ def _distinctive_pieces(value: str) -> tuple[str, ...]:
     """Returns a result and those of its sentences that can only be that result, folded."""
     whole = (fold_term(value),) if _is_distinctive(value) else ()
     return (*whole, *result_terms((Finding(examination="", value=value),)))
-
-
-def _secret(record: Record, withheld: tuple[str, ...]) -> tuple[str, ...]:
-    door = [Folded(text) for text in (record.presentation.complaint, record.presentation.about)]
-    return tuple(term for term in withheld if not any(text.find(fold_term(term)) >= 0 for text in door))
 
 
 def _texts(history: History) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from polyclinic.events import Role
 from polyclinic.players.player import Mind, PlayedRole
 from polyclinic.players.roles.parting import distinctive_results, part, without_results
 from polyclinic.players.roles.remembered import remembered
+from polyclinic.players.roles.secret import in_other_words
 
 __all__ = ["Patient", "without_results"]
 
@@ -67,8 +68,10 @@ class Patient(PlayedRole):
         self.remembered: tuple[str, ...] = remembered(past, record.presentation.language)
         self.findings: tuple[Finding, ...] = ()
         if setting == "online":
+            values = [f.value for f in record.findings if isinstance(f.value, str)]
+            secret = (*parted.withheld, *in_other_words(values, record, withheld))
             told_findings = (
-                msgspec.structs.replace(f, value=withhold(f.value, parted.withheld, section="present"))
+                msgspec.structs.replace(f, value=withhold(f.value, secret, section="present"))
                 if isinstance(f.value, str)
                 else f
                 for f in record.findings
@@ -77,7 +80,8 @@ class Patient(PlayedRole):
 
         def tellable(text: str) -> str:
             # A persona retells what the history tells; results it leaves to the history.
-            told = withhold(text, parted.withheld, section="present")
+            secret = (*parted.withheld, *in_other_words((text,), record, withheld))
+            told = withhold(text, secret, section="present")
             return without_results(told, distinctive_results(record.findings, told)) if setting == "ward" else told
 
         self.persona: Persona | None = None
