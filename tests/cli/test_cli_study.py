@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from polyclinic.benchmarks.exams.medagents_study import SUBJECTS
 from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.statistics.uncertainty import Estimate
 
@@ -177,12 +178,67 @@ def test_the_commands_of_the_page(run, endpoint, shared_data, tmp_path):
         assert run(*words, *([] if "errors" in words else ["--sample", 1]), cwd=tmp_path).stdout
 
 
+def write_nine_sets(folder):
+    """Writes an invented question of each set, in its published layout; returns the options that name the files."""
+    options = dict(zip("ABCD", ("asthma", "gout", "measles", "scurvy"), strict=True))
+    files = {
+        "medqa": {"question": "Which?", "answer": "gout", "options": options, "meta_info": "step1", "answer_idx": "B"},
+        "medmcqa": {
+            "question": "Which one?", "exp": None, "cop": 1, "opa": "asthma", "opb": "gout", "opc": "measles",
+            "opd": "scurvy", "subject_name": "Medicine", "topic_name": None, "id": "m-1", "choice_type": "single",
+        },
+        "pubmedqa": {
+            "1": {
+                "QUESTION": "Does it?", "CONTEXTS": ["It was tried."], "LABELS": ["RESULTS"], "MESHES": [],
+                "YEAR": "2011", "reasoning_required_pred": "yes", "reasoning_free_pred": "yes",
+                "final_decision": "yes", "LONG_ANSWER": "It does.",
+            }
+        },
+    }  # fmt: skip
+    for name, record in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(record) + "\n", "utf-8")
+    (folder / "mmlu").mkdir()
+    for subject in (*SUBJECTS, "astronomy"):  # the published folder has others too
+        rows = f"What of {subject}?,one,two,three,four,A\n"
+        (folder / "mmlu" / f"{subject.replace(' ', '_')}_test.csv").write_text(rows, "utf-8")
+    return [word for name in files for word in (f"--{name}", folder / f"{name}.json")] + ["--mmlu", folder / "mmlu"]
+
+
+@pytest.mark.slow
+def test_nine_sets_have_one_average(run, complaint, endpoint, tmp_path):
+    command = ("study", "medagents", *write_nine_sets(tmp_path), "--part", "table-2", "--model", "direct/a")
+    command += ("--base-url", endpoint.url)
+    document = json.loads(run(*command, "--json").stdout)
+    assert (document["sets_of_nine"], document["sets_missing"]) == (9, [])
+    for row in document["table_2"]:
+        assert list(row["sets"]) == ["medqa", "medmcqa", "pubmedqa", *SUBJECTS]
+        means = [one["mean"] or 0 for one in row["sets"].values()]
+        assert row["average"]["mean"] == pytest.approx(sum(means) / 9) and row["average"]["n"] == 9
+    extra = "What else of anatomy?,one,two,three,four,A\n"
+    with (tmp_path / "mmlu" / "anatomy_test.csv").open("a", encoding="utf-8") as file:
+        file.write(extra)
+    sampled = json.loads(run(*command, "--sample", 1, "--protocol", "ours", "--json").stdout)
+    assert sampled["questions"] == {"medqa": 1, "medmcqa": 1, "pubmedqa": 1, "mmlu": len(SUBJECTS)}
+    for path in (tmp_path / "mmlu").glob("*.csv"):
+        if "astronomy" not in path.name:
+            path.unlink()
+    assert "none of the paper's six subjects" in complaint(*command)
+
+
 @pytest.mark.slow
 def test_the_paper_in_one_command(run, complaint, medqa, endpoint, tmp_path):
     command = ("study", "medagents", "--medqa", medqa, "--model", "direct/a", "--base-url", endpoint.url)
     command += ("--judge", "direct/j", "--option-experts", "1-2", "--question-experts", "5", "--price", "1,2")
     done = run(*command, "--journal", tmp_path / "journal", "--out", tmp_path / "out")
-    for text in ("Table 2", "average of 1", "9 sets; 1 were asked", "Table 3", "Figure 3", "Table 4", "Figure 5"):
+    for text in (
+        "Table 2",
+        "(of 1)",
+        "No average of the paper's: that is of 9 sets, and without medmcqa, pubmedqa, anatomy",
+        "Table 3",
+        "Figure 3",
+        "Table 4",
+        "Figure 5",
+    ):
         assert text in done.stdout
     assert "cost of 100 questions" in done.stdout
     assert "still other than in the paper: few-shot examples" in done.stderr

@@ -39,7 +39,7 @@ from polyclinic.protocols.following import follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
-from polyclinic.questions.layouts import parse_fields, read_exam
+from polyclinic.questions.layouts import parse_fields, read_exam, sample_of_subjects
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.topics import of_topic
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
@@ -159,6 +159,8 @@ def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list
             return questions
     if not isinstance(options, ExamOptions) or options.everything:
         return questions
+    if dataset == "mmlu" and options.sample is not None:
+        return sample_of_subjects(questions, options.sample, seed=seed)
     number = options.sample or sample_of(follow(MedAgentsSettings), dataset)
     return questions if number is None else draw(questions, number, seed=seed)
 

@@ -204,7 +204,7 @@ class ExamOptions(ExamFileOptions):
     settings: Annotated[list[str] | None, Parameter(name="--set", metavar="KEY=VALUE")] = None
     """A setting of the methods, or METHOD.KEY=VALUE of one; may be repeated."""
     sample: Annotated[int | None, POSITIVE] = None
-    """So many questions, drawn by --seed; 300 by default, MMLU whole."""
+    """So many questions, drawn by --seed, of MMLU of each subject; 300 by default, MMLU whole."""
     everything: Annotated[bool, Parameter(name="--all")] = False
     """All questions."""
     answer_tokens: Annotated[int | None, POSITIVE] = None

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from polyclinic.benchmarks.exams.medagents_study import DATASETS, PARTS, StudyPart, errors_of, plan, run_study
+from polyclinic.benchmarks.exams.medagents_study import (
+    DATASETS,
+    PARTS,
+    StudyPart,
+    errors_of,
+    of_the_paper,
+    plan,
+    run_study,
+)
 from polyclinic.benchmarks.exams.medagents_tables import medagents_output
 from polyclinic.benchmarks.exams.published import check_sample
 from polyclinic.benchmarks.exams.runs import Learning
@@ -38,7 +46,7 @@ class DataSetFiles:
     pubmedqa: Annotated[Path | None, options.FILE] = None
     """PubMedQA, ori_pqal.json."""
     mmlu: Annotated[Path | None, options.DIR] = None
-    """The folder of MMLU's six subjects."""
+    """MMLU's folder of tests: its six subjects of the paper, anatomy_test.csv and so on, are asked."""
 
     @property
     def named(self) -> dict[str, Path]:
@@ -96,7 +104,7 @@ async def medagents(
         option_experts=parse_numbers(option_experts, option="--option-experts") if experts else (),
         temperature=run.models.temperature,
     )
-    questions = {name: read_questions(name, one, seed=run.seed) for name, one in exams.items()}
+    questions = {name: of_the_paper(name, read_questions(name, one, seed=run.seed)) for name, one in exams.items()}
     learning = Learning(
         examples=read_examples(examples) if examples is not None else (),
         temperature=run.models.temperature,

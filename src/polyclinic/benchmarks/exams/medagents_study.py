@@ -17,6 +17,7 @@ from polyclinic.benchmarks.exams.evaluation import MethodResult
 from polyclinic.benchmarks.exams.published import as_published
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.benchmarks.exams.studies import Curve, Wrong, ablation, curve, panels, wrong_answers
+from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod, choose, find_method
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings
@@ -31,7 +32,7 @@ SUBJECTS = (
     "anatomy", "clinical knowledge", "college medicine", "medical genetics", "professional medicine", "college biology",
 )  # fmt: skip
 """Of MMLU, in the order of Table 2."""
-SETS = len(DATASETS) - 1 + len(SUBJECTS)
+SETS = (*DATASETS[:-1], *SUBJECTS)
 """Three data sets, and MMLU's six subjects."""
 
 METHODS_OF_TABLE_2 = (
@@ -44,7 +45,7 @@ _NORMAL = 1.96
 
 
 class Accuracies(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of Table 2: accuracy in percent, by set, and the mean over the sets that were asked."""
+    """A row of Table 2: accuracy in percent, by set, and the mean over the sets that have one."""
 
     method: str
     sets: dict[str, Estimate]
@@ -216,8 +217,12 @@ async def run_study(
 def _accuracies(name: str, results: Sequence[tuple[str, MethodResult]]) -> Accuracies:
     sets: dict[str, Estimate] = {}
     for dataset, result in results:
-        by_subject = {name: result.by_subject[name] for name in SUBJECTS if name in result.by_subject}
-        sets |= by_subject if dataset == "mmlu" and by_subject else {dataset: result.accuracy}
+        if dataset == "mmlu":
+            # One subject by itself is not told apart.
+            subjects = result.by_subject or {one.subject: result.accuracy for one in result.answered[:1]}
+            sets |= {name: subjects[name] for name in SUBJECTS if name in subjects}
+        else:
+            sets[dataset] = result.accuracy
     return Accuracies(method=name, sets=sets, average=average(list(sets.values())))
 
 
@@ -261,6 +266,25 @@ def _cost(name: str, results: Sequence[MethodResult]) -> MedAgentsCost:
     )
 
 
+def missing_sets(row: Accuracies) -> list[str]:
+    """Returns which of the paper's nine sets have no accuracy in a row of Table 2."""
+    return [name for name in SETS if name not in row.sets or row.sets[name].mean is None]
+
+
+def of_the_paper(dataset: str, questions: Sequence[ExamQuestion]) -> list[ExamQuestion]:
+    """Returns the questions of the paper's sets; MMLU as published has fifty-one subjects more.
+
+    Raises:
+        UserError: none is left.
+    """
+    if dataset != "mmlu":
+        return list(questions)
+    kept = [one for one in questions if one.subject in SUBJECTS]
+    if not kept:
+        raise UserError(f"--mmlu holds none of the paper's six subjects: {', '.join(SUBJECTS)} (anatomy_test.csv …)")
+    return kept
+
+
 def errors_of(
     result: MedAgentsResult, questions: Mapping[str, Sequence[ExamQuestion]], *, most: int, seed: int
 ) -> dict[str, Wrong]:
@@ -281,7 +305,8 @@ def document_of(result: MedAgentsResult, *, about: Mapping[str, Any]) -> dict[st
     return {
         **about,
         "table_2": result.table_2,
-        "sets_of_nine": max((len(row.sets) for row in result.table_2), default=0),
+        "sets_of_nine": max((row.average.n for row in result.table_2), default=0),
+        "sets_missing": missing_sets(result.table_2[0]) if result.table_2 else [],
         "table_3": [short(one) for one in result.table_3],
         "table_4": result.table_4,
         "figure_3": {

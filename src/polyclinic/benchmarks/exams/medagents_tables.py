@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from polyclinic.benchmarks.benchmark import Output
-from polyclinic.benchmarks.exams.medagents_study import SETS, MedAgentsResult, document_of
+from polyclinic.benchmarks.exams.medagents_study import SETS, MedAgentsResult, document_of, missing_sets
 from polyclinic.benchmarks.exams.study_tables import chart
 from polyclinic.judges.error_categories import Categories
 from polyclinic.statistics.uncertainty import share
@@ -77,13 +77,18 @@ def _show_table_2(screen: Console, result: MedAgentsResult) -> None:
     if not result.table_2:
         return
     sets = list(result.table_2[0].sets)
-    shown = table("main results, right % (Table 2)", ("method", *sets, f"average of {len(sets)}"))
+    whole = all(not missing_sets(row) for row in result.table_2)
+    shown = table(
+        "main results, right % (Table 2)", ("method", *sets, f"average of {len(SETS)}" if whole else "average")
+    )
     for row in result.table_2:
         cells = [mean_and_error(one, ".1f") for one in (*row.sets.values(), row.average)]
-        shown.add_row(_ROWS[row.method], *cells)
+        shown.add_row(_ROWS[row.method], *cells[:-1], cells[-1] if whole else f"{cells[-1]} (of {row.average.n})")
     screen.print(shown)
-    if len(sets) < SETS:
-        screen.print(f"The paper's average is of {SETS} sets; {len(sets)} were asked.", style="dim")
+    if not whole:
+        missing = ", ".join(dict.fromkeys(name for row in result.table_2 for name in missing_sets(row)))
+        told = f"No average of the paper's: that is of {len(SETS)} sets, and without {missing} it is of fewer."
+        screen.print(told, style="yellow", soft_wrap=True)
     screen.print()
 
 
