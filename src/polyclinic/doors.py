@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib.util
 import inspect
@@ -21,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from polyclinic.errors import BadInput, UserError, in_short
+from polyclinic.errors import BadInput, UserError, in_short, meant
 from polyclinic.files import check_file
 
 Group = Literal["methods", "minds", "metrics", "layouts"]
@@ -101,9 +100,10 @@ def _in_file(path: Path, attribute: str) -> object:
     module = _run(path.resolve())
     if not hasattr(module, attribute):
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-        near = difflib.get_close_matches(attribute, own, n=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise BadInput(f"holds no {attribute!r}{meant}; it has: {', '.join(own) or 'nothing of its own'}", path=path)
+        raise BadInput(
+            f"holds no {attribute!r}{meant(attribute, own)}; it has: {', '.join(own) or 'nothing of its own'}",
+            path=path,
+        )
     return getattr(module, attribute)
 
 

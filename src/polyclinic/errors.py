@@ -10,6 +10,7 @@
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
     │   └── CannotResume     hospital: a run does not come out as it did before
     ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
+    │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
     ├── PersonLeft           a person who plays has left; what was typed is kept
     ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
@@ -41,7 +42,26 @@ A failure is counted under its class name and is never turned into an answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
+
+
+def meant(came: str, there: Iterable[str]) -> str:
+    """Returns the name that may be meant, to stand behind the one that came: " (did you mean X?)", "" where none is."""
+    names = {name: name for name in there}
+    folded = {_folded(name): name for name in reversed(names)}
+    for wanted, known in ((came, names), (_folded(came), folded)):
+        if near := get_close_matches(wanted, known, n=1, cutoff=_NEAR):
+            return f" (did you mean {known[near[0]]}?)"
+    return ""
+
+
+_NEAR = 0.7
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
 class PolyclinicError(Exception):

@@ -378,7 +378,9 @@ def test_missing_file_and_directory(tmp_path):
         list(read_cases(tmp_path / "none.jsonl"))
     with pytest.raises(BadInput, match="this is a directory"):
         list(read_cases(tmp_path))
-    with pytest.raises(BadInput, match=r"'agentclinik'; did you mean agentclinic\? there are polyclinic, agentclinic"):
+    with pytest.raises(
+        BadInput, match=r"'agentclinik' \(did you mean agentclinic\?\); there are polyclinic, agentclinic"
+    ):
         read_cases(tmp_path / "none.jsonl", layout="agentclinik")
 
 
@@ -551,7 +553,7 @@ def test_a_layout_of_somebody_elses(run, complaint, tmp_path):
         f"{door}:number": "is a int; a layout is a function (record: dict, order: int) -> Case",
         f"{door}:none": "holds no 'none'; it has: rows",
         f"{tmp_path}/none.py:rows": "no such file",
-        "agentclinc": "no layout is called 'agentclinc'; did you mean agentclinic? there are polyclinic, agentclinic",
+        "agentclinc": "no layout is called 'agentclinc' (did you mean agentclinic?); there are polyclinic, agentclinic",
     }.items():
         with pytest.raises(BadInput) as caught:
             read_cases(file, layout=name)

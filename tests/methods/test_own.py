@@ -281,7 +281,7 @@ def test_a_method_of_an_installed_package_is_found(monkeypatch):
 
 @pytest.mark.parametrize(("name", "near"), [("zero-shot", "zero_shot"), ("medagent", "medagents")])
 def test_a_name_nearly_right_is_told_which_is_meant(name, near):
-    with pytest.raises(UserError, match=f"no method '{name}'; did you mean {near}?"):
+    with pytest.raises(UserError, match=rf"no method '{name}' \(did you mean {near}\?\)"):
         choose([name])
 
 

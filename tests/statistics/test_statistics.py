@@ -124,7 +124,8 @@ def test_a_paired_difference():
 @given(samples)
 def test_no_difference_is_none(values):
     d = paired_difference(values, values, resamples=100)
-    assert (d.mean, d.low, d.high, d.p) == (0, 0, 0, 1)
+    # Of fewer than six there is no interval of 95 %.
+    assert (d.mean, d.low, d.high, d.p) == (0, 0, 0, 1) if len(values) > 5 else (d.low, d.high) == (None, None)
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=20))
@@ -132,6 +133,9 @@ def test_a_difference_turns_round(pairs):
     first, second = zip(*pairs, strict=True)
     one, other = paired_difference(first, second, resamples=200), paired_difference(second, first, resamples=200)
     assert one.mean == pytest.approx(-other.mean, abs=1e-9)
+    if one.low is None:
+        assert len(pairs) < 6
+        return
     assert one.low == pytest.approx(-other.high, abs=1e-6)
     assert one.p == pytest.approx(other.p, abs=0.02)
     assert 0 < one.p <= 1

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from polyclinic.errors import BudgetSpent
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
-from polyclinic.tasks import AT_ONCE, run_all
+from polyclinic.results.folder import ItemMeasure, ItemRow
+from polyclinic.tasks import AT_ONCE, run_until_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +31,14 @@ Who = TypeVar("Who")
 Played = TypeVar("Played")
 Scored = TypeVar("Scored")
 Summary = TypeVar("Summary")
+
+
+class StoppedEarly(BudgetSpent):
+    """The run has cost what it may cost; the summary is of the plays that were over, None where none can be made."""
+
+    def __init__(self, problem: str, summary: Any = None) -> None:
+        self.summary = summary
+        super().__init__(problem)
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,7 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
         score: says what a play is worth, and may ask a judge.
         summarise: sums up the plays of every player, in the order of the items.
         at_once: how many plays run at a time.
+        sums_up_parts: whether `summarise` can be given some of the plays, not of all players the same.
     """
 
     items: Sequence[Item]
@@ -58,24 +69,34 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
     score: Callable[[Item, Who, Played], Awaitable[Scored]]
     summarise: Callable[[Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]], Awaitable[Summary]]
     at_once: int = AT_ONCE
+    sums_up_parts: bool = False
 
     async def hold(self, players: Mapping[str, Who], *, advance: Callable[[], None] = lambda: None) -> Summary:
         """Puts every item to every player, all at once, and calls `advance` when one is played and scored.
 
         Raises:
             WrongKey: an endpoint wants another key.
-            BudgetSpent: the run has cost what it may cost.
+            StoppedEarly: the run has cost what it may cost.
         """
 
-        async def one(player: Who, item: Item) -> Play[Item, Who, Played, Scored]:
+        async def one(name: str, item: Item) -> tuple[str, Play[Item, Who, Played, Scored]]:
+            player = players[name]
             played = await self.play(item, player)
             play = Play(item, player, played, await self.score(item, player, played))
             advance()
-            return play
+            return name, play
 
-        makes = (partial(one, player, item) for player in players.values() for item in self.items)
-        plays, n = await run_all(makes, at_once=self.at_once), len(self.items)
-        return await self.summarise({name: plays[n * i : n * (i + 1)] for i, name in enumerate(players)})
+        makes = (partial(one, name, item) for name in players for item in self.items)
+        over, stopped = await run_until_error(makes, at_once=self.at_once)
+        if stopped is not None and not isinstance(stopped, BudgetSpent):
+            raise stopped
+        plays: dict[str, list[Play[Item, Who, Played, Scored]]] = {name: [] for name in players}
+        for name, play in over:
+            plays[name].append(play)
+        if stopped is None:
+            return await self.summarise(plays)
+        told = f"{stopped}; {len(over)} of {len(players) * len(self.items)} are over"
+        raise StoppedEarly(told, await self.summarise(plays) if self.sums_up_parts else None) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +110,7 @@ class Output:
         failed: how many of what was played failed, of `n`; 0 of 0 where failures are not judged by their share.
         plays: what was played.
         failures: why what failed did, by the kinds of failure; "" says nothing.
+        rows: item by item what came of it, for `polyclinic.results`; measures: what they have values of.
     """
 
     document: Mapping[str, Any]
@@ -100,6 +122,8 @@ class Output:
     n: int = 0
     plays: str = "visits"
     failures: str = ""
+    rows: Sequence[ItemRow] = ()
+    measures: Sequence[ItemMeasure] = ()
 
     def with_trust(self, trust: PatientTrust | None) -> Output:
         """Returns the same with how far the patient is to be trusted; as it is where nothing is to be said of that."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polyclinic.errors import BadInput, meant
+
 SHIPPED = {
     "shipped": Path(__file__).parent / "data" / "respiratory.jsonl",
     "shipped-zh": Path(__file__).parent / "data" / "respiratory.zh.jsonl",
@@ -14,9 +16,17 @@ SHIPPED = {
 
 
 def shipped_path(name: str | Path) -> Path:
-    """Returns the file of shipped cases that a name means, or the name as a path."""
+    """Returns the file of shipped cases that a name means, or the name as a path.
+
+    Raises:
+        BadInput: there is no such file, and it is nearly the name of shipped cases.
+    """
     path = Path(name).expanduser()
-    return path if path.exists() else SHIPPED.get(str(name), path)
+    if path.exists() or str(name) in SHIPPED:
+        return path if path.exists() else SHIPPED[str(name)]
+    if near := meant(str(name), SHIPPED):
+        raise BadInput(f"no such file{near}", path=path)
+    return path
 
 
 def named_path(path: str | Path) -> Path:

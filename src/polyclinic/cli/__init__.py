@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cyclopts import CycloptsError
 
+from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             APP.help_print(words, console=Screen(stderr=True))
             sys.exit(2)
         help_on = Screen(file=sys.stdout)
-        with documents_alone() if "--json" in words else nullcontext():
+        with words_of(words), documents_alone() if "--json" in words else nullcontext():
             code = APP(words, exit_on_error=False, print_error=False, console=help_on)
     except UserError as error:
         _fail(str(error), 2)

@@ -26,8 +26,13 @@ COMMANDS = {
     "run goes on.",
     "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again, and the "
     f"doctor's chair.\n\n{_NEVER}",
-    "results compare": "results:compare Compare two runs of the hospital with one seed, such as two doctors or two "
-    "layouts: patient by patient and day by day.",
+    "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
+    "results show": "results:show Show a run: command, versions, data, models, and what came of it.",
+    "results join": "results:join_results Join any number of runs to one table of sets, models and methods.",
+    "results compare": "results:compare Compare runs item by item, with Holm's correction; two runs of the hospital "
+    "with one seed patient by patient and day by day.",
+    "results export": "results:export Write the table, every item or the comparisons of runs as CSV, Markdown, LaTeX, "
+    "Parquet or JSON.",
     "cases list": "cases:list_cases List the cases of a file: who is ill, and how much is recorded.",
     "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
@@ -108,7 +113,7 @@ COMMANDS = {
 """Each command, or group and command, with `MODULE:FUNCTION`, which stands in `polyclinic.cli`, and its help."""
 
 _GROUPS = {
-    "results": "Results of the hospital.",
+    "results": "What runs came to: in one table, compared, for other tools.",
     "cases": "List, show, check and generate cases.",
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",

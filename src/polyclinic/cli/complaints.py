@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import get_close_matches
-
 from cyclopts import (
     CoercionError,
     CycloptsError,
@@ -17,8 +14,9 @@ from cyclopts import (
 )
 from cyclopts.exceptions import ConsumeMultipleError
 
+from polyclinic.errors import meant
+
 _KINDS = {int: "a whole number", float: "a number", bool: "no value"}
-_NEAR = 0.7
 
 
 def complaint(error: CycloptsError) -> str:
@@ -34,10 +32,11 @@ def _problem(error: CycloptsError) -> str:
         case UnknownCommandError() if error.app is not None and error.unused_tokens:
             there = [command for command in error.app if not command.startswith("-")]
             came = error.unused_tokens[0]
-            return f"no command {came!r}{_meant(came, there)}; there are {', '.join(there)}"
+            return f"no command {came!r}{meant(came, there)}; there are {', '.join(there)}"
         case UnknownOptionError():
-            came = error.token.keyword or error.token.value
-            return f"no option {came}{_meant(came, [name for one in error.argument_collection for name in one.names])}"
+            came = (error.token.keyword or error.token.value).partition("=")[0]
+            there = [name for one in error.argument_collection for name in one.names]
+            return f"no option {came}{meant(came, there)}"
         case UnusedCliTokensError():
             return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}"
         case ConsumeMultipleError():
@@ -46,7 +45,7 @@ def _problem(error: CycloptsError) -> str:
             strange = next((word for word in error.unused_tokens or () if word.startswith("--")), None)
             if strange is not None and error.app is not None and not tokens and not error.keyword:
                 names = [name for one in error.app.assemble_argument_collection() for name in one.names]
-                return f"no option {strange.partition('=')[0]}{_meant(strange, names)}"
+                return f"no option {strange.partition('=')[0]}{meant(strange.partition('=')[0], names)}"
             return f"{name} needs a value" if tokens or error.keyword else f"{name} is missing"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given more than once"
@@ -56,10 +55,6 @@ def _problem(error: CycloptsError) -> str:
             choices = error.argument.get_choices()
             allowed = ", ".join(choices) if choices else _KINDS.get(error.target_type or str)
             if allowed is not None:
-                return f"{name} {error.token.value}; allowed: {allowed}"
+                near = meant(error.token.value, choices or ())
+                return f"{name} {error.token.value}{near}; allowed: {allowed}"
     return str(error).rstrip(".")
-
-
-def _meant(came: str, there: Sequence[str]) -> str:
-    near = get_close_matches(came.partition("=")[0], there, n=1, cutoff=_NEAR)
-    return f" (did you mean {near[0]}?)" if near else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -13,7 +15,7 @@ from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
-from polyclinic.cli.evaluation import check_looks_up, finish, within_budget
+from polyclinic.cli.evaluation import check_looks_up, finish, goes_on, make_results_folder
 from polyclinic.cli.exam_memory import open_exam_memory, remembering
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.options import (
@@ -21,14 +23,15 @@ from polyclinic.cli.options import (
     LIBRARY,
     RUN,
     ExamFileOptions,
-    ExamOptions,
     Library,
     Memory,
     RunOptions,
+    SampleOptions,
     Several,
+    each_once,
 )
 from polyclinic.doors import offered
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
@@ -44,10 +47,9 @@ from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.topics import of_topic
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
 from polyclinic.retrieval.opening import open_library
+from polyclinic.tasks import run_all
 from polyclinic.terminal.screen import note, plain, progress
 from polyclinic.terminal.tables import counted
-
-T = TypeVar("T")
 
 
 def _command(dataset: str) -> Callable[..., Awaitable[None]]:
@@ -55,7 +57,15 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
 
     async def command(
         *,
-        options: ExamOptions,
+        options: SampleOptions,
+        model: Annotated[
+            list[str],
+            Several,
+            Parameter(
+                metavar="MODEL...",
+                help="local, direct/NAME (with --base-url), or a name that Inspect knows; several stand in one table.",
+            ),
+        ],
         method: Annotated[
             list[str] | None,
             Several,
@@ -86,6 +96,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         chosen = choose(method or ["zero_shot"], options.settings or [], presets=PRESETS.get(dataset, {}))
         for name in sorted({one.name for one in chosen} & METHODS.keys() & set(offered("methods"))):
             note(f"{name} is ours; that an installed package offers one of this name too is passed over")
+        each_once("model", model)
         if baseline is not None and baseline not in {one.name for one in chosen}:
             raise UserError(f"--baseline {baseline!r} is none of the methods: {', '.join(one.name for one in chosen)}")
         check_looks_up(chosen, library.corpus)
@@ -101,30 +112,37 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
             seed=run.seed,
         )
 
-        async def work(
-            models: Episode, advance: Callable[[], None], looking_up: LookingUp | None
-        ) -> list[MethodResult]:
-            async with open_exam_memory(memory, run.models) as remembered:
-                return await run_methods(
-                    put,
-                    chosen,
-                    models,
-                    learning=msgspec.structs.replace(learning, memory=remembered),
-                    match=match,
-                    shuffle=shuffle,
-                    advance=advance,
-                    looking_up=looking_up,
-                )
+        kept: dict[str, list[MethodResult]] = {name: [] for name in model}
 
-        total = asked(len(put), chosen, match=match, shuffle=shuffle)
+        async def work(session: Session, advance: Callable[[], None], looking_up: LookingUp | None) -> None:
+            async with open_exam_memory(memory, run.models) as remembered:
+                makes = (
+                    partial(
+                        run_methods,
+                        put,
+                        chosen,
+                        models_of(session, name, options.answer_tokens),
+                        learning=msgspec.structs.replace(learning, memory=remembered),
+                        match=match,
+                        shuffle=shuffle,
+                        advance=advance,
+                        looking_up=looking_up,
+                        kept=kept[name],
+                    )
+                    for name in model
+                )
+                await all_until_spent(makes)
+
+        total = asked(len(put), chosen, match=match, shuffle=shuffle) * len(model)
         named = f"{dataset} {options.questions.name}"
-        results, ledger = await ask_all(work, options, run, named=named, total=total, library=library)
+        stopped, ledger = await ask_all(work, model, run, named=named, total=total, library=library)
+        results = of_models(kept)
         about = {"dataset": dataset, "questions": len(put), "seed": run.seed, "protocol": protocol}
         about |= {"topic": options.topic} if options.topic is not None else {}
         about |= {"memory": str(memory.memory)} if memory.memory is not None else {}
         about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
-        title = f"{dataset}, {counted(len(put), 'question')}, {options.model}"
-        finish_exam(results, ledger, options, run, baseline=against_what, about=about, title=title)
+        title = f"{dataset}, {counted(len(put), 'question')}, {', '.join(model)}"
+        finish_exam(results, ledger, run, model=model, baseline=against_what, about=about, title=title, stopped=stopped)
 
     command.__name__ = dataset
     return command
@@ -133,13 +151,17 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
 medqa, medmcqa, pubmedqa, mmlu, exam = map(_command, ("medqa", "medmcqa", "pubmedqa", "mmlu", "exam"))
 
 
-def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list[ExamQuestion]:
+def read_questions(
+    dataset: str, options: ExamFileOptions, *, seed: int, of_each_subject: bool = False
+) -> list[ExamQuestion]:
     """Reads the questions of a data set, and draws the sample where the options speak of one.
+
+    Of MMLU it is drawn `of_each_subject` where each is a set of its own.
 
     Raises:
         UserError: the file or the fields cannot be used, or the options contradict.
     """
-    if isinstance(options, ExamOptions) and options.sample is not None and options.everything:
+    if isinstance(options, SampleOptions) and options.sample is not None and options.everything:
         raise UserError("--sample and --all contradict; give one of them")
     if options.fields is not None and dataset != "exam":
         raise UserError(f"{dataset} has fields of its own; --fields belongs to 'polyclinic eval exam'")
@@ -155,72 +177,120 @@ def read_questions(dataset: str, options: ExamFileOptions, *, seed: int) -> list
         if dataset != "medqa":
             raise UserError(f"--topic {options.topic} is known of MedQA alone, not of {dataset}; leave it out")
         questions = of_topic(questions, options.topic, dataset)
-        if not isinstance(options, ExamOptions) or options.sample is None:
+        if not isinstance(options, SampleOptions) or options.sample is None:
             return questions
-    if not isinstance(options, ExamOptions) or options.everything:
+    if not isinstance(options, SampleOptions) or options.everything:
         return questions
-    if dataset == "mmlu" and options.sample is not None:
+    if of_each_subject and dataset == "mmlu" and options.sample is not None:
         return sample_of_subjects(questions, options.sample, seed=seed)
-    number = options.sample or sample_of(follow(MedAgentsSettings), dataset)
-    return questions if number is None else draw(questions, number, seed=seed)
+    if options.sample is None and sample_of(follow(MedAgentsSettings), dataset) is None:
+        return questions
+    return draw(questions, options.sample, seed=seed)
+
+
+async def all_until_spent(makes: Iterable[Callable[[], Awaitable[object]]]) -> None:
+    """Runs all at once; where the budget is spent each ends by itself, with what it has kept by then.
+
+    Raises:
+        BudgetSpent: it is.
+    """
+
+    async def until_spent(make: Callable[[], Awaitable[object]]) -> BudgetSpent | None:
+        try:
+            await make()
+        except BudgetSpent as spent:
+            return spent
+        return None
+
+    for spent in filter(None, await run_all([partial(until_spent, make) for make in makes])):
+        raise spent
 
 
 async def ask_all(
-    work: Callable[[Episode, Callable[[], None], LookingUp | None], Awaitable[T]],
-    options: ExamOptions,
+    work: Callable[[Session, Callable[[], None], LookingUp | None], Awaitable[None]],
+    models: Sequence[str],
     run: RunOptions,
     *,
     named: str,
     total: int,
     library: LibraryOptions = LIBRARY,
-) -> tuple[T, Ledger]:
-    """Opens the model, works with it for each method and question, and shows how far it is.
+) -> tuple[BudgetSpent | None, Ledger]:
+    """Opens the models, works with them, and shows how far it is; returns what ended the work early, if anything did.
 
-    The work gets the models, what to call after each question, and what things are looked up in, if in anything.
+    The work gets what is open, what to call after each question, and what things are looked up in, if in anything.
 
     `named` names the run in the journal; `total` says how often the progress advances.
 
     Raises:
-        UserError: the model cannot be opened.
-        BudgetSpent: the run has cost what it may cost; says how to go on.
+        UserError: a model cannot be opened.
     """
-    opening = open_session(
-        [options.model], run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed
-    )
-    with within_budget(run):
-        async with opening as session, open_library(library, session, run.models) as looking_up:
-            with progress("asking", total, quiet=run.json) as advance:
-                return await work(models_of(session, options), advance, looking_up), session.ledger
+    opening = open_session(models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
+    stopped = None
+    async with opening as session, open_library(library, session, run.models) as looking_up:
+        make_results_folder(run)
+        with progress("asking", total, quiet=run.json) as advance:
+            try:
+                await work(session, advance, looking_up)
+            except BudgetSpent as spent:
+                stopped = goes_on(spent, run)
+    return stopped, session.ledger
 
 
-def models_of(session: Session, options: ExamOptions) -> Episode:
+def models_of(session: Session, name: str, answer_tokens: int | None) -> Episode:
     """Returns the model for each method and question, its answers kept under both and no longer than is allowed."""
 
     def models(label: str) -> Callable[[str], Model]:
         def model_for(question: str) -> Model:
-            model = session.metered(options.model, role=label, episode=f"{label} {question}")
-            return model if options.answer_tokens is None else Bounded(model, options.answer_tokens)
+            model = session.metered(name, role=label, episode=f"{label} {question}")
+            return model if answer_tokens is None else Bounded(model, answer_tokens)
 
         return model_for
 
     return models
 
 
+def of_models(kept: Mapping[str, Sequence[MethodResult]]) -> list[MethodResult]:
+    """Returns the results of models; of several, each method's name begins with its model's."""
+    several = len(kept) > 1
+    return [
+        msgspec.structs.replace(one, model=model, name=f"{model}: {one.name}" if several else one.name)
+        for model, results in kept.items()
+        for one in results
+    ]
+
+
 def finish_exam(
     results: Sequence[MethodResult],
     ledger: Ledger,
-    options: ExamOptions,
     run: RunOptions,
     *,
+    model: Sequence[str],
     baseline: str | None,
     about: dict[str, Any],
     title: str,
+    stopped: BudgetSpent | None = None,
 ) -> None:
-    """Compares the methods, writes and prints what came; see `check_failures`."""
-    against = compare(results, baseline=baseline, seed=run.seed)
-    document = exam_document(results, against, model=options.model, about=about)
-    shown = exam_output(document, results, lambda screen: show_exam(screen, title, results, against))
+    """Compares the methods, writes and prints what came; see `check_failures`.
+
+    Raises:
+        BudgetSpent: the run was stopped; it was shown what had come by then, and nothing written.
+    """
+    there = {one.method for one in results}
+    against = compare(results, baseline=baseline if baseline in there else None, seed=run.seed)
+    if stopped is not None:
+        about = {**about, "stopped": str(stopped)}
+        title, run = f"{title}, stopped early", dataclasses.replace(run, out=None)
+    document = exam_document(results, against, model=", ".join(model), about=about)
+    shown = exam_output(
+        document,
+        results,
+        lambda screen: show_exam(screen, title, results, against),
+        dataset=about["dataset"],
+        seed=run.seed,
+    )
     finish(shown, run, ledger, purposes=False)
+    if stopped is not None:
+        raise stopped
     _check_broken(results)
     check_failures(results, run.max_failures)
 

@@ -11,6 +11,7 @@ from polyclinic.benchmarks.benchmark import Benchmark, Output
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.configuration import write_results
 from polyclinic.cli.options import CaseOptions, RunOptions
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
@@ -54,13 +55,23 @@ def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
     Raises:
         BadInput: the folder cannot be made, or holds something.
     """
-    if run.out is not None:
-        make_empty_folder(run.out, beside=run.journal)
+    make_results_folder(run)
     try:
         yield
     except BudgetSpent as spent:
-        again = "the same command goes on from there" if run.journal else "with --journal FILE a run can go on"
-        raise BudgetSpent(f"{spent}; the {what} is not over, and {again}") from None
+        raise goes_on(spent, run, what) from None
+
+
+def make_results_folder(run: RunOptions) -> None:
+    """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some."""
+    if run.out is not None:
+        make_empty_folder(run.out, beside=run.journal)
+
+
+def goes_on(spent: BudgetSpent, run: RunOptions, what: str = "evaluation") -> BudgetSpent:
+    """Returns the same with how `what` goes on."""
+    again = "the same command goes on from there" if run.journal else "with --journal FILE a run can go on"
+    return BudgetSpent(f"{spent}; the {what} is not over, and {again}")
 
 
 @asynccontextmanager
@@ -120,6 +131,7 @@ def finish(
     output = output.with_trust(note_trust(trust if held else None))
     if run.out is not None:
         output.write(run.out)
+        write_results(run.out, output.rows, output.measures, seed=run.seed, models=run.models, ledger=ledger)
     if run.json:
         print_json(output.document)
     else:

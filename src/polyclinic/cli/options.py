@@ -196,19 +196,26 @@ class ExamFileOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ExamOptions(ExamFileOptions):
-    """Which questions are put to which model."""
+class SampleOptions(ExamFileOptions):
+    """Which questions are put, and how methods are set."""
 
-    model: Annotated[str, Parameter(metavar="MODEL")]
-    """local, direct/NAME (with --base-url), or a name that Inspect knows."""
     settings: Annotated[list[str] | None, Parameter(name="--set", metavar="KEY=VALUE")] = None
     """A setting of the methods, or METHOD.KEY=VALUE of one; may be repeated."""
     sample: Annotated[int | None, POSITIVE] = None
-    """So many questions, drawn by --seed, of MMLU of each subject; 300 by default, MMLU whole."""
+    """So many questions, drawn by --seed; 300 by default, MMLU whole."""
     everything: Annotated[bool, Parameter(name="--all")] = False
     """All questions."""
     answer_tokens: Annotated[int | None, POSITIVE] = None
     """The longest answer to a call; a longer one is cut off. The server's where left out, 512 for local."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ExamOptions(SampleOptions):
+    """Which questions are put to which model."""
+
+    model: Annotated[str, Parameter(metavar="MODEL")]
+    """local, direct/NAME (with --base-url), or a name that Inspect knows."""
 
 
 def check_new(out: Path, *, force: bool) -> None:

@@ -1,76 +1,214 @@
-"""`polyclinic results compare`: two runs of the hospital with the same patients, held against one another."""
+"""`polyclinic results`: folders of results, as one table, compared, and in other layouts."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
-from polyclinic.cli import options
-from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
+from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
+from polyclinic.cli.results_of_hospital import compare_hospital, is_run
+from polyclinic.errors import UserError
+from polyclinic.results.comparing import ResultsComparison, compare_results
+from polyclinic.results.export import TableLayout, as_text, write_table
+from polyclinic.results.folder import RunRecord
+from polyclinic.results.joining import JoinedTable, flat_rows, item_rows, join
+from polyclinic.results.reading import RunResults, read_results
+from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import console, plain, print_json
-from polyclinic.terminal.tables import NOTHING, number, p_value, table
+from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table
 
-_TITLES: dict[PairedBy, str] = {
-    "patients": "patient by patient: illnesses with which they came to both",
-    "days": "day by day",
-    "runs": "run by run: means of the patients of each seed",
-}
+_SEVERAL = 10  # measures beyond which intervals are left to --json and export
+
+Folders = Annotated[
+    Path,
+    Parameter(metavar="DIR...", help="Folders that --out made, or folders of such folders."),
+]
+Measures = Annotated[
+    list[str] | None,
+    Several,
+    Parameter(name="--measure", metavar="NAME...", help="Only these measures; all by default."),
+]
+
+
+def list_results(*folders: Folders, json: Json = False) -> None:
+    """Prints a line for each run."""
+    found = read_results(*folders)
+    rows = [_listed(one) for one in found]
+    if json:
+        print_json(rows)
+        return
+    shown = table(None, ("folder", "run", "of", "who", "finished", "items", "cost"), left=5)
+    for row in rows:
+        of, who = ", ".join(row["sets"]), ", ".join([*row["models"], *row["methods"]])
+        texts = (row["folder"], row["kind"], of, who, row["finished"][:16].replace("T", " "))
+        shown.add_row(*(Text(plain(text)) for text in texts), f"{row['items']:,}", number(row["cost"], ".4f"))
+    console().print(shown)
+
+
+def _listed(one: RunResults) -> dict[str, Any]:
+    costs = [call.cost for call in one.record.calls if call.cost is not None]
+    return {
+        "folder": str(one.folder),
+        "kind": one.record.kind,
+        "sets": list(dict.fromkeys(row.set for row in one.rows)),
+        "models": list(dict.fromkeys(row.model for row in one.rows)),
+        "methods": list(dict.fromkeys(row.method for row in one.rows if row.method)),
+        "finished": one.record.finished,
+        "items": len(one.rows),
+        "cost": sum(costs) if costs else None,
+    }
+
+
+def show(
+    folder: Annotated[Path, Parameter(metavar="DIR", help="A folder that --out made.")], /, *, json: Json = False
+) -> None:
+    """Prints what a run was, and what came of it."""
+    (one, *more) = read_results(folder)
+    if more:
+        raise UserError(f"{folder} holds {1 + len(more)} runs; name one of them, such as {one.folder}")
+    joined = join([one])
+    if json:
+        print_json({"record": one.record, "table": flat_rows(joined)})
+        return
+    screen = console()
+    show_record(screen, one.record)
+    show_joined(screen, joined)
+
+
+def show_record(screen: Console, record: RunRecord) -> None:
+    """Prints what a run was."""
+    set_by = {name: value for name, value in record.configuration.items() if value not in (None, False, "", [])}
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    asked: dict[str, list[str]] = {}
+    for one in record.models:
+        how = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
+        at = f" at {', '.join(one.base_url)}" if one.base_url else ""
+        asked.setdefault(f"{one.name}{at}{f' ({how})' if how else ''}", []).append(one.role)
+    lines = {
+        "run": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
+        "finished": record.finished,
+        "versions": versions,
+        "options": ", ".join(f"{name} {_short(value)}" for name, value in set_by.items()),
+        "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
+        "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
+    }
+    for name, text in lines.items():
+        if text:
+            screen.print(Text.assemble((f"{name}: ", "bold"), plain(text)), soft_wrap=True)
+    screen.print()
+
+
+def _short(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def join_results(*folders: Folders, measure: Measures = None, json: Json = False) -> None:
+    """Prints one table of all of them: sets, models and methods."""
+    joined = join(read_results(*folders), measures=measure or ())
+    if json:
+        print_json(flat_rows(joined))
+        return
+    show_joined(console(), joined)
+
+
+def show_joined(screen: Console, joined: JoinedTable) -> None:
+    """Prints the table, with the intervals where there are few measures."""
+    few = len(joined.measures) <= _SEVERAL // 3
+    money = any(row.cost is not None for row in joined.rows)
+    names = [part for name in joined.measures for part in ((name, "95 % interval") if few else (name,))]
+    columns = ["set", "model", "method", *names, "n", "failed", "calls", "tokens", *(["cost"] if money else []), "s"]
+    shown = table(None, columns, left=3)
+    for row in joined.rows:
+        cells: list[str] = []
+        for name in joined.measures:
+            one = row.measures.get(name)
+            cells += [_mean(one), *([NOTHING if one is None else interval(one)] if few else [])]
+        cells += [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
+        cells += [number(row.cost, ".5f")] if money else []
+        shown.add_row(*(Text(plain(one)) for one in (row.set, row.model, row.method)), *cells, f"{row.seconds:.2f}")
+    screen.print(shown)
+    for note in joined.notes:
+        screen.print(plain(note), style="yellow", soft_wrap=True)
+    screen.print(
+        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap; calls, tokens, s: an item",
+        style="dim",
+    )
+
+
+def _mean(one: Estimate | None) -> str:
+    return NOTHING if one is None else number(one.mean)
 
 
 def compare(
-    first: Annotated[
-        Path, Parameter(metavar="RUN", help="The folder of a run, or of runs that --replicas made with --out.")
-    ],
-    second: Annotated[Path, Parameter(metavar="RUN", help="Another with the same seed and town.")],
-    /,
-    *,
-    json: options.Json = False,
+    *folders: Folders,
+    measure: Measures = None,
+    baseline: Annotated[
+        str | None,
+        Parameter(metavar="NAME", help="A model or method that each is held against; else every two."),
+    ] = None,
+    seed: BootstrapSeed = 0,
+    json: Json = False,
 ) -> None:
-    """Prints by how much the second is above the first, with intervals and p values that count how many were asked."""
-    compared = compare_runs(first, second)
+    """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
+    if len(folders) == 2 and all(map(is_run, folders)) and not measure and baseline is None:
+        compare_hospital(*folders, json=json)
+        return
+    compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)
     if json:
-        print_json(compared)
-    else:
-        _show(console(), compared)
+        print_json(compared.rows)
+        return
+    show_compared(console(), compared)
 
 
-def _show(screen: Console, compared: RunComparison) -> None:
-    seeds = ", ".join(map(str, compared.seeds))
-    screen.print(plain(f"1: {compared.first}\n2: {compared.second}"), style="bold", soft_wrap=True)
-    alone = f"{compared.only_first:,} only in 1, {compared.only_second:,} only in 2"
-    why = (
-        ": with the other their residents were ill already, or dead"
-        if compared.only_first + compared.only_second
-        else ""
-    )
-    screen.print(f"seed {seeds}: {compared.onsets:,} onsets are the same in both; {alone}{why}")
-    for name, (one, other) in compared.differs.items():
-        screen.print(plain(f"{name}: {one} → {other}"), soft_wrap=True)
-    if not compared.differs:
-        screen.print("begun alike: what differs comes from versions of the package, or of models", style="yellow")
-    for by, title in _TITLES.items():
-        measures = [one for one in compared.measures if one.by == by]
-        if measures:
-            shown = table(title, ("", "1", "2", "2 − 1", "95 % interval", "p (Holm)", "pairs"))
-            for measured in measures:
-                found = measured.difference
-                span = NOTHING if found.low is None else f"{found.low:+.2f} to {found.high:+.2f}"
-                shown.add_row(
-                    measured.name,
-                    number(measured.first),
-                    number(measured.second),
-                    number(found.mean, "+.2f"),
-                    span,
-                    p_value(measured.p_holm),
-                    f"{found.n:,}",
-                )
-            screen.print()
-            screen.print(shown)
+def show_compared(screen: Console, compared: ResultsComparison) -> None:
+    """Prints differences, and what could have been found where nothing was."""
+    columns = ("set", "measure", "who", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    shown = table(None, columns, left=4)
+    for row in compared.rows:
+        texts = (Text(plain(text)) for text in (row.set, row.measure, row.first, row.second))
+        found = row.p_holm is not None and row.p_holm < 0.05
+        detectable = NOTHING if found else number(row.difference.detectable)
+        shown.add_row(*texts, *difference_cells(row.difference, row.p_holm), detectable)
+    screen.print(shown)
     screen.print(
-        "means over pairs that have the measure in both; intervals by bootstrap over residents, days or runs, p by "
-        "turning signs, adjusted over the measures of a table by Holm",
+        "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by "
+        "Holm over all rows; detectable: the smallest difference that so many cases show four times in five",
         style="dim",
     )
+
+
+def export(
+    *folders: Folders,
+    to: Annotated[TableLayout, Parameter(help="The layout.")] = TableLayout.CSV,
+    what: Annotated[
+        Literal["table", "items", "comparison"], Parameter(help="The joined table, every item, or paired differences.")
+    ] = "table",
+    measure: Measures = None,
+    out: Annotated[Path | None, FILE, Parameter(help="Where to write; by default it is printed.")] = None,
+) -> None:
+    """Writes the table for other tools."""
+    results = read_results(*folders)
+    rows: Sequence[dict[str, Any]] = [*_rows(results, what, measure or ())]
+    if out is None:
+        sys.stdout.write(as_text(rows, to))
+        return
+    write_table(out, rows, to)
+    console().print(plain(f"{len(rows)} rows: {out}"))
+
+
+def _rows(results: Sequence[RunResults], what: str, measures: Sequence[str]) -> Iterable[dict[str, Any]]:
+    if what == "table":
+        yield from flat_rows(join(results, measures=measures))
+    elif what == "comparison":
+        for row in compare_results(results, measures=measures).rows:
+            flat = msgspec.structs.asdict(row)
+            yield {**{k: v for k, v in flat.items() if k != "difference"}, **msgspec.structs.asdict(row.difference)}
+    else:
+        yield from item_rows(results)

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult
 from polyclinic.benchmarks.exams.published import as_published, check_sample
-from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
+from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.benchmarks.exams.studies import (
     Curve,
     outcome_files,
@@ -23,14 +23,14 @@ from polyclinic.benchmarks.exams.studies import (
 from polyclinic.benchmarks.exams.studies import ablation as rows_of_ablation
 from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
-from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, read_questions
+from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
 from polyclinic.cli.following import Protocol, followed, say
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
-from polyclinic.models.session import open_session
+from polyclinic.models.session import Session, open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.judgements import people_words
@@ -61,14 +61,27 @@ async def ablation(
     learning = Learning(temperature=temperature, seed=run.seed)
     say(rules)
 
-    async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
-        return await run_methods(put, chosen, models, learning=learning, match="none", advance=advance)
+    kept: list[MethodResult] = []
+
+    async def work(session: Session, advance: Callable[[], None], _: object) -> None:
+        models = models_of(session, exam.model, exam.answer_tokens)
+        await run_methods(put, chosen, models, learning=learning, match="none", advance=advance, kept=kept)
 
     named = f"ablation {layout} {exam.questions.name}"
-    results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
+    stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(chosen))
+    results = of_models({exam.model: kept})
     about = {"study": "ablation", "dataset": layout, "questions": len(put), "seed": run.seed}
     title = f"ablation, {layout}, {counted(len(put), 'question')}, {exam.model}"
-    finish_exam(results, ledger, exam, run, baseline=results[0].name, about=about, title=title)
+    finish_exam(
+        results,
+        ledger,
+        run,
+        model=[exam.model],
+        baseline=chosen[0].label,
+        about=about,
+        title=title,
+        stopped=stopped,
+    )
 
 
 async def experts(
@@ -104,10 +117,12 @@ async def experts(
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
-    async def work(models: Episode, advance: Callable[[], None], _: object) -> tuple[Curve, Curve]:
-        return await sweep(
+    curves: list[Curve] = []
+
+    async def work(session: Session, advance: Callable[[], None], _: object) -> None:
+        curves[:] = await sweep(
             put,
-            models,
+            models_of(session, exam.model, exam.answer_tokens),
             question_experts=on_question,
             option_experts=on_options,
             at=at,
@@ -117,10 +132,14 @@ async def experts(
         )
 
     named = f"experts {layout} {exam.questions.name}"
-    curves, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(pairs))
+    stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(pairs))
+    if stopped is not None:
+        raise stopped
     about = {"study": "experts", "dataset": layout, "questions": len(put), "seed": run.seed}
     title = f"{layout}, {counted(len(put), 'question')}, {exam.model}"
-    finish(sweep_output(curves, model=exam.model, title=title, about=about), run, ledger, purposes=False)
+    finish(
+        sweep_output((curves[0], curves[1]), model=exam.model, title=title, about=about), run, ledger, purposes=False
+    )
     results = {result.name: result for one in curves for _, result in one.numbers}
     check_failures(results.values(), run.max_failures)
 

@@ -104,7 +104,10 @@ async def medagents(
         option_experts=parse_numbers(option_experts, option="--option-experts") if experts else (),
         temperature=run.models.temperature,
     )
-    questions = {name: of_the_paper(name, read_questions(name, one, seed=run.seed)) for name, one in exams.items()}
+    questions = {
+        name: of_the_paper(name, read_questions(name, one, seed=run.seed, of_each_subject=True))
+        for name, one in exams.items()
+    }
     learning = Learning(
         examples=read_examples(examples) if examples is not None else (),
         temperature=run.models.temperature,
@@ -120,7 +123,7 @@ async def medagents(
     with within_budget(run, "study"):
         async with opening as session:
             with progress("asking", total, quiet=run.json) as advance:
-                models = models_of(session, next(iter(exams.values())))
+                models = models_of(session, model, answer_tokens)
                 result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
             if judge is not None and "figure-5" in parts:
                 sorting = session.metered(judge, role="judge", episode="error categories")

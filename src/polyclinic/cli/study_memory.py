@@ -10,16 +10,17 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.memory_study import METHOD, USUAL, memory_output, methods_of, paper_tables
-from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
+from polyclinic.benchmarks.exams.runs import Learning, run_methods
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import check_exam
-from polyclinic.cli.eval_exam import ask_all, check_failures, read_questions
+from polyclinic.cli.eval_exam import ask_all, check_failures, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish
 from polyclinic.cli.exam_memory import open_exam_memory
 from polyclinic.cli.following import Protocol
 from polyclinic.errors import UserError
 from polyclinic.memory.memory import FILE, open_memory, snapshot_of
 from polyclinic.memory.options import FORGETFUL
+from polyclinic.models.session import Session
 from polyclinic.terminal.tables import counted
 
 
@@ -46,13 +47,19 @@ async def medagent_zero(
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
     chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
 
-    async def work(models: Episode, advance: Callable[[], None], _: object) -> list[MethodResult]:
+    kept: list[MethodResult] = []
+
+    async def work(session: Session, advance: Callable[[], None], _: object) -> None:
         async with open_exam_memory(memory, run.models) as remembered:
             learnt = Learning(temperature=run.models.temperature, seed=run.seed, memory=remembered)
-            return await run_methods(put, chosen, models, learning=learnt, match="none", advance=advance)
+            models = models_of(session, exam.model, exam.answer_tokens)
+            await run_methods(put, chosen, models, learning=learnt, match="none", advance=advance, kept=kept)
 
     named = f"medagent_zero {exam.questions.name}"
-    results, ledger = await ask_all(work, exam, run, named=named, total=len(put) * len(chosen))
+    stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(chosen))
+    if stopped is not None:
+        raise stopped
+    results = of_models({exam.model: kept})
     about = {"study": "medagent-zero", "dataset": "medqa", "questions": len(put), "seed": run.seed}
     about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records, "protocol": protocol}
     whole = next(one.name for one in results if one.name == tables[0].rows[-1].method.label)

@@ -25,7 +25,7 @@ from polyclinic.evals.methods import OUTCOME, outcome_of, solver_of
 from polyclinic.evals.questions import as_sample
 from polyclinic.methods.table import PRESETS
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.layouts import SAMPLE, parse_fields, read_exam
+from polyclinic.questions.layouts import parse_fields, read_exam
 from polyclinic.questions.layouts import sample as draw
 
 VERSION = 2
@@ -61,7 +61,7 @@ def answers() -> Scorer:
     return scoring(lambda state: outcome_of(state.store.get(OUTCOME)), score)
 
 
-def _published(name: str, told: str, *, size: int | Literal["all"] = SAMPLE) -> Callable[..., Task]:
+def _published(name: str, told: str, *, size: int | Literal["all"] | None = None) -> Callable[..., Task]:
     """Returns the task of a published data set."""
 
     def made(
@@ -69,7 +69,7 @@ def _published(name: str, told: str, *, size: int | Literal["all"] = SAMPLE) -> 
         questions: str | None = None,
         method: str = "zero_shot",
         settings: Settings = None,
-        sample: int | Literal["all"] = size,
+        sample: int | Literal["all"] | None = size,
         seed: int = 0,
     ) -> Task:
         asked = read_hub(name) if questions is None else read_exam(Path(questions), layout=name)
@@ -82,7 +82,7 @@ def _published(name: str, told: str, *, size: int | Literal["all"] = SAMPLE) -> 
         questions: the published file; by default the data set is read from the Hugging Face hub.
         method: who answers, by its name on the command line; also `FILE.py:NAME`.
         settings: of the method: `KEY=VALUE`, several with commas between, or a mapping.
-        sample: so many questions, drawn by the seed; "all" takes all.
+        sample: so many questions, drawn by the seed, 300 by default, of MMLU all; "all" takes all.
         seed: of the sample and of what the method draws.
 
     Raises:
@@ -107,7 +107,7 @@ def exam(
     answer_base: Literal[0, 1] | None = None,
     method: str = "zero_shot",
     settings: Settings = None,
-    sample: int | Literal["all"] = SAMPLE,
+    sample: int | Literal["all"] | None = None,
     seed: int = 0,
 ) -> Task:
     """Any multiple-choice questions, in any layout that `polyclinic.questions.layouts` reads. Arguments as `medqa`.
@@ -131,10 +131,10 @@ def _exam(  # noqa: PLR0917
     file: str | None,
     method: str,
     settings: Settings,
-    sample: int | Literal["all"],
+    sample: int | Literal["all"] | None,
     seed: int,
 ) -> Task:
-    if sample != "all" and (not isinstance(sample, int) or sample < 1):
+    if sample not in ("all", None) and (not isinstance(sample, int) or sample < 1):
         raise UserError(f"sample={sample!r}; it is a number from 1, or all")
     drawn = list(questions) if sample == "all" else draw(questions, sample, seed=seed)
     given = {**PRESETS.get(name, {}).get(method, {}), **settings_by_name(settings)}

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, meant
 from polyclinic.knowledge.body import read_body
 from polyclinic.knowledge.data import DATA, SEVERITIES
 from polyclinic.knowledge.disease_body import DiseaseBody, link_body, share_of_reading, with_marginals
@@ -60,7 +60,8 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             matches = [d.id for d in self.diseases.values() if self._is_meant(word.casefold(), d)]
             if not matches:
                 there = sorted({d.department for d in self.diseases.values()})
-                problem = f"no disease or department {word!r}; departments: {', '.join(there)}; "
+                near = meant(word, (*there, *self.diseases, *(n for d in self.diseases.values() for n in d.names())))
+                problem = f"no disease or department {word!r}{near}; departments: {', '.join(there)}; "
                 raise BadInput(f"{problem}diseases: {', '.join(self.diseases)}; or 'all'")
             kept.update(matches)
         departments = {self.diseases[disease].department for disease in kept}

@@ -8,7 +8,6 @@ installed package offers it; see `polyclinic.methods.own`.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from polyclinic.answering.outcome import Outcome, OutcomeEnd
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.doors import find, offered, parameters
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure, UserError, meant
 from polyclinic.evidence_tree.meeting import Doctors
 from polyclinic.language.language import Language
 from polyclinic.memory.for_questions import ExamMemory
@@ -138,9 +137,7 @@ def _by_name(name: str) -> Method:
     if (function := find(name, "methods")) is not None:
         return _of_user(function, name)
     known = dict.fromkeys((*METHODS, *offered("methods")))
-    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    raise UserError(f"no method {name!r}{meant}; methods: {', '.join(known)}, FILE.py:NAME")
+    raise UserError(f"no method {name!r}{meant(name, known)}; methods: {', '.join(known)}, FILE.py:NAME")
 
 
 def _of_user(function: object, name: str) -> Method:

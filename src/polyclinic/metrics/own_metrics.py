@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic import doors
-from polyclinic.errors import UserError
+from polyclinic.errors import UserError, meant
 from polyclinic.metrics.conversation import METRICS, Score, score
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
 
@@ -48,7 +48,10 @@ def _found(name: str) -> Callable[[Dialogue], Any]:
     metric = doors.find(name, "metrics")
     if metric is None:
         offered = "".join(f", {one}" for one in doors.offered("metrics"))
-        raise UserError(f"no metric {name!r}; there are {', '.join(METRICS)}{offered}, or path/to/file.py:function")
+        near = meant(name, (*METRICS, *doors.offered("metrics")))
+        raise UserError(
+            f"no metric {name!r}{near}; there are {', '.join(METRICS)}{offered}, or path/to/file.py:function"
+        )
     if not callable(metric) or isinstance(metric, type):
         raise UserError(f"the metric {name!r} is no function but {type(metric).__name__}; {_FITS}")
     try:

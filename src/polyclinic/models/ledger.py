@@ -41,16 +41,19 @@ class Ledger:
         lines: sums by role and purpose.
         total: of all of them.
         asked: of those that were asked now; what the limits are held against.
+        asked_of: the roles, each with the name of a model that it asks.
     """
 
     def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
         self.max_cost, self.max_tokens = max_cost, max_tokens
         self.lines: dict[tuple[str, str], Line] = {}
         self.total, self.asked = Line(), Line()
+        self.asked_of: set[tuple[str, str]] = set()
         self._waiting: dict[Limit, Limit] = {}
 
     def meter(self, model: Model, role: str = "") -> Metered:
         """Returns the model, with what it costs written down under the role."""
+        self.asked_of.add((role, model.name))
         return Metered(model, self, role)
 
     def check(self) -> None:

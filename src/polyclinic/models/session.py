@@ -59,11 +59,19 @@ class ModelOptions(Address):
     """Stop when the models have used so many tokens."""
     max_cost: float | None = None
     """Stop when the models have cost so much."""
+    timeout: float | None = None
+    """Seconds that one call may take; 300 where left out."""
     price: str | None = None
     """What a million tokens cost, in and out, such as 0.15,0.60; a third price is that of tokens from the cache."""
 
     def __post_init__(self) -> None:
-        for name, least in (("concurrency", 1), ("max_tokens", 1), ("max_cost", 0), ("temperature", 0)):
+        for name, least in (
+            ("concurrency", 1),
+            ("max_tokens", 1),
+            ("max_cost", 0),
+            ("temperature", 0),
+            ("timeout", 0.001),
+        ):
             value = getattr(self, name)
             most = _HOTTEST if name == "temperature" else value
             if value is not None and not least <= value <= most:
@@ -181,7 +189,8 @@ def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: i
     limit = _limit(said.concurrency or options.concurrency, share)
     # A key is for the address that it was named with: that of the command line goes to no address of the file.
     key = Address().api_key_env if said.base_urls else options.api_key_env
-    given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed)
+    otherwise = {} if options.timeout is None else {"timeout": options.timeout}
+    given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed, **otherwise)
     addresses = addresses_of(said, name, options.base_url)
     if len(addresses) > 1 and not isinstance(limit, Limit):
         limit = Limit(limit)

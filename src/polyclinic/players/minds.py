@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic import doors
-from polyclinic.errors import UnknownMind
+from polyclinic.errors import UnknownMind, meant
 from polyclinic.events import Role
 from polyclinic.knowledge.bayes import Reader
 from polyclinic.knowledge.knowledge import Knowledge
@@ -374,9 +374,9 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     names |= dict.fromkeys(("saps:MODEL", "saps-parallel:MODEL"), role is Role.PATIENT)
     allowed = ", ".join(name for name, plays in names.items() if plays)
     own = ", ".join(("FILE.py:NAME", *doors.offered("minds")))
-    raise UnknownMind(
-        f"no mind {player!r} can play the {role}; allowed: {allowed}, or a model: {_MODELS}; or one of your own: {own}"
-    )
+    near = meant(player, [*(name for name, plays in names.items() if plays), *doors.offered("minds")])
+    told = f"allowed: {allowed}, or a model: {_MODELS}; or one of your own: {own}"
+    raise UnknownMind(f"no mind {player!r} can play the {role}{near}; {told}")
 
 
 def _own(make: Callable[[int], Answer], name: str) -> _Maker:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from polyclinic.errors import BadInput, UserError
+from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.retrieval.corpus import FILE
 
 _PLAIN = re.compile(r"[^\W_][\w.-]{0,63}")
@@ -63,10 +63,10 @@ class Library:
         """
         place = self.place(name)
         if not (place / FILE).is_file():
-            there = ", ".join(self.names()) or "none yet"
+            near, there = meant(name, self.names()), ", ".join(self.names()) or "none yet"
             file = "knowledge" if name == "knowledge" else "FILE"
             told = f"make it with: polyclinic corpus add {name} {file}"
-            raise UserError(f"no corpus {name!r} in {self.folder}; there are: {there}; {told}")
+            raise UserError(f"no corpus {name!r}{near} in {self.folder}; there are: {there}; {told}")
         return place
 
     def names(self) -> Iterator[str]:

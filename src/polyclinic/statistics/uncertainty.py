@@ -13,9 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.statistics.permutation import sign_flip
+from polyclinic.statistics.permutation import FEW, exact_interval, sign_flip
 
 RESAMPLES = 10_000
+
+DETECTABLE = 1.959964 + 0.841621
+"""Standard errors of a difference that is found with power 0.8 at a two-sided 0.05."""
+
 _BLOCK = 2**20  # numbers held at a time
 _ENDS = (2.5, 97.5)
 
@@ -42,7 +46,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mean: of the differences, case by case; None where they share no case.
+        low: the lower end of the 95 % interval; below 20 cases exact, and None below 6, where there is none.
         p: two-sided, for no difference; None below two cases.
+        detectable: the smallest difference that so many cases, as unlike one another as these, show in four of five
+            such comparisons (power 0.8, two-sided 0.05); None where the cases do not say.
     """
 
     mean: float | None
@@ -50,6 +57,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     p: float | None
     n: int
+    detectable: float | None = None
 
 
 def estimate(
@@ -86,6 +94,27 @@ def ratio(
     low, high = _interval(above, below, resamples, seed)
     # Rounding may put an end a hair beyond the mean where all values are equal.
     return Estimate(mean=mean, stderr=stderr, low=min(low, mean), high=max(high, mean), n=n)
+
+
+def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | None = None) -> Estimate:
+    """Returns the mean of values in percent, such as 0 and 100, with the ends of Wilson's 95 % interval.
+
+    Where several values are of one cluster, n in Wilson's formula is the number of values over the design effect (Korn
+    and Graubard, Survey Methodology 24, 1998), never below the number of clusters. No standard error is given where all
+    values are equal: that is no sign of being sure.
+    """
+    n = len(percents)
+    if not n:
+        return Estimate(mean=None, stderr=None, low=None, high=None, n=0)
+    sums, sizes = _by_cluster(percents, clusters), _by_cluster([1.0] * n, clusters)
+    mean, count = float(sums.sum()) / n, len(sums)
+    stderr, effective = None, float(n if count == n else count)
+    if count > 1 and (residuals := sums - mean * sizes).any():
+        stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / n
+        if count < n and 0 < mean < 100:
+            effective = min(float(n), max(float(count), mean * (100 - mean) / stderr**2))
+    low, high = wilson(mean / 100 * effective, effective)
+    return Estimate(mean=mean, stderr=stderr, low=max(0.0, min(low, mean)), high=min(100.0, max(high, mean)), n=n)
 
 
 def share(successes: int, n: int) -> tuple[float | None, float | None, float | None]:
@@ -141,17 +170,25 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """Returns how much `first` is above `second` on the same cases: the interval by bootstrap, p by turning signs.
+    """Returns how much `first` is above `second` on the same cases: the interval, and p by turning signs.
 
     p is that of `sign_flip`, of each cluster's sum where there are clusters; `resamples` is how many ways to give signs
-    are drawn, where not all are gone through.
+    are drawn, where not all are gone through. The interval is exact below `FEW` clusters (`exact_interval`), and by
+    bootstrap from there on.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values beside {len(second)}")
     differences = [a - b for a, b in zip(first, second, strict=True)]
+    sums = _by_cluster(differences, clusters)
     measured = estimate(differences, clusters=clusters, resamples=resamples, seed=seed)
-    p = sign_flip(_by_cluster(differences, clusters).tolist(), flips=resamples, seed=seed)
-    return Difference(mean=measured.mean, low=measured.low, high=measured.high, p=p, n=len(differences))
+    low, high = measured.low, measured.high
+    if len(sums) < FEW:
+        each = len(differences) / max(len(sums), 1)
+        ends = exact_interval((sums / each).tolist())
+        low, high = ends if ends is not None else (None, None)
+    p = sign_flip(sums.tolist(), flips=resamples, seed=seed)
+    detectable = DETECTABLE * measured.stderr if measured.stderr else None
+    return Difference(mean=measured.mean, low=low, high=high, p=p, n=len(differences), detectable=detectable)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
@@ -179,7 +216,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def wilson(successes: int, n: int, *, z: float = 1.959964) -> tuple[float, float]:
+def wilson(successes: float, n: float, *, z: float = 1.959964) -> tuple[float, float]:
     """Returns Wilson's interval of a share, in percent: of 95 %, or of so many standard deviations."""
     p = successes / n
     centre = p + z * z / (2 * n)

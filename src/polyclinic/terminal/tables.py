@@ -107,8 +107,10 @@ def few_line(numbers: Iterable[int], what: str) -> str:
 
 
 def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:
-    """Returns `mean ± standard error`."""
-    return f"{number(estimate.mean, form)} ± {number(estimate.stderr, form)}" if estimate.mean is not None else NOTHING
+    """Returns `mean ± standard error`; the mean alone where how sure it is cannot be said so."""
+    if estimate.mean is None or estimate.stderr is None:
+        return number(estimate.mean, form)
+    return f"{estimate.mean:{form}} ± {estimate.stderr:{form}}"
 
 
 def interval(estimate: Estimate, form: str = ".2f") -> str:

@@ -25,7 +25,7 @@ from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.statistics.uncertainty import Difference, Estimate, estimate, holm, mcnemar, paired_difference
+from polyclinic.statistics.uncertainty import Difference, Estimate, holm, mcnemar, paired_difference, share_estimate
 
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
@@ -91,6 +91,7 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         readable: accuracy among the answers that could be read.
         by_subject: accuracy for each subject, where there is more than one.
         stability: where the options were shuffled too.
+        model: who was asked, "" where that is known.
     """
 
     name: str
@@ -101,6 +102,12 @@ class MethodResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     by_subject: dict[str, Estimate]
     stability: Stability | None
     answered: tuple[Answered, ...]
+    model: str = ""
+
+    @property
+    def method(self) -> str:
+        """The name without the model's, which it begins with where several models are asked."""
+        return self.name.removeprefix(f"{self.model}: ")
 
     @property
     def unreadable(self) -> int:
@@ -156,7 +163,7 @@ def exam(questions: Sequence[ExamQuestion], *, seed: int = 0) -> ExamBenchmark:
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, Answered]]]) -> dict[str, MethodResult]:
         return {name: result(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
 
-    return Benchmark(items=questions, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE)
+    return Benchmark(items=questions, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE, sums_up_parts=True)
 
 
 def is_right(outcome: Outcome, key: Iterable[str]) -> bool:
@@ -183,7 +190,8 @@ def result(name: str, answered: Sequence[Answered], *, seed: int = 0) -> MethodR
 
 def accuracy(answered: Iterable[Answered], *, seed: int = 0) -> Estimate:
     """Returns the share of right answers, in percent, over the questions that an endpoint answered."""
-    return estimate([100.0 * one.right for one in answered if not one.failed], seed=seed)
+    del seed  # Wilson's interval draws nothing
+    return share_estimate([100.0 * one.right for one in answered if not one.failed])
 
 
 def stability(
@@ -196,11 +204,11 @@ def stability(
         for one in shuffled
         if one.readable and one.id in before
     ]
-    return Stability(stays=estimate(stays, seed=seed), accuracy=accuracy(shuffled, seed=seed))
+    return Stability(stays=share_estimate(stays), accuracy=accuracy(shuffled, seed=seed))
 
 
 def compare(results: Sequence[MethodResult], *, baseline: str | None = None, seed: int = 0) -> tuple[Against, ...]:
-    """Compares every two methods, or each with a baseline, on the same questions; Holm's correction is over all.
+    """Compares every two methods on the same questions, or each with its model's baseline; Holm corrects over all.
 
     Raises:
         KeyError: no method has the baseline's name.
@@ -209,7 +217,10 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
     if baseline is None:
         pairs = [(second, first) for first, second in combinations(by_name, 2)]
     else:
-        pairs = [(name, by_name[baseline].name) for name in by_name if name != baseline]
+        bases = {one.model: one.name for one in results if baseline in (one.name, one.method)}
+        if results and not bases:
+            raise KeyError(baseline)
+        pairs = [(one.name, base) for one in results if (base := bases.get(one.model)) not in (None, one.name)]
     found = []
     for method, other in pairs:
         right = {one.id: one.right for one in by_name[other].answered if not one.failed}

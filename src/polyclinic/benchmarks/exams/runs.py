@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.exams.evaluation import MethodResult, exam, stability
 from polyclinic.cases.presentation import Question
 from polyclinic.memory.for_questions import ExamMemory
@@ -50,11 +51,13 @@ async def run_methods(
     shuffle: bool = False,
     advance: Callable[[], None] = lambda: None,
     looking_up: LookingUp | None = None,
+    kept: list[MethodResult] | None = None,
 ) -> list[MethodResult]:
     """Puts all questions to one method after the other, and again with the options shuffled where that is wanted.
 
     Calls `advance` after each question; `asked` says how often that will be. With `looking_up`, every method is shown
-    the same passages with a question, looked up once, and so is what a team is matched with.
+    the same passages with a question, looked up once, and so is what a team is matched with. What came of each method
+    is put into `kept` as it is over; of one that a budget ended, what came by then.
 
     Returns:
         In the order of the methods, each team followed by what it is matched with.
@@ -68,14 +71,14 @@ async def run_methods(
     learning = learning or Learning()
     if looking_up is not None:
         questions = await run_all([partial(_with_references, question, looking_up) for question in questions])
-    run = _Run(questions, models, shuffle, learning.seed, advance)
-    results = []
+    results: list[MethodResult] = [] if kept is None else kept
+    run = _Run(questions, models, shuffle, learning.seed, advance, results)
     for one in chosen:
-        results.append(await run.result(one.label, _method(one, learning)))
+        await run.hold(one.label, _method(one, learning))
         if find_method(one.named).team and match != "none":
             budgets = {answered.id: answered.outcome for answered in results[-1].answered}
             label = f"self_consistency (as many {match} as {one.label})"
-            results.append(await run.result(label, _matched(match, budgets, learning)))
+            await run.hold(label, _matched(match, budgets, learning))
     return results
 
 
@@ -132,12 +135,20 @@ class _Run(NamedTuple):
     shuffle: bool
     seed: int
     advance: Callable[[], None]
+    results: list[MethodResult]
 
-    async def result(self, label: str, method: _With) -> MethodResult:
-        """Puts the questions to a method, and again with the options shuffled where that is wanted."""
-        straight = await self._held(self.questions, label, method(self.models(label)))
-        if not self.shuffle:
-            return straight
+    async def hold(self, label: str, method: _With) -> None:
+        """Puts the questions to a method, and again with the options shuffled where that is wanted; keeps what came."""
+        try:
+            self.results.append(await self._held(self.questions, label, method(self.models(label))))
+        except StoppedEarly as stopped:
+            if stopped.summary[label].answered:
+                self.results.append(stopped.summary[label])
+            raise
+        if self.shuffle:
+            self.results[-1] = await self._turned(self.results[-1], label, method)
+
+    async def _turned(self, straight: MethodResult, label: str, method: _With) -> MethodResult:
         turned = [shuffled(question, seed=self.seed) for question in self.questions]
         back = {one.question.question.id: one.original for one in turned}
         model_for = self.models(f"{label}, options shuffled")

@@ -12,18 +12,48 @@ from rich.text import Text
 
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import difference_cells, few_line, interval, mean_and_error, number, table
 
+MEASURES = (ItemMeasure(name="right"),)
+
 
 def exam_output(
-    document: Mapping[str, Any], results: Sequence[MethodResult], show: Callable[[Console], None]
+    document: Mapping[str, Any],
+    results: Sequence[MethodResult],
+    show: Callable[[Console], None],
+    *,
+    dataset: str = "",
+    seed: int = 0,
 ) -> Output:
     """Returns what a user gets: document, tables, and a file of outcomes, every call in them, for each method."""
     # A setting may hold strokes and blanks; it must stay a file of the folder.
     names = {re.sub(r"[^\w.-]+", "-", one.name).strip(".-"): one for one in results}
     files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
-    return Output(document=document, show=show, files=files, written="")
+    rows = [row for name, one in names.items() for row in exam_rows(one, f"{name}.jsonl", dataset=dataset, seed=seed)]
+    return Output(document=document, show=show, files=files, written="", rows=rows, measures=MEASURES)
+
+
+def exam_rows(result: MethodResult, file: str = "", *, dataset: str = "", seed: int = 0) -> Iterator[ItemRow]:
+    """Yields what a method made of each question; a failed one has no value."""
+    for line, one in enumerate(result.answered, 1):
+        usage = one.outcome.usage
+        yield ItemRow(
+            item=one.id,
+            values={} if one.failed else {"right": 100.0 * one.right},
+            set=dataset,
+            model=result.model,
+            method=result.method,
+            seed=seed,
+            end=str(one.outcome.end),
+            calls=one.outcome.calls,
+            round_trips=one.outcome.round_trips,
+            tokens=usage.tokens_in + usage.tokens_out,
+            cost=usage.cost,
+            seconds=round(one.seconds, 3),
+            at=f"{file}:{line}" if file else "",
+        )
 
 
 def _lines(answered: Sequence[Answered]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import named_path, shipped_path
-from polyclinic.errors import BadInput, in_short
+from polyclinic.errors import BadInput, in_short, meant
 from polyclinic.files import json_lines, key_twice, record_as, write_text
 
 Loader = Callable[[dict[str, Any], int], Case]
@@ -45,7 +45,6 @@ _SIGNS = {
     "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
 }
 _SHOWN = 8
-_NEAR = 60  # percent of the letters
 
 
 def read_cases(path: str | Path, *, layout: str | Loader | None = None) -> Iterator[Case]:
@@ -85,9 +84,9 @@ def _find_loader(layout: str | Loader) -> Callable[..., object]:
     found = doors.find(layout, "layouts") if isinstance(layout, str) else layout
     if found is None:
         there = [*LAYOUTS, *doors.offered("layouts")]
-        near = process.extractOne(str(layout), there, scorer=fuzz.ratio, score_cutoff=_NEAR)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise BadInput(f"no layout is called {layout!r}; {meant}there are {', '.join(there)}, and FILE.py:NAME")
+        raise BadInput(
+            f"no layout is called {layout!r}{meant(str(layout), there)}; there are {', '.join(there)}, and FILE.py:NAME"
+        )
     needed = "a layout is a function (record: dict, order: int) -> Case"
     name = _name_of(layout)
     if not callable(found):

@@ -69,6 +69,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""  # names the run in the journal
     max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
     max_cost: float | None = None  # in the currency of the prices
+    timeout: float | None = None  # seconds that one call may take; None for the door's own
     price: Price | None = None  # what tokens cost
 
     def __post_init__(self) -> None:
@@ -97,5 +98,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,
+            timeout=self.timeout,
             price=None if self.price is None else str(self.price),
         )

@@ -161,13 +161,13 @@ def write_exam(path: str | Path, questions: Iterable[ExamQuestion]) -> None:
     write_text(Path(path), json_lines(questions))
 
 
-def sample(questions: Sequence[ExamQuestion], n: int = SAMPLE, *, seed: int) -> list[ExamQuestion]:
+def sample(questions: Sequence[ExamQuestion], n: int | None = None, *, seed: int) -> list[ExamQuestion]:
     """Returns n questions of a data set drawn at random, in the order of the file; all where there are fewer.
 
-    MMLU's subjects are taken whole, as they were for MedAgents.
+    Where n is None it is 300, and MMLU's subjects are taken whole, as they were for MedAgents.
     """
-    others = [number for number, question in enumerate(questions) if not mmlu.is_of(question)]
-    drawn = set(derive(seed, "exam", "sample").sample(others, min(n, len(others))))
+    others = [number for number, question in enumerate(questions) if n is not None or not mmlu.is_of(question)]
+    drawn = set(derive(seed, "exam", "sample").sample(others, min(SAMPLE if n is None else n, len(others))))
     left_out = set(others) - drawn
     return [question for number, question in enumerate(questions) if number not in left_out]
 

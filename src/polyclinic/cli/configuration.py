@@ -1,0 +1,114 @@
+"""What this command was asked for: its words, every option with its value, and the files of data among them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.command_words import WORDS
+from polyclinic.models.ledger import Ledger
+from polyclinic.models.session import ModelOptions
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.provenance import (
+    asked_models,
+    call_sums,
+    command_words,
+    data_files,
+    now,
+    versions,
+    without_secrets,
+)
+
+_NOT_READ = ("out", "journal", "html", "figures", "session", "memory")
+"""Options whose files are written, or are a store that changes."""
+
+
+class Configured(NamedTuple):
+    """A command: its name, its words, its options, and the files that it reads."""
+
+    kind: str
+    words: Sequence[str]
+    options: dict[str, Any]
+    files: dict[str, Path]
+
+
+def configured() -> Configured:
+    """Returns the command that runs; nothing where Python runs it."""
+    from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows this module by name
+
+    words = WORDS.get()
+    if not words:
+        return Configured("", (), {}, {})
+    chain, _, _ = APP.parse_commands(words)
+    _, bound, *_ = APP.parse_args(words, exit_on_error=False, print_error=False)
+    bound.apply_defaults()
+    options: dict[str, Any] = {}
+    files: dict[str, Path] = {}
+    for name, value in bound.arguments.items():
+        _take(name, value, options, files)
+    return Configured(" ".join(chain), words, options, files)
+
+
+def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]) -> None:
+    """Puts an option, or those of a group, among the others."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            _take(field.name, getattr(value, field.name), options, files)
+        return
+    paths = value if isinstance(value, list | tuple) else [value]
+    for number, one in enumerate(paths):
+        path = shipped_path(one) if name == "cases" and isinstance(one, str) else one
+        if isinstance(path, Path) and name not in _NOT_READ and path.exists():
+            files[name if number == 0 else f"{name}-{number + 1}"] = path
+    options[name] = _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def write_results(
+    folder: Path,
+    rows: Sequence[ItemRow],
+    measures: Sequence[ItemMeasure],
+    *,
+    seed: int,
+    models: ModelOptions,
+    ledger: Ledger,
+) -> None:
+    """Writes what was run and what came of it, item by item, into the folder of a run.
+
+    Raises:
+        BadInput: the folder cannot be written to.
+    """
+    this = configured()
+    asked = asked_models(
+        ledger,
+        models.said,
+        base_url=models.base_url,
+        temperature=models.temperature,
+        price=models.price,
+        concurrency=models.concurrency,
+        timeout=models.timeout,
+    )
+    record = RunRecord(
+        kind=this.kind,
+        command=command_words(this.words),
+        configuration=without_secrets(this.options),
+        versions=versions(),
+        finished=now(),
+        seed=seed,
+        data=data_files(this.files),
+        models=asked,
+        measures=list(measures),
+        calls=call_sums(ledger),
+    )
+    write_record(folder, record, rows)

@@ -1,0 +1,174 @@
+"""The folder that a run leaves, whatever was run.
+
+    results.json  what it was: command, configuration, versions, data, models, measures, and what the models cost
+    items.jsonl   a line for each item that was put to each entrant: an `ItemRow`
+
+Beside them lies what the kind of run writes besides (`summary.json`, outcomes, traces). Nothing in them is secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from polyclinic.errors import BadInput
+from polyclinic.files import check_file, read_records, split_place, write_text
+
+RECORD = "results.json"
+ITEMS = "items.jsonl"
+FORMAT = 1
+
+T = TypeVar("T")
+
+
+class ItemMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A measure of an item: in percent, or a number; of a share every value is 0 or 100."""
+
+    name: str
+    percent: bool = True
+    less_is_better: bool = False
+
+
+class ItemRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of one item that was put to one entrant.
+
+    Attributes:
+        item: the question, case or patient.
+        values: by measure; what was not measured, or failed, is missing.
+        set: the data set.
+        model: who answered: a model, or a mind by its name.
+        method: how, where there are several ways.
+        case: what is resampled together; the item where it is empty.
+        end: how it ended, where that is said.
+        at: where it can be read, `FILE:LINE` in the folder.
+    """
+
+    item: str
+    values: dict[str, float]
+    set: str = ""
+    model: str = ""
+    method: str = ""
+    seed: int = 0
+    case: str = ""
+    end: str = ""
+    calls: float = 0
+    round_trips: float = 0
+    tokens: float = 0
+    cost: float | None = None
+    seconds: float = 0
+    at: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """What is resampled together."""
+        return self.case or self.item
+
+
+class DataFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was read, and the SHA-256 of what stood in it."""
+
+    option: str
+    file: str
+    sha256: str
+
+
+class AskedModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model in a role, and how it was asked; the address without user, password and query."""
+
+    name: str
+    role: str
+    base_url: list[str] = []
+    parameters: dict[str, Any] = {}
+
+
+class CallSum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the calls of a role for a purpose came to."""
+
+    role: str
+    purpose: str
+    calls: int
+    failures: int = 0
+    requests: int = 0
+    tokens_in: int = 0
+    cached: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run was, for whoever finds its results.
+
+    Attributes:
+        kind: the command, `eval aie`.
+        command: as it was typed, without what is secret.
+        configuration: every option with its value, defaults too.
+        finished: when, in UTC.
+        measures: what the items have values of, the chief one first.
+    """
+
+    kind: str
+    format: int = FORMAT
+    command: list[str] = []
+    configuration: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    finished: str = ""
+    seed: int = 0
+    data: list[DataFile] = []
+    models: list[AskedModel] = []
+    measures: list[ItemMeasure] = []
+    calls: list[CallSum] = []
+
+
+def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:
+    """Writes what a run was and its items into its folder.
+
+    Raises:
+        BadInput: the folder cannot be written to.
+    """
+    encode = msgspec.json.Encoder().encode
+    write_text(folder / ITEMS, "".join(encode(row).decode() + "\n" for row in rows))
+    write_text(folder / RECORD, msgspec.json.format(encode(record), indent=2).decode() + "\n")
+
+
+def read_record(folder: Path) -> RunRecord:
+    """Reads what a run was.
+
+    Raises:
+        BadInput: there is no such file, or it is another.
+    """
+    path = folder / RECORD
+    record = decoded(path, RunRecord, "what a run was")
+    if record.format > FORMAT:
+        raise BadInput(f"format {record.format}; this version of polyclinic reads up to {FORMAT}: update it", path=path)
+    return record
+
+
+def decoded(path: Path, kind: type[T], what: str) -> T:
+    """Reads a JSON file as a type.
+
+    Raises:
+        BadInput: it cannot be read, or is another.
+    """
+    check_file(path)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.ValidationError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(f"not {what}: {problem}", path=path, field=field) from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"not JSON ({error})", path=path) from None
+
+
+def read_items(folder: Path) -> Sequence[ItemRow]:
+    """Reads the items of a run; none where it has none.
+
+    Raises:
+        BadInput: a line is none.
+    """
+    path = folder / ITEMS
+    if not path.exists() or not path.stat().st_size:
+        return []
+    return [row for _, row in read_records(path, ItemRow, "an item of a run")]

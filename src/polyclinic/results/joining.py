@@ -1,0 +1,175 @@
+"""One table of many runs: models, methods and sets, each with its measures, how sure they are, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import UserError, meant
+from polyclinic.frames import Tabular
+from polyclinic.results.folder import ItemRow
+from polyclinic.results.reading import RunResults
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
+
+_RESAMPLES = 2_000  # of a table of many numbers
+
+
+class JoinedEntrant(msgspec.Struct, frozen=True, order=True):
+    """Who was put to which set: a model or a mind, and how it answered."""
+
+    set: str
+    model: str
+    method: str
+
+    @property
+    def label(self) -> str:
+        """Model and method, as far as there are both."""
+        return ", ".join(filter(None, (self.model, self.method)))
+
+
+class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How one entrant did.
+
+    Attributes:
+        measures: means with intervals: of shares Wilson's, of other numbers by bootstrap, both over cases.
+        n: items with a value of the first measure; failed ones have none.
+        calls: an item, and so round trips, tokens, cost and seconds.
+    """
+
+    set: str
+    model: str
+    method: str
+    seeds: tuple[int, ...]
+    measures: dict[str, Estimate]
+    n: int
+    failed: int
+    calls: float
+    round_trips: float
+    tokens: float
+    cost: float | None
+    seconds: float
+
+
+class JoinedTable(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """The table, the measures in their order, and what to be told beside it."""
+
+    rows: tuple[JoinedRow, ...]
+    measures: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> JoinedTable:
+    """Joins results to one table, a row for each set, model and method.
+
+    Args:
+        results: as `read_results` reads them; an item that stands in several is taken from the last.
+        measures: only these; all of them by default.
+
+    Raises:
+        UserError: nobody measured one of them.
+    """
+    by_entrant, twice = gathered(results)
+    wanted = chosen_measures(results, measures)
+    rows = tuple(_row(entrant, [*items.values()], wanted) for entrant, items in by_entrant.items())
+    notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
+    return JoinedTable(rows=rows, measures=tuple(wanted), notes=(*notes, *_other_data(results)))
+
+
+Items = dict[tuple[str, int], ItemRow]
+"""By item and seed."""
+
+
+def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items], int]:
+    """Returns the items of every entrant, and how many stood in several folders."""
+    found: dict[JoinedEntrant, Items] = {}
+    twice = 0
+    for one in results:
+        for row in one.rows:
+            items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
+            twice += (row.item, row.seed) in items
+            items[row.item, row.seed] = row
+    return found, twice
+
+
+def chosen_measures(results: Sequence[RunResults], wanted: Sequence[str]) -> list[str]:
+    """Returns the measures that are wanted, all in the order of the runs where none is named.
+
+    Raises:
+        UserError: nobody measured one of them.
+    """
+    there = list(dict.fromkeys(name for one in results for name in one.measures))
+    for name in wanted:
+        if name not in there:
+            raise UserError(f"no measure {name!r}{meant(name, there)}; there are: {', '.join(there) or 'none'}")
+    return list(wanted) or there
+
+
+def measured(rows: Sequence[ItemRow], name: str) -> Estimate:
+    """Returns the mean of a measure over items, with the interval that is its kind's."""
+    having = [row for row in rows if name in row.values]
+    values, cases = [row.values[name] for row in having], [row.cluster for row in having]
+    clusters: list[Hashable] | None = None if len(set(cases)) == len(cases) else [*cases]
+    if is_share(values):
+        return share_estimate(values, clusters=clusters)
+    return estimate(values, clusters=clusters, resamples=_RESAMPLES)
+
+
+def is_share(values: Iterable[float]) -> bool:
+    """Whether every value is 0 or 100, and not all are 0: what is 0 throughout may be a count."""
+    found = set(values)
+    return (found <= {0.0, 100.0} and 100.0 in found) or found == {0.0}
+
+
+def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str]) -> JoinedRow:
+    n = max(len(rows), 1)
+    costs = [row.cost for row in rows if row.cost is not None]
+    measures = {name: measured(rows, name) for name in wanted}
+    return JoinedRow(
+        set=entrant.set,
+        model=entrant.model,
+        method=entrant.method,
+        seeds=tuple(sorted({row.seed for row in rows})),
+        measures={name: one for name, one in measures.items() if one.n},
+        n=sum(bool(row.values) for row in rows),
+        failed=sum(not row.values for row in rows),
+        calls=sum(row.calls for row in rows) / n,
+        round_trips=sum(row.round_trips for row in rows) / n,
+        tokens=sum(row.tokens for row in rows) / n,
+        cost=sum(costs) / n if costs else None,
+        seconds=sum(row.seconds for row in rows) / n,
+    )
+
+
+def _other_data(results: Sequence[RunResults]) -> list[str]:
+    """Says where one set was read from files that are not the same."""
+    hashes: dict[str, set[tuple[str, ...]]] = {}
+    for one in results:
+        read = tuple(sorted(file.sha256 for file in one.record.data if file.option in ("questions", "cases")))
+        for name in {row.set for row in one.rows} if read else ():
+            hashes.setdefault(name, set()).add(read)
+    return [f"{name}: the runs read files that are not the same" for name, kinds in hashes.items() if len(kinds) > 1]
+
+
+def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:
+    """Returns the table as plain rows: a measure's mean under its name, its interval and n beside."""
+    rows = []
+    for row in table.rows:
+        flat: dict[str, Any] = {"set": row.set, "model": row.model, "method": row.method}
+        for name in table.measures:
+            one: Mapping[str, Any] = msgspec.structs.asdict(row.measures[name]) if name in row.measures else {}
+            flat[name] = one.get("mean")
+            flat |= {f"{name}_{part}": one.get(part) for part in ("stderr", "low", "high", "n")}
+        flat |= {"items": row.n, "failed": row.failed, "seeds": " ".join(map(str, row.seeds))}
+        flat |= {name: getattr(row, name) for name in ("calls", "round_trips", "tokens", "cost", "seconds")}
+        rows.append(flat)
+    return rows
+
+
+def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
+    """Yields every item as a plain row, with its folder; a measure's value under its name."""
+    for one in results:
+        for row in one.rows:
+            flat = {name: getattr(row, name) for name in row.__struct_fields__ if name != "values"}
+            yield {"folder": str(one.folder), **flat, **row.values}

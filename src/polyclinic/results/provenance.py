@@ -1,0 +1,138 @@
+"""What a run was, gathered: versions, data by their hashes, models by how they were asked; nothing secret."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from polyclinic import __version__
+from polyclinic.models.ledger import Ledger, Line
+from polyclinic.models.model_file import NOTHING_SAID, ModelFile
+from polyclinic.results.folder import AskedModel, CallSum, DataFile
+
+_PACKAGES = ("inspect-ai", "numpy", "nltk", "rjieba", "tantivy", "wordllama")
+"""What results may depend on, where it is installed."""
+
+_ADDRESS = re.compile(r"\bhttps?://[^\s,'\"]+")
+_SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?)?(?:key|secret|password|passwd|credentials?|authorization|bearer|token)$")
+_HIDDEN = "(not kept)"
+
+
+def address(text: str) -> str:
+    """Returns an address without user, password, query and fragment."""
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname or ""
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        return _HIDDEN
+    return urlunsplit((parts.scheme, f"[{host}]{port}" if ":" in host else host + port, parts.path, "", ""))
+
+
+def open_text(text: str) -> str:
+    """Returns a text with every address in it as `address` has it."""
+    return _ADDRESS.sub(lambda found: address(found[0]), text)
+
+
+def without_secrets(value: Any, name: str = "") -> Any:
+    """Returns plain values without what a name calls a key, a password or the like, and without queries of addresses.
+
+    The name of an environment variable is no secret.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): without_secrets(one, str(key)) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(one, name) for one in value]
+    if not isinstance(value, str):
+        return value
+    if _SECRET.search(name.lower()):
+        return _HIDDEN
+    return open_text(value)
+
+
+def command_words(words: Iterable[str]) -> list[str]:
+    """Returns the words of a command without what is secret in them."""
+    kept: list[str] = []
+    for word in words:
+        option, sign, value = word.partition("=")
+        before = kept[-1] if kept else ""
+        if option.startswith("--") and sign:
+            kept.append(f"{option}={without_secrets(value, option.strip('-'))}")
+        else:
+            kept.append(without_secrets(word, before.strip("-") if before.startswith("--") else ""))
+    return kept
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of what made the results."""
+    found = {"polyclinic": __version__, "python": platform.python_version(), "system": platform.system()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def now() -> str:
+    """Returns the time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def data_files(paths: Mapping[str, Path]) -> list[DataFile]:
+    """Returns files by the option that named them, with their hashes; of a folder, each file that lies in it."""
+    found = []
+    for option, path in paths.items():
+        files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+        found += [DataFile(option=option, file=str(one), sha256=_hash(one)) for one in files]
+    return found
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def asked_models(
+    ledger: Ledger, said: ModelFile = NOTHING_SAID, *, base_url: str | None = None, **parameters: Any
+) -> list[AskedModel]:
+    """Returns who was asked in which role and how: as the file of models says, and `parameters` where it is silent."""
+    asked = []
+    for role, name in sorted(ledger.asked_of):
+        ours = msgspec.to_builtins(said.asking(name, role))
+        urls = said.asking(name, role).base_urls or ([base_url] if base_url and name.startswith("direct/") else [])
+        how = {key: value for key, value in parameters.items() if value is not None} | ours
+        for unkept in ("base_url", "api_key_env"):
+            how.pop(unkept, None)
+        asked.append(AskedModel(name=name, role=role, base_url=[*map(address, urls)], parameters=without_secrets(how)))
+    return asked
+
+
+def call_sums(ledger: Ledger) -> list[CallSum]:
+    """Returns what the calls came to, by role and purpose."""
+    lines: dict[tuple[str, str], Line] = {}
+    for (role, purpose), line in sorted(ledger.lines.items()):
+        lines.setdefault((role, purpose.partition(",")[0]), Line()).add(line)
+    return [
+        CallSum(
+            role=role,
+            purpose=purpose,
+            calls=line.calls,
+            failures=line.failures,
+            requests=line.attempts,
+            tokens_in=line.usage.tokens_in,
+            cached=line.usage.cached,
+            tokens_out=line.usage.tokens_out,
+            cost=line.usage.cost,
+        )
+        for (role, purpose), line in lines.items()
+    ]

@@ -1,0 +1,115 @@
+"""Folders of results: where they are, and what stands in them, those of earlier versions too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyclinic.errors import BadInput
+from polyclinic.results.folder import RECORD, ItemMeasure, ItemRow, RunRecord, decoded, read_items, read_record
+
+_SUMMARY = "summary.json"
+_DEEPEST = 3  # folders below the one that is named
+
+
+class RunResults(NamedTuple):
+    """One folder: what was run, and its items."""
+
+    folder: Path
+    record: RunRecord
+    rows: Sequence[ItemRow]
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that items have values of, the chief one first."""
+        named = [one.name for one in self.record.measures]
+        found = dict.fromkeys(name for row in self.rows for name in row.values)
+        return [*(name for name in named if name in found), *(name for name in found if name not in named)]
+
+
+def read_results(*paths: Path | str) -> list[RunResults]:
+    """Reads the results in folders, and in those below a folder that has none itself.
+
+    Raises:
+        BadInput: there are none, or they cannot be read.
+    """
+    folders = [folder for path in paths for folder in _found(Path(path))]
+    return [_read(folder) for folder in dict.fromkeys(folders)]
+
+
+def _found(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        raise BadInput("no such folder; name one that --out made", path=path)
+    if _holds(path):
+        yield path
+        return
+    below = sorted(one for one in _below(path, _DEEPEST) if _holds(one))
+    if not below:
+        raise BadInput(
+            "there are no results here, nor in the folders below; --out FOLDER of a run makes them", path=path
+        )
+    yield from below
+
+
+def _below(path: Path, depth: int) -> Iterator[Path]:
+    for one in path.iterdir():
+        if one.is_dir() and not one.name.startswith("."):
+            yield one
+            if depth > 1 and not _holds(one):
+                yield from _below(one, depth - 1)
+
+
+def _holds(folder: Path) -> bool:
+    return (folder / RECORD).is_file() or (folder / _SUMMARY).is_file()
+
+
+def _read(folder: Path) -> RunResults:
+    if (folder / RECORD).is_file():
+        return RunResults(folder, read_record(folder), read_items(folder))
+    return _earlier(folder)
+
+
+def _earlier(folder: Path) -> RunResults:
+    """Reads the summary of an evaluation of a version that wrote no record."""
+    summary = decoded(folder / _SUMMARY, dict[str, Any], "the summary of an evaluation")
+    seed = summary.get("seed") or 0
+    if "methods" in summary and isinstance(summary["methods"], list):
+        rows, kind = [*_of_exam(summary, seed)], f"eval {summary.get('dataset', 'exam')}"
+    elif isinstance(summary.get("doctors"), list):
+        rows, kind = [*_of_doctors(summary["doctors"], seed)], "eval aie" if "judgements" in summary else "eval mvme"
+    else:
+        raise BadInput("a summary without its items, of an earlier version; run it again", path=folder / _SUMMARY)
+    names = dict.fromkeys(name for row in rows for name in row.values)
+    measures = [ItemMeasure(name=name, percent=name.isupper() or name == "right") for name in names]
+    return RunResults(folder, RunRecord(kind=kind, seed=seed, measures=measures), rows)
+
+
+def _of_exam(summary: Mapping[str, Any], seed: int) -> Iterator[ItemRow]:
+    for method in summary["methods"]:
+        for question in method["questions"]:
+            failed = question["end"] == "failed"
+            yield ItemRow(
+                item=question["id"],
+                values={} if failed else {"right": 100.0 * question["right"]},
+                set=summary.get("dataset", ""),
+                model=summary.get("model", ""),
+                method=method["name"],
+                seed=seed,
+                end=question["end"],
+                calls=question["calls"],
+                round_trips=question["round_trips"],
+            )
+
+
+def _of_doctors(doctors: Iterable[Mapping[str, Any]], seed: int) -> Iterator[ItemRow]:
+    for doctor in doctors:
+        for case in doctor.get("cases", ()):
+            values = case.get("grades", case)
+            yield ItemRow(
+                item=str(case["id"]),
+                values={key: float(one) for key, one in values.items() if key != "id" and one is not None},
+                set="aie" if "grades" not in case else "mvme",
+                model=doctor["name"],
+                seed=seed,
+            )

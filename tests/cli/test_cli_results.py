@@ -1,0 +1,133 @@
+"""`polyclinic results`, and the folder that evaluations leave."""
+
+import json
+import re
+
+import pytest
+from tests.tables import each_row
+
+from polyclinic.errors import UserError
+from polyclinic.models.session import ModelOptions, open_session
+
+NUMBER = re.compile(r"number (\d+)")
+
+
+def answer(body):
+    number = int(NUMBER.search(body["messages"][-1]["content"])[1])
+    right = number <= (8 if body["model"] == "good" else 3)
+    return f"Answer: {'A' if right else 'B'}"
+
+
+@pytest.fixture(scope="module")
+def medqa(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
+    with path.open("w") as file:
+        for n in range(1, 13):
+            options = {letter: f"finding {letter}" for letter in "ABCD"}
+            file.write(json.dumps({"question": f"number {n}?", "options": options, "answer_idx": "A"}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(run, medqa, serving, tmp_path_factory):
+    """Two models and two methods in one run."""
+    out = tmp_path_factory.mktemp("results") / "out"
+    with serving(answer) as endpoint:
+        models = ("--model", "direct/good", "--model", "direct/bad", "--base-url", f"{endpoint.url}?api-key=sesame")
+        methods = ("--method", "zero_shot", "--method", "chain_of_thought", "--price", "1,2", "--temperature", "0.5")
+        done = run("eval", "medqa", "--questions", medqa, *models, *methods, "--out", out, "--seed", 7)
+        assert endpoint.requests == 48
+    assert "direct/good: zero_shot" in done.stdout
+    return out
+
+
+def test_a_run_says_what_it_was(folder, medqa):
+    record = json.loads((folder / "results.json").read_text("utf-8"))
+    assert (record["kind"], record["seed"], record["configuration"]["match"]) == ("eval medqa", 7, "calls")
+    assert record["data"][0]["file"] == str(medqa) and len(record["data"][0]["sha256"]) == 64
+    assert {"polyclinic", "python", "numpy"} <= record["versions"].keys()
+    assert {one["name"] for one in record["models"]} == {"direct/good", "direct/bad"}
+    assert record["models"][0]["parameters"] == {"temperature": 0.5, "price": "1,2"}
+    assert sum(one["calls"] for one in record["calls"]) == 48
+    assert not any("sesame" in file.read_text("utf-8") for file in folder.iterdir())
+    item = json.loads((folder / "items.jsonl").read_text("utf-8").splitlines()[0])
+    assert (item["set"], item["model"], item["method"], item["values"]) == (
+        "medqa", "direct/good", "zero_shot", {"right": 100.0},
+    )  # fmt: skip
+    assert item["at"] == "direct-good-zero_shot.jsonl:1" and item["cost"] > 0
+
+
+def test_runs_in_one_table(run, folder, complaint, tmp_path):
+    listed = json.loads(run("results", "list", folder, "--json").stdout)
+    assert (listed[0]["models"], listed[0]["items"]) == (["direct/good", "direct/bad"], 48)
+    joined = json.loads(run("results", "join", folder.parent, "--json").stdout)
+    assert {(row["model"], row["right"]) for row in joined} == {("direct/good", 200 / 3), ("direct/bad", 25)}
+    compared = json.loads(run("results", "compare", folder, "--json", "--baseline", "direct/bad").stdout)
+    assert {round(row["difference"]["mean"], 1) for row in compared} == {41.7}
+    assert "0.0625" in run("results", "compare", folder).stdout
+    assert "temperature 0.5" in run("results", "show", folder).stdout
+    assert "medqa" in run("results", "list", folder).stdout
+    assert run("results", "export", folder, "--to", "markdown").stdout.startswith("| set | model |")
+    run("results", "export", folder, "--what", "items", "--out", tmp_path / "items.csv")
+    assert len((tmp_path / "items.csv").read_text("utf-8").splitlines()) == 49
+    assert "there are no results here" in complaint("results", "join", tmp_path)
+    assert "no command 'jion' (did you mean join?)" in complaint("results", "jion")
+
+
+def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, serving):
+    with serving(answer) as endpoint:
+        asked = ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url, "--concurrency", 2)
+        command = (
+            "eval",
+            "medqa",
+            "--questions",
+            medqa,
+            *asked,
+            "--journal",
+            tmp_path / "j",
+            "--out",
+            tmp_path / "out",
+        )
+        while endpoint.requests < 12:
+            done = run(*command, "--max-tokens", 150, code=1)
+            assert "stopped early" in done.stdout and "direct/" in done.stdout
+            assert "the same command goes on from there" in done.stderr and "are over" in done.stderr
+            assert not list((tmp_path / "out").iterdir())
+        joined = json.loads(run(*command, "--json").stdout)
+        assert [one["n"] for one in joined["methods"]] == [12, 12]
+        assert endpoint.requests == 24
+
+
+@pytest.mark.slow
+def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
+    with serving(lambda _: "Answer: A") as endpoint:
+        model = ("--model", "direct/a", "--base-url", endpoint.url)
+        run("eval", "mmlu", "--questions", shared_data / "qa" / "mmlu", *model, "--sample", 6)
+        assert endpoint.requests == 6
+
+
+async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
+    options = ModelOptions(base_url="http://127.0.0.1:1/v1", timeout=0.05)
+    async with open_session(["direct/a"], options) as session:
+        assert session.models["direct/a"]._timeout == 0.05
+    with pytest.raises(UserError, match="--timeout 0; allowed"):
+        ModelOptions(timeout=0)
+
+
+@each_row(
+    "words, told",
+    [
+        (
+            ("eval", "medqa", "--questions", "x", "--model", "direct/a", "--method", "medagent"),
+            "did you mean medagents?",
+        ),
+        (("consult", "--case", "shipped#p1-00001", "--doctor", "ruls"), "did you mean rules?"),
+        (("eval", "aie", "--cases", "shiped", "--doctor", "rules"), "did you mean shipped?"),
+        (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--metric", "COVERGE"), "did you mean COVERAGE?"),
+        (("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--layout", "polyclinik"), "mean polyclinic?"),
+        (("cases", "generate", "--diseases", "influenzza", "--out", "x", "--n", "1"), "(did you mean influenza"),
+        (("results", "export", ".", "--to", "latx"), "did you mean latex?"),
+    ],
+)
+def test_the_name_that_is_meant_is_told(complaint, words, told):
+    assert told in complaint(*words)

@@ -1,0 +1,158 @@
+"""Folders of results: what stands in them, how they are joined, compared and exported."""
+
+import time
+
+import msgspec
+import pytest
+from tests.tables import each_row
+
+from polyclinic.errors import BadInput, UserError, meant
+from polyclinic.results.comparing import compare_results
+from polyclinic.results.export import TableLayout, as_text, write_table
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.joining import flat_rows, item_rows, join
+from polyclinic.results.provenance import address, command_words, without_secrets
+from polyclinic.results.reading import read_results
+
+
+def rows(model, right, *, method="zero_shot", seed=0, n=10, **more):
+    return [
+        ItemRow(item=f"q{i}", values={"right": 100.0 * (i < right)}, set="medqa", model=model, method=method, seed=seed,
+                calls=2, tokens=50, **more)
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def written(folder, *many, measures=("right",)):
+    folder.mkdir()
+    record = RunRecord(kind="eval medqa", measures=[ItemMeasure(name=name) for name in measures])
+    write_record(folder, record, [row for rows in many for row in rows])
+    return folder
+
+
+def test_any_number_of_folders_is_one_table(tmp_path):
+    written(tmp_path / "a", rows("m1", 4), rows("m1", 8, method="medagents"))
+    written(tmp_path / "b", rows("m2", 10, seed=1))
+    joined = join(read_results(tmp_path))
+    assert [(row.model, row.method, row.measures["right"].mean) for row in joined.rows] == [
+        ("m1", "zero_shot", 40),
+        ("m1", "medagents", 80),
+        ("m2", "zero_shot", 100),
+    ]
+    assert (joined.rows[0].n, joined.rows[0].calls, joined.rows[2].seeds) == (10, 2, (1,))
+    # All right of ten is no certainty: Wilson's interval.
+    assert joined.rows[2].measures["right"].low == pytest.approx(72.2, abs=0.1)
+    assert flat_rows(joined)[0]["right_low"] == pytest.approx(16.8, abs=0.1)
+    assert joined.to_frame("pandas").shape[0] == 3
+    with pytest.raises(UserError, match=r"no measure 'rihgt' \(did you mean right\?\)"):
+        join(read_results(tmp_path), measures=["rihgt"])
+    twice = join(read_results(tmp_path / "a", tmp_path / "a"))
+    assert not twice.notes and twice.rows[0].n == 10
+    written(tmp_path / "c", rows("m1", 5))
+    assert join(read_results(tmp_path / "a", tmp_path / "c")).notes == (
+        "10 items stand in several folders; the last was taken",
+    )
+
+
+def test_two_are_compared_on_the_items_of_both_and_over_cases(tmp_path):
+    written(tmp_path / "a", rows("m1", 2), rows("m2", 9), rows("m3", 2))
+    compared = compare_results(read_results(tmp_path / "a"))
+    found = {(row.first, row.second): row for row in compared.rows}
+    first = found["m2, zero_shot", "m1, zero_shot"]
+    assert (first.difference.mean, first.difference.n, first.difference.p) == (70, 10, 2 / 2**7)
+    assert first.p_holm == pytest.approx(3 * 2 / 2**7)
+    same = found["m3, zero_shot", "m1, zero_shot"]
+    assert (same.difference.p, same.difference.detectable) == (1, None)
+    # Three seeds of one question are one case: they make nobody surer.
+    written(tmp_path / "b", *(rows(m, n, seed=s) for s in range(3) for m, n in (("m1", 2), ("m2", 9))))
+    (again,) = compare_results(read_results(tmp_path / "b")).rows
+    assert (again.difference.n, again.difference.p) == (30, 2 / 2**7)
+    (row, _) = join(read_results(tmp_path / "b")).rows
+    alone = join(read_results(tmp_path / "a")).rows[0].measures["right"]
+    assert (row.measures["right"].low, row.measures["right"].high) == pytest.approx((alone.low, alone.high))
+    with pytest.raises(UserError, match=r"no baseline 'm11' \(did you mean m1\?\)"):
+        compare_results(read_results(tmp_path / "a"), baseline="m11")
+    with pytest.raises(UserError, match="nothing to compare"):
+        compare_results(read_results(written(tmp_path / "d", rows("m1", 1))))
+
+
+def test_what_is_left_open_is_said():
+    mine = [100.0 * (i % 2) for i in range(40)]
+    theirs = [100.0 * (i % 3 == 0) for i in range(40)]
+    from polyclinic.statistics.uncertainty import paired_difference
+
+    found = paired_difference(mine, theirs)
+    assert found.p > 0.05 and 25 < found.detectable < 40
+
+
+def test_a_table_goes_to_other_tools(tmp_path):
+    results = read_results(written(tmp_path / "a", rows("=m_1|x", 4)))
+    table = flat_rows(join(results))
+    assert as_text(table, TableLayout.CSV).splitlines()[1].startswith("medqa,'=m_1|x,zero_shot,40.0,")
+    assert "| =m_1\\|x |" in as_text(table, TableLayout.MARKDOWN)
+    latex = as_text(table, TableLayout.LATEX)
+    assert r"=m\_1|x & zero\_shot & 40 &" in latex and latex.startswith("\\begin{tabular}{lllr")
+    assert msgspec.json.decode(as_text(table, TableLayout.JSON))[0]["right"] == 40
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_table(tmp_path / "x.parquet", [*item_rows(results)], TableLayout.PARQUET)
+    assert parquet.read_table(tmp_path / "x.parquet").num_rows == 10
+
+
+def test_summaries_of_earlier_versions_are_read(tmp_path):
+    question = {"id": "q1", "right": True, "end": "answered", "calls": 1, "round_trips": 1}
+    exam = {"dataset": "medqa", "model": "m1", "seed": 2, "methods": [{"name": "zero_shot", "questions": [question]}]}
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "summary.json").write_bytes(msgspec.json.encode(exam))
+    doctors = {"doctors": [{"name": "rules", "cases": [{"id": 1, "DIAGNOSIS": 100.0}]}], "judgements": None}
+    (tmp_path / "aie").mkdir()
+    (tmp_path / "aie" / "summary.json").write_bytes(msgspec.json.encode(doctors))
+    aie, old = read_results(tmp_path)
+    assert (old.rows[0].values, old.rows[0].seed, old.rows[0].method) == ({"right": 100.0}, 2, "zero_shot")
+    assert (aie.record.kind, aie.rows[0].model, aie.rows[0].values) == ("eval aie", "rules", {"DIAGNOSIS": 100.0})
+    with pytest.raises(BadInput, match="no such folder"):
+        read_results(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="there are no results here"):
+        read_results(tmp_path / "empty")
+
+
+@each_row(
+    "words, kept",
+    [
+        (["--base-url", "https://me:pw@host:8000/v1?api-key=abc#x"], ["--base-url", "https://host:8000/v1"]),
+        (["--base-url=http://h/v1?k=abc"], ["--base-url=http://h/v1"]),
+        (["--api-key", "abc"], ["--api-key", "(not kept)"]),
+        (["--api-key-env", "MY_KEY", "--max-tokens", "5"], ["--api-key-env", "MY_KEY", "--max-tokens", "5"]),
+    ],
+)
+def test_no_secret_is_kept_of_a_command(words, kept):
+    assert command_words(words) == kept
+
+
+def test_no_secret_is_kept_of_parameters():
+    given = {"extra_body": {"api_key": "abc", "token": "abc", "max_tokens": 5, "at": ["https://u:abc@h/?abc"]}}
+    assert "abc" not in str(without_secrets(given))
+    assert without_secrets(given)["extra_body"]["max_tokens"] == 5
+    assert address("http://[::1]:80/v1?x") == "http://[::1]:80/v1"
+
+
+def test_twenty_folders_are_joined_at_once(tmp_path):
+    for number in range(20):
+        many = [rows(f"m{number}", 150, method=f"method{k}", n=300) for k in range(3)]
+        written(tmp_path / f"run{number}", *many)
+    began = time.process_time()
+    assert len(join(read_results(tmp_path)).rows) == 60
+    assert time.process_time() - began < 2
+
+
+@each_row(
+    "came, there, near",
+    [
+        ("zero-shot", ["zero_shot"], "zero_shot"),
+        ("votin", ["Voting", "voting"], "voting"),
+        ("Influenzza", ["influenza-a", "influenza"], "influenza"),
+        ("xyz", ["zero_shot"], ""),
+    ],
+)
+def test_which_name_is_meant(came, there, near):
+    assert meant(came, there) == (f" (did you mean {near}?)" if near else "")
