@@ -157,7 +157,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
-    if len(folders) == 2 and all(map(is_run, folders)) and not measure and baseline is None:
+    if len(folders) == 2 and any(map(is_run, folders)) and not measure and baseline is None:
         compare_hospital(*folders, json=json)
         return
     compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)

@@ -20,7 +20,9 @@ _TITLES: dict[PairedBy, str] = {
 
 def is_run(folder: Path) -> bool:
     """Whether it is the folder of a run of the hospital, or of runs that --replicas made."""
-    return (folder / RUN).is_file() or any((one / RUN).is_file() for one in folder.iterdir() if one.is_dir())
+    return (folder / RUN).is_file() or (
+        folder.is_dir() and any((one / RUN).is_file() for one in folder.iterdir() if one.is_dir())
+    )
 
 
 def compare_hospital(first: Path, second: Path, *, json: bool = False) -> None:
