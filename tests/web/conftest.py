@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.account import Account
 from polyclinic.hospital.record.happenings import (
     Acuity,
@@ -15,6 +16,7 @@ from polyclinic.hospital.record.happenings import (
     Walked,
 )
 from polyclinic.hospital.record.store import Store
+from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.application import application
 from polyclinic.web.serving import Serving
 
@@ -50,10 +52,16 @@ def keep(folder, n=3, *, over=True, about=None):
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory):
+def hospital():
+    """The hospital that comes with the package."""
+    return read_hospital(None, read_knowledge())
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory, hospital):
     """A folder with the runs `one` and `deep/two`, one of another format, and a link out of it."""
     folder = tmp_path_factory.mktemp("runs")
-    keep(folder / "one")
+    keep(folder / "one", about={"seed": 7, "residents": 50, "hospital": msgspec.to_builtins(hospital, str_keys=True)})
     keep(folder / "deep" / "two", 200, over=False)
     (folder / "broken").mkdir()
     (folder / "broken" / "run.sqlite").write_bytes(b"no run at all" * 100)

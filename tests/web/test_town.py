@@ -56,3 +56,32 @@ async def test_a_stream_goes_on_where_a_client_was(pages):
     rest = (await asked(pages, "/api/town/live?run=one", last_event_id="15")).body.decode()
     assert rest.startswith("id: 17\ndata: [[16,")
     assert "data: [[1," in (await asked(pages, "/api/town/live?run=one&after=1")).body.decode()
+
+
+async def test_the_charts_go_on_where_they_were_read(pages):
+    whole = (await asked(pages, "/api/town/course?run=deep/two")).document
+    assert not whole["more"] and len(whole["points"]) > 60
+    t, waiting, _, _, _, calls, waited, diagnosed, right = whole["points"][-1][:9]
+    assert t % whole["every"] == 0 and diagnosed > right > 0 == sum(waiting) and calls == waited == [0, 0, 0]
+    rest = (await asked(pages, f"/api/town/course?run=deep/two&points={len(whole['points']) - 2}")).document
+    assert rest["points"] == whole["points"][-2:]
+
+
+async def test_a_person_is_told_of_without_the_truth_unless_it_is_asked_for(pages):
+    told = await asked(pages, "/api/town/person?run=one&who=r00001")
+    assert told.document["resident"]["age"] > 0 and told.document["visits"][0]["moments"]
+    for word in (b"influenza-a", b'"right', b"severity", b'"case"', b'"cause"'):
+        assert word not in told.body
+    assert b'"influenza-a"' in (await asked(pages, "/api/town/person?run=one&who=r00001&truth=1")).body
+    for nobody in ("", "r99999", "x" * 500, "d01", "r-1", "r1e3"):
+        assert (await asked(pages, f"/api/town/person?run=one&who={nobody}")).status == 422
+
+
+async def test_names_stand_in_both_languages(pages):
+    words = (await asked(pages, "/api/town/words")).document
+    assert words["diseases"]["influenza-a"].keys() == {"en", "zh"} and words["examinations"] and words["drugs"]
+
+
+async def test_a_run_without_a_hospital_says_so(pages):
+    answer = await asked(pages, "/api/town/map.tmj?run=deep/two")
+    assert answer.status == 422 and "hospital" in answer.document["error"]

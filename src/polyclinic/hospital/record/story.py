@@ -91,6 +91,15 @@ def story(run: RecordedRun, visit: str) -> VisitStory:
     raise UserError(f"no visit {visit!r} in {run.folder}; {there}")
 
 
+def stories_of(run: RecordedRun, resident: str) -> list[VisitStory]:
+    """Returns all visits of a resident as they went, by the resident's id.
+
+    Raises:
+        BadInput: the run is damaged.
+    """
+    return [_told(run, one) for one in list(fold(run.happenings_of(resident), keep=True))]
+
+
 def visits_by(run: RecordedRun, resident: str) -> list[ListedVisit]:
     """Returns the visits of a resident, by its id or by its name in any case.
 

@@ -23,6 +23,8 @@ from polyclinic.errors import BadInput
 from polyclinic.web.replies import number, reply
 from polyclinic.web.serving import Serving
 from polyclinic.web.streams import ALIVE, event, last_id, streamed
+from polyclinic.web.town.course import EVERY
+from polyclinic.web.town.people import person, words
 from polyclinic.web.town.runs import ROWS, Block, Runs, ShownRun
 
 _LOOK_AGAIN = 0.25  # seconds between two looks at a run that goes on
@@ -50,6 +52,21 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         world = run.recorded.seek(t if t >= 0 else run.end()[1])
         return reply({"world": world, "over": run.over})
 
+    def tiled(request: Request) -> Response:
+        return reply(shown(request).map())
+
+    def course(request: Request) -> Response:
+        run = shown(request)
+        points, notes, more = run.course.read(run.recorded, number(request, "points", 0), number(request, "notes", 0))
+        return reply({"every": EVERY, "points": points, "notes": notes, "more": more, "over": run.over})
+
+    def somebody(request: Request) -> Response:
+        truth = request.query_params.get("truth") == "1"
+        return reply(person(shown(request), request.query_params.get("who", ""), truth=truth))
+
+    def named(_: Request) -> Response:
+        return reply(words())
+
     def happenings(request: Request) -> Response:
         run = shown(request)
         begin, n = number(request, "begin", 0), number(request, "n", ROWS, least=1, most=_MOST_ROWS)
@@ -71,6 +88,10 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         Route("/runs", listed),
         Route("/about", about),
         Route("/state", state),
+        Route("/map.tmj", tiled),
+        Route("/course", course),
+        Route("/person", somebody),
+        Route("/words", named),
         Route("/happenings", happenings),
         Route("/live", live),
     ]

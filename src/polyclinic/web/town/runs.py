@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import msgspec
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
+from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.web.folders import NoSuchRun, Shelf
+from polyclinic.web.town.course import RunCourse
+from polyclinic.web.town.map import map_of
 
 ROWS = 500
 """Happenings in a block: what is whole never changes, and is encoded once for all who look."""
@@ -37,6 +41,8 @@ class ShownRun:
         self.id, self.folder = id, folder
         self.key = _key(folder)
         self.recorded = RecordedRun(folder)
+        self.course = RunCourse()
+        self._map: dict[str, Any] | None = None
         self._blocks: OrderedDict[int, Block] = OrderedDict()
         self._lock = Lock()
 
@@ -64,6 +70,28 @@ class ShownRun:
                 while len(self._blocks) > _BLOCKS:
                     self._blocks.popitem(last=False)
         return block
+
+    def map(self) -> dict[str, Any]:
+        """Returns the map of its hospital.
+
+        Raises:
+            UserError: the run does not say what its hospital is.
+        """
+        if self._map is None:
+            self._map = map_of(self.hospital)
+        return self._map
+
+    @property
+    def hospital(self) -> Hospital:
+        """The hospital, as its file described it.
+
+        Raises:
+            UserError: the run does not say.
+        """
+        try:
+            return msgspec.convert(self.recorded.configuration.get("hospital"), Hospital, strict=False)
+        except msgspec.ValidationError as error:
+            raise UserError(f"the run's hospital cannot be read by this version: {error}") from None
 
     def end(self) -> tuple[int, int]:
         """Returns how many happenings there are so far, and the time of the last, in seconds; 0 where there is none."""

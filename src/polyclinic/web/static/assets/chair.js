@@ -1,1 +1,1 @@
-import{a as e,i as t,s as n,t as r}from"./shell.js";var i=t({title:[`Doctor's chair`,`医生的椅子`]});r(`chair`,()=>i(`title`),({main:t})=>n(t,e(`h1`,{},i(`title`))));
+import{a as e,c as t,o as n,t as r}from"./shell.js";var i=e({title:[`Doctor's chair`,`医生的椅子`]});r(`chair`,()=>i(`title`),({main:e})=>t(e,n(`h1`,{},i(`title`))));

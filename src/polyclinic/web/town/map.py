@@ -1,0 +1,285 @@
+"""The map of a hospital and its town, made from its file, in the layout of Tiled (.tmj, https://doc.mapeditor.org).
+
+A tile is a metre. Rooms lie where the hospital file puts them; where it says nothing, or puts one over another,
+they are put side by side. Doors look towards the rooms to which ways lead, and corridors join them. The town lies
+some hundred metres away and is drawn beside, smaller than it is.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from polyclinic.hospital.plan.plan import Area, AreaKind, Hospital
+from polyclinic.web.town.rooms import Cell, MapRoom, furnish
+from polyclinic.web.town.tiles import COLUMNS, NUMBERS, TILE, TILES
+
+_TOWN = 24  # columns of the town
+_MARGIN = 4  # tiles of garden around the hospital
+_LOT = (4, 5)  # tiles of a house with its garden: columns, rows
+_LEAST = 5  # tiles of a room's side
+_MOST = 400  # tiles of the map's side
+
+
+class TownMap(msgspec.Struct, kw_only=True):
+    """A map while it is made."""
+
+    width: int
+    height: int
+    rooms: dict[str, MapRoom]
+    ground: dict[Cell, str] = {}
+    walls: dict[Cell, str] = {}
+    houses: list[Cell] = []  # where their doors are
+
+
+def map_of(hospital: Hospital) -> dict[str, Any]:
+    """Returns the map of a hospital: tile layers, its rooms and doors as objects, and every place in each room.
+
+    Properties of a room, as JSON in texts: `seats`, `beds`, `standing` and `posts` are tiles, `stations` pairs of them.
+    """
+    rooms = _rooms(hospital)
+    width = max((room.x + room.width for room in rooms.values()), default=_TOWN) + _MARGIN
+    height = max((room.y + room.height for room in rooms.values()), default=_TOWN) + _MARGIN
+    made = TownMap(width=width, height=height, rooms=rooms)
+    _doors(made, hospital.areas)
+    _corridors(made, hospital.areas)
+    for room in rooms.values():
+        furnish(room, hospital.areas[room.id])
+    _walls(made)
+    _town(made)
+    _garden(made)
+    return _tmj(made, hospital)
+
+
+def _rooms(hospital: Hospital) -> dict[str, MapRoom]:
+    areas = {id: area for id, area in hospital.areas.items() if area.kind is not AreaKind.HOME}
+    placed = {id: _rectangle(area) for id, area in areas.items()}
+    spread = max((right for _, _, right, _ in placed.values()), default=0) - min(
+        (left for left, *_ in placed.values()), default=0
+    )
+    boxes = list(placed.values())
+    over = any(_overlap(one, other) for place, one in enumerate(boxes) for other in boxes[:place])
+    if over or spread > _MOST or any(not (area.width and area.height) for area in areas.values()):
+        placed = dict(_packed(areas))
+    left, top = (min((box[side] for box in placed.values()), default=0) for side in (0, 1))
+    return {
+        id: MapRoom(
+            id=id,
+            kind=areas[id].kind,
+            x=x - left + _TOWN + _MARGIN,
+            y=y - top + _MARGIN,
+            width=right - x,
+            height=bottom - y,
+        )
+        for id, (x, y, right, bottom) in placed.items()
+    }
+
+
+def _rectangle(area: Area) -> tuple[int, int, int, int]:
+    """Returns left, top, right and bottom of an area, in whole metres."""
+    width, height = (max(_LEAST, round(side)) for side in (area.width, area.height))
+    left, top = round(area.at[0] - width / 2), round(area.at[1] - height / 2)
+    return left, top, left + width, top + height
+
+
+def _overlap(one: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _packed(areas: Mapping[str, Area]) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+    """Puts areas side by side in rows, each as large as it needs to be."""
+    x = y = deepest = 0
+    for id, area in areas.items():
+        places = max(area.capacity if area.kind is not AreaKind.WAITING else 0, area.seats, area.beds, 4)
+        width = min(30, max(8, round((places * 2.4) ** 0.5) + 4))
+        height = min(30, max(7, -(-places * 2 // (width - 2)) + 5))
+        if x and x + width > 90:
+            x, y, deepest = 0, y + deepest + 4, 0
+        yield id, (x, y, x + width, y + height)
+        x, deepest = x + width + 4, max(deepest, height)
+
+
+def _doors(made: TownMap, areas: Mapping[str, Area]) -> None:
+    """Gives every room a door, two tiles wide, in each wall that looks towards a neighbour."""
+    for id, other in _ways(made, areas):
+        for room, there in ((made.rooms[id], made.rooms[other]), (made.rooms[other], made.rooms[id])):
+            dx = (there.x + there.width / 2 - room.x - room.width / 2) / room.width
+            dy = (there.y + there.height / 2 - room.y - room.height / 2) / room.height
+            middle_x, middle_y = room.x + room.width // 2, room.y + room.height // 2
+            if abs(dx) >= abs(dy):
+                x = room.x + room.width - 1 if dx > 0 else room.x
+                door = [(x, middle_y - 1), (x, middle_y)]
+            else:
+                y = room.y + room.height - 1 if dy > 0 else room.y
+                door = [(middle_x - 1, y), (middle_x, y)]
+            room.doors += [cell for cell in door if cell not in room.doors]
+    for room in made.rooms.values():
+        if room.kind is AreaKind.ENTRANCE or not room.doors:
+            # The town lies to the left.
+            middle = room.y + room.height // 2
+            room.doors += [cell for cell in ((room.x, middle - 1), (room.x, middle)) if cell not in room.doors]
+
+
+def _ways(made: TownMap, areas: Mapping[str, Area]) -> list[tuple[str, str]]:
+    return [(id, other) for id in made.rooms for other in areas[id].ways if other in made.rooms]
+
+
+def _corridors(made: TownMap, areas: Mapping[str, Area]) -> None:
+    """Joins the doors of neighbours by corridors, which would rather go where one is."""
+    solid = {
+        (x, y)
+        for room in made.rooms.values()
+        for x in range(room.x, room.x + room.width)
+        for y in range(room.y, room.y + room.height)
+    }
+    ways = _ways(made, areas)
+    ways.sort(key=lambda way: areas[way[0]].ways[way[1]])
+    for id, other in ways:
+        starts, ends = made.rooms[id].doors, made.rooms[other].doors
+        for x, y in _path(made, solid, starts, set(ends)):
+            for cell in ((x, y), (x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1), (x + 1, y + 1)):
+                if cell not in solid:
+                    made.ground[cell] = "corridor"
+
+
+def _path(made: TownMap, solid: set[Cell], starts: list[Cell], ends: set[Cell]) -> list[Cell]:
+    """Returns the shortest way between doors outside of rooms; [] where there is none."""
+    goal_x, goal_y = next(iter(ends))
+    heap: list[tuple[int, int, Cell, Cell | None]] = [(0, 0, start, None) for start in starts]
+    came: dict[Cell, Cell | None] = {}
+    while heap:
+        _, cost, cell, before = heapq.heappop(heap)
+        if cell in came:
+            continue
+        came[cell] = before
+        if cell in ends:
+            path: list[Cell] = []
+            at: Cell | None = cell
+            while at is not None:
+                path.append(at)
+                at = came[at]
+            return path
+        for dx, dy in ((1, 0), (0, 1), (-1, 0), (0, -1)):
+            near = (cell[0] + dx, cell[1] + dy)
+            if not (1 <= near[0] < made.width - 1 and 1 <= near[1] < made.height - 1) or near in came:
+                continue
+            if near in solid and near not in ends:
+                continue
+            more = cost + (1 if made.ground.get(near) == "corridor" else 2)
+            turn = before is not None and (cell[0] - before[0], cell[1] - before[1]) != (dx, dy)
+            more += turn
+            heapq.heappush(heap, (more + abs(near[0] - goal_x) + abs(near[1] - goal_y), more, near, cell))
+    return []
+
+
+def _walls(made: TownMap) -> None:
+    for room in made.rooms.values():
+        right, bottom = room.x + room.width - 1, room.y + room.height - 1
+        for x in range(room.x, right + 1):
+            for y in range(room.y, bottom + 1):
+                made.ground[x, y] = room.floor
+                if x in (room.x, right) or y in (room.y, bottom):
+                    made.walls[x, y] = "wall front" if y in (room.y, bottom) and x not in (room.x, right) else "wall"
+        for cell in room.doors:
+            made.walls.pop(cell, None)
+            made.ground[cell] = "door"
+
+
+def _town(made: TownMap) -> None:
+    """Puts streets and houses to the left."""
+    entrance = next((room for room in made.rooms.values() if room.kind is AreaKind.ENTRANCE), None)
+    gate = made.height // 2 if entrance is None else entrance.y + entrance.height // 2
+    lanes = range(_LOT[0] * 2, _TOWN - 1, _LOT[0] * 2 + 2)
+    end = entrance.x if entrance is not None else _TOWN + _MARGIN
+    street = {(x, y) for x in range(end) for y in (gate - 1, gate)}
+    street |= {(x, y) for lane in lanes for x in (lane, lane + 1) for y in range(2, made.height - 2)}
+    made.ground |= dict.fromkeys(street - made.ground.keys(), "street")
+    lots = [y for y in range(2, made.height - _LOT[1], _LOT[1]) if y >= gate + 2 or y + _LOT[1] <= gate - 2]
+    for lane in lanes:
+        for y in lots:
+            _house(made, lane - 4, y, lane - 1)
+            if lane + 6 <= _TOWN + _MARGIN:
+                _house(made, lane + 3, y, lane + 2)
+
+
+def _garden(made: TownMap) -> None:
+    """Fills what is left with grass, and trees where nobody walks."""
+    rng = random.Random("the garden")
+    built = {*made.ground, *made.walls}
+    for x in range(made.width):
+        for y in range(made.height):
+            if (x, y) in made.ground:
+                continue
+            lot, high = rng.random(), rng.random()
+            made.ground[x, y] = "flowers" if lot < 0.03 else "meadow" if lot < 0.25 else "grass"
+            open_air = not any((x + dx, y + dy) in built for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+            if open_air and high < 0.07:
+                made.walls[x, y] = "tree" if high < 0.05 else "bush"
+
+
+def _house(made: TownMap, x: int, y: int, gate: int) -> None:
+    """Puts up a house, and a path from its door to the street."""
+    for row, kind in ((y + 1, "roof"), (y + 2, "house")):
+        middle = "roof" if kind == "roof" else "house door"
+        for column, name in ((x, f"{kind} left"), (x + 1, middle), (x + 2, f"{kind} right")):
+            made.walls[column, row] = name
+    made.houses.append((x + 1, y + 3))
+    for column in range(min(gate, x + 1), max(gate, x + 1) + 1):
+        made.ground.setdefault((column, y + 3), "pavement")
+
+
+def _tmj(made: TownMap, hospital: Hospital) -> dict[str, Any]:
+    def layer(id: int, name: str, tiles: Mapping[Cell, str]) -> dict[str, Any]:
+        numbers = [NUMBERS.get(tiles.get((x, y), ""), 0) for y in range(made.height) for x in range(made.width)]
+        return {"id": id, "name": name, "type": "tilelayer", "width": made.width, "height": made.height, "x": 0, "y": 0,
+                "opacity": 1, "visible": True, "data": numbers}  # fmt: skip
+
+    def group(id: int, name: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"id": id, "name": name, "type": "objectgroup", "draworder": "index", "x": 0, "y": 0, "opacity": 1,
+                "visible": True, "objects": objects}  # fmt: skip
+
+    things = {cell: name for room in made.rooms.values() for cell, name in room.things.items()}
+    rooms, doors, houses, number = [], [], [], 1
+    for room in made.rooms.values():
+        places = {name: getattr(room, name) for name in ("stations", "seats", "beds", "standing", "posts")}
+        rooms.append(
+            _object(number, room.id, str(room.kind), (room.x, room.y, room.width, room.height))
+            | {"properties": [_text(name, msgspec.json.encode(value).decode()) for name, value in places.items()]}
+        )
+        number += 1
+        for x, y in room.doors:
+            doors.append(_object(number, room.id, "door", (x, y, 1, 1)))
+            number += 1
+    for x, y in made.houses:
+        houses.append(_object(number, "", "house", (x, y, 1, 1)))
+        number += 1
+    layers = [layer(1, "ground", made.ground), layer(2, "walls", made.walls), layer(3, "furniture", things)]
+    layers += [group(4, "rooms", rooms), group(5, "doors", doors), group(6, "houses", houses)]
+    home = next((area for area in hospital.areas.values() if area.kind is AreaKind.HOME), None)
+    spread = [0.0, 0.0, 1.0, 1.0] if home is None else [*home.at, home.width, home.height]
+    return {
+        "type": "map", "version": "1.10", "tiledversion": "1.11.0", "orientation": "orthogonal",
+        "renderorder": "right-down", "infinite": False, "width": made.width, "height": made.height,
+        "tilewidth": TILE, "tileheight": TILE, "nextlayerid": 7, "nextobjectid": number,
+        "properties": [_text("home", msgspec.json.encode(spread).decode())],
+        "tilesets": [{
+            "firstgid": 1, "name": "town", "image": "tiles.png", "columns": COLUMNS, "tilecount": len(TILES),
+            "tilewidth": TILE, "tileheight": TILE, "margin": 0, "spacing": 0, "imagewidth": COLUMNS * TILE,
+            "imageheight": -(-len(TILES) // COLUMNS) * TILE,
+        }],
+        "layers": layers,
+    }  # fmt: skip
+
+
+def _object(id: int, name: str, type: str, box: tuple[int, int, int, int]) -> dict[str, Any]:
+    x, y, width, height = (side * TILE for side in box)
+    return {"id": id, "name": name, "type": type, "x": x, "y": y, "width": width, "height": height, "rotation": 0,
+            "visible": True}  # fmt: skip
+
+
+def _text(name: str, value: str) -> dict[str, str]:
+    return {"name": name, "type": "string", "value": value}
