@@ -76,7 +76,7 @@ def hospital(
             departments=departments,
             examinations=("physical",),
         ),
-        area("laboratory", AreaKind.EXAMINATION, capacity=2, examinations=("laboratory",)),
+        area("laboratory", AreaKind.EXAMINATION, capacity=2, examinations=("laboratory", "microbiology")),
         area("scanner", AreaKind.EXAMINATION, capacity=1, examinations=("imaging",), ways={"laboratory": way}),
         area("pharmacy", AreaKind.PHARMACY, ways={"entrance": way}),
     ]

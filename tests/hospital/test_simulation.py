@@ -186,7 +186,8 @@ def check_residents(log, home="homes", *, beds=None):
         last = (h.seq, h.t)
         who, what = h.who, h.what
         place, since = at.get(who, (home, 0))
-        if not isinstance(what, ShiftBegan | ShiftEnded | GotWorse | TriagedAgain):
+        nobody = isinstance(what, ExaminationDone) and not what.staff  # a result that nobody waits for
+        if not nobody and not isinstance(what, ShiftBegan | ShiftEnded | GotWorse | TriagedAgain):
             # Whoever is on a way can do nothing before its end, but get worse there, which is seen at once.
             assert h.t >= since, h
             assert who not in dead

@@ -371,18 +371,20 @@ class _Life:
 
     def _decide(self, plan: PlannedVisit) -> Steps:
         """Launches the episode; returns it when it is due, which is when triage could be over at the earliest."""
-        due = plan.leaves + self.house.coming.seconds + plan.visit.triage
-        yield self.clock.before(due - self.lookahead)
+        comes = plan.leaves + self.house.coming.seconds
+        yield self.clock.before(comes - self.lookahead)
         if not plan.gone and (plan.leaves >= self.end or self.closed or self._surplus(plan)):
             return None
+        look(plan.visit, plan.case(self.town), self.at_the_door)
+        due = comes if plan.visit.at_once else comes + plan.visit.triage
+        yield self.clock.before(due - self.lookahead)
         if self.learning is not None:
             yield from self.learning.morning()
-        who, case, number = plan.visit.who, plan.case(self.town), plan.visit.number
-        plan.request = self.registry.request(who, case, number, arrives=due, now=self.clock.now)
+        visit, case = plan.visit, plan.case(self.town)
+        plan.request = self.registry.request(visit.who, case, visit.number, arrives=due, now=self.clock.now)
         if self.waiting is not None:
             plan.request = plan.with_worse(plan.request, self.town)
-        episode: Episode = yield self.clock.launch(self.compute(plan.request), due=due)
-        return episode
+        return (yield self.clock.launch(self.compute(plan.request), due=due))
 
     def _surplus(self, plan: PlannedVisit) -> bool:
         """Whether so many set out before it that the run will have ended; where that is so, it stays so."""

@@ -1,6 +1,7 @@
 """One visit, step by step: where a patient goes, who serves it, and the ways in which a visit can end."""
 
 import pytest
+from msgspec.structs import replace
 
 from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.plan.plan import Duration, Durations
@@ -38,7 +39,7 @@ def exact(patience=None):
         triage=Duration(median=120),
         registration=Duration(median=60),
         turn=Duration(median=60),
-        examination={kind: Duration(median=600) for kind in ("laboratory", "imaging", "physical")},
+        examination={kind: Duration(median=600) for kind in ("laboratory", "imaging", "physical", "microbiology")},
         dispensing=Duration(median=30),
         patience=None if patience is None else Duration(median=patience),
     )
@@ -55,7 +56,7 @@ def seen(department="respiratory", **more):
 TREATED = {"plan": "mild", "treatment": ("rest",), "right_diagnosis": True, "right_treatment": True}
 
 
-async def live(small, episodes, *, at=None, days=5, patience=None, **options):
+async def live(small, episodes, *, at=None, days=5, patience=None, level=None, **options):
     """Runs a hospital in which the residents fall ill at given times and get these episodes; returns the log."""
     at = at or [(6 * HOUR, "mild")] * len(episodes)
     keep = small.Keep()
@@ -63,16 +64,24 @@ async def live(small, episodes, *, at=None, days=5, patience=None, **options):
     async def compute(request):
         return episodes[int(request.resident[1:])]
 
+    town = small.Town(at=at, worse=0.0, delay=2 * HOUR)
+    if level is not None:
+        drawn, town.case_for = town.case_for, lambda onset: of_level(drawn(onset), level)
     run = await simulate(
         small.hospital(durations=exact(patience), **options),
-        small.Town(at=at, worse=0.0, delay=2 * HOUR),
+        town,
         compute,
         days=days,
         seed=1,
-        kinds=small.KINDS,
+        kinds={**small.KINDS, "culture": "microbiology"},
         sinks=[keep],
+        at_the_door=lambda case: Acuity.EMERGENCY if case.truth.acuity == 1 else None,
     )
     return keep, run
+
+
+def of_level(case, level):
+    return replace(case, truth=replace(case.truth, acuity=level))
 
 
 def of(log, who, *kinds):
@@ -267,3 +276,23 @@ async def test_a_patient_waits_for_the_doctor_who_was_to_see_it(small):
         assert abs(called[0].waited - waits) < 30
         called = [what for _, what in of(log, "r2", CalledIn) if what.queue == "respiratory"]
         assert acuity is Acuity.EMERGENCY or (called[0].staff, called[0].instead_of) == ("d2", "")
+
+
+async def test_who_is_of_level_1_is_with_a_doctor_at_once_whatever_the_nurse_thinks(small):
+    came = episode(seen(), **TREATED, acuity=Acuity.ROUTINE)
+    log, _ = await live(small, [came], level=1)
+    arrived, called = of(log, "r0", Queued)[0][0], of(log, "r0", CalledIn)[1]
+    assert called[1].staff == "d1"
+    assert called[0] - arrived == 20  # the way, and nothing else
+    assert [what.nurse for _, what in of(log, "r0", Triaged)] == [""]
+    assert of(log, "r0", Queued)[1][1].acuity is Acuity.EMERGENCY
+    log, _ = await live(small, [came], level=2)
+    assert [what.nurse for _, what in of(log, "r0", Triaged)] == ["n1"]
+
+
+async def test_an_emergency_is_treated_before_its_cultures_are_read(small):
+    for acuity, before in ((Acuity.EMERGENCY, True), (Acuity.URGENT, False)):
+        came = episode(seen(examinations=("culture",)), **TREATED, acuity=acuity, disposition="ward")
+        log, _ = await live(small, [came], beds={"ward": 1})
+        told, treated = of(log, "r0", ExaminationDone)[0][0], of(log, "r0", Prescribed)[0][0]
+        assert (treated < told) == before, acuity

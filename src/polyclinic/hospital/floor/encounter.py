@@ -46,10 +46,16 @@ class Encounter:
         self.acuity: Acuity | None = None  # before triage, what anybody sees
         self.care = 0  # its number among those under care
         self.unseen = False  # has set out, and neither seen a doctor nor left yet
+        self.left = False  # is out of the hospital again, or has died there
         self.episode: Episode | None = None  # once triage is over
         self.anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
         self.triaged = 0  # when
         self.ticket: Ticket | None = None  # its place in a queue
+
+    @property
+    def at_once(self) -> bool:
+        """Whether anybody sees at the door that minutes are too long: nobody asks first, and no nurse is waited for."""
+        return self.right_level == 1 and self.acuity is Acuity.EMERGENCY
 
     def is_of_level(self, level: Level | None) -> None:
         """Takes down of which level of the five-level index it is, where its case says so."""

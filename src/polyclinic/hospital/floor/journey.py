@@ -4,12 +4,12 @@ What is said and decided there is the episode's, which comes from elsewhere (`ho
 triage.
 
 1. The patient walks to the triage station; a nurse sends it to a department (agent-hospital §3.4.2). Whose danger
-   anybody sees is the next there.
+   anybody sees is the next there; who is of level 1 is brought to a doctor at once, and triaged beside it.
 2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent. An emergency is
    registered at the bedside, and seen at once: see `queues.py`.
 3. A doctor sees it, and may order examinations: what the doctor does with bare hands at once, the others where
    they are done (§3.4.4-5). Samples are taken once for all tests, which go on side by side while the patient has its
-   pictures taken or waits; a picture's report comes later, too.
+   pictures taken or waits; a picture's report comes later, too. An emergency is treated before its cultures are read.
 4. It comes back to the same doctor, who calls it before new patients: the diagnosis, or a referral, with which 2 and 3
    begin again in another department, without the counter (§3.4.6).
 5. The plan, the pharmacy, the way home (§3.4.7).
@@ -26,8 +26,9 @@ from polyclinic.hospital.floor.clock import Clock, Signal, Steps
 from polyclinic.hospital.floor.encounter import Encounter
 from polyclinic.hospital.floor.lines import Gone, Server
 from polyclinic.hospital.floor.notes import diagnosed, prescribed, triaged
-from polyclinic.hospital.floor.orders import SAMPLED, LateResult, Ordered, order
+from polyclinic.hospital.floor.orders import CULTURED, SAMPLED, LateResult, Ordered, order
 from polyclinic.hospital.floor.queues import Floor
+from polyclinic.hospital.floor.rooms import desk_of, examined_in, first_of
 from polyclinic.hospital.floor.rota import Rota
 from polyclinic.hospital.floor.stays import InBed, Stays, handed_out
 from polyclinic.hospital.floor.visit_end import VisitEnd, ended_by
@@ -85,26 +86,17 @@ class House:
         self.floor = Floor(clock, log, places=places, weekday=self.hours.weekday(0), resuscitation=self._resuscitation)
         self.stays = Stays(Beds(hospital.areas), clock, self._note, self._walk)
         self.inside = 0  # without those who are admitted
-        self._entrance = self._first(AreaKind.ENTRANCE)
-        self._home = next((id for id, a in hospital.areas.items() if a.kind is AreaKind.HOME), self._entrance)
-        self._triage = self._desk(AreaKind.TRIAGE)
-        self._registration = self._desk(AreaKind.REGISTRATION)
-        self._pharmacy = self._desk(AreaKind.PHARMACY)
+        homes = (id for id, area in hospital.areas.items() if area.kind is AreaKind.HOME)
+        self._home = next(homes, first_of(hospital, AreaKind.ENTRANCE))
+        self._triage = desk_of(hospital, self.ways, AreaKind.TRIAGE)
+        self._registration = desk_of(hospital, self.ways, AreaKind.REGISTRATION)
+        self._pharmacy = desk_of(hospital, self.ways, AreaKind.PHARMACY)
         self.coming = self.ways.find(self._home, self._triage)
         used = {self._triage, self._registration, self._pharmacy}
         used |= {id for id, area in hospital.areas.items() if area.kind is AreaKind.EXAMINATION}
         doors = {self._triage, self._registration}
         more = {"doors": doors, "used": used}
         self._rota = Rota(hospital, self.floor, self.hours, clock, log, ways=self.ways, events=events, **more)
-
-    def _first(self, kind: AreaKind) -> str:
-        return next(id for id, area in self._hospital.areas.items() if area.kind is kind)
-
-    def _desk(self, kind: AreaKind) -> str:
-        """Returns the nearest area of a kind that is not empty of staff, where there is such a one."""
-        there = [id for id, area in self._hospital.areas.items() if area.kind is kind]
-        worked = {member.area for member in self._hospital.staff.values()}
-        return min(there, key=lambda id: (id not in worked, self.ways.find(self._entrance, id).seconds))
 
     # --- a visit
 
@@ -130,8 +122,10 @@ class House:
             died = yield from self.stays.stay(visit, admit(episode))
             self.inside += 1
             if died:
+                visit.left = True
                 self.inside -= 1
                 return VisitEnd.DIED, episode
+        visit.left = True
         yield from self._walk(visit, self._home)
         if ended is VisitEnd.SEEN:
             self._note(visit, WentHome())
@@ -140,22 +134,28 @@ class House:
 
     def _inside(self, visit: Encounter, decided: Signal) -> Steps:
         yield from self._walk(visit, self._triage)
-        nurse = yield from self._wait(visit, self._triage)
-        if isinstance(nurse, Gone):
-            return ended_by(nurse), None
-        yield self._clock.wait(visit.triage)
+        nurse = None  # of who is seen at once: she works beside the doctor, and nobody waits for her
+        if visit.at_once:
+            self._note(visit, Queued(queue=self._triage, acuity=visit.acuity))
+            self._note(visit, CalledIn(queue=self._triage, staff="", area=self._triage, waited=0))
+        else:
+            nurse = yield from self._wait(visit, self._triage)
+            if isinstance(nurse, Gone):
+                return ended_by(nurse), None
+            yield self._clock.wait(visit.triage)
         episode: Episode = yield decided
         episode = visit.episode or episode
         if visit.anew is not None:
             episode = yield visit.anew
         visit.episode, visit.triaged = episode, self._clock.now
-        self.floor.release(nurse)
+        if nurse is not None:
+            self.floor.release(nurse)
         if not episode.department:
             return self._fail(visit, episode), episode
-        visit.acuity = episode.acuity
-        self._note(visit, triaged(visit, episode, nurse.id))
+        visit.acuity = episode.acuity if nurse is not None else Acuity.EMERGENCY
+        self._note(visit, triaged(visit, episode, "" if nurse is None else nurse.id))
         registered = Registered(department=episode.department, visit=visit.number)
-        if episode.acuity is Acuity.EMERGENCY:
+        if visit.acuity is Acuity.EMERGENCY:
             self._note(visit, registered)
             return (yield from self._doctors(visit, episode))
         yield from self._walk(visit, self._registration)
@@ -245,7 +245,7 @@ class House:
         elsewhere: dict[str, list[Ordered]] = {}
         for examination in seen.examinations:
             ordered = order(examination, self._kinds.get(examination, ""), self._hospital.durations, visit.rng)
-            area = self._place(ordered.kind, visit.room)
+            area = examined_in(self._hospital, self.ways, ordered.kind, visit.room)
             if area != visit.room:
                 elsewhere.setdefault(area, []).append(ordered)
                 continue
@@ -264,13 +264,21 @@ class House:
                 return technician
         yield from self._walk_to_hall(visit, department)
         for result in sorted(results, key=lambda result: result.comes):
-            yield self._clock.at(result.comes)
-            yield self._clock.at(self.floor.places.open_from(result.area, self._clock.now))
-            self._note(visit, ExaminationDone(examination=result.examination, area=result.area))
+            if visit.acuity is Acuity.EMERGENCY and self._kinds.get(result.examination) == CULTURED:
+                self._clock.start(self._told(visit, result))
+            else:
+                yield from self._told(visit, result)
         doctor = yield from self._see_doctor(visit, department, back_to=doctor)
         if isinstance(doctor, Server):
             yield self._work(visit, doctor, visit.turn)
         return doctor
+
+    def _told(self, visit: Encounter, result: LateResult) -> Steps:
+        """Waits for a result; the log has it where the patient is still there."""
+        yield self._clock.at(result.comes)
+        yield self._clock.at(self.floor.places.open_from(result.area, self._clock.now))
+        if not visit.left:
+            self._note(visit, ExaminationDone(examination=result.examination, area=result.area))
 
     def _examine(self, visit: Encounter, area: str, orders: Sequence[Ordered], results: list[LateResult]) -> Steps:
         """Examinations in an area of theirs; adds the results that come later.
@@ -330,14 +338,6 @@ class House:
         hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
         if hall is not None:
             yield from self._walk(visit, hall)
-
-    def _place(self, kind: str, room: str) -> str:
-        """Returns where an examination is done: by the doctor where the room is for it, or no other place is."""
-        areas = self._hospital.areas
-        if not kind or kind in areas[room].examinations:
-            return room
-        there = [id for id, a in areas.items() if a.kind is AreaKind.EXAMINATION and kind in a.examinations]
-        return min(there, key=lambda id: self.ways.find(room, id).seconds, default=room)
 
     # --- the pieces
 

@@ -10,6 +10,9 @@ from polyclinic.hospital.plan.plan import Durations
 SAMPLED = ("laboratory", "microbiology")
 """The kinds of examinations that are made of samples, which one taking serves."""
 
+CULTURED = "microbiology"
+"""The kind of examinations for whose results the treatment of an emergency does not wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
