@@ -53,7 +53,7 @@ async def test_a_visit_is_played_to_its_report(case, knowledge):
     assert visit.end is End.CONCLUDED
     said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
     assert said[0] == "Do you have a cough?"
-    assert said[1] == "Please have this done: chest X-ray, swab of my own."
+    assert said[1] == "I would like you to have: chest X-ray, swab of my own."
     assert any(isinstance(e, Examined) for e in visit.trace)
     assert [(d.name, d.probability) for d in visit.report.diagnoses] == [("Influenza A", 0.8), ("Common cold", None)]
     assert (visit.report.symptoms, visit.report.rationale) == (("fever",), ("it is winter",))
@@ -69,7 +69,7 @@ async def test_a_part_of_a_name_that_may_mean_several_is_asked_about(case, knowl
     said = [e.text for e in visit.trace if isinstance(e, Said) and e.who is Role.DOCTOR]
     options = next(text for text in shown if text.startswith("1 "))
     second = options.split("  ")[1].removeprefix("2 ").strip()
-    assert said[:2] == ["Please have this done: chest X-ray.", f"Please have this done: {second}."]
+    assert said[:2] == ["I would like you to have: chest X-ray.", f"I would like you to have: {second}."]
     assert "Nothing is ordered" in "".join(shown)
 
 
