@@ -11,6 +11,7 @@
     │   └── CannotResume     hospital: a run does not come out as it did before
     ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
     │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
+    ├── DryRunOver           models: a dry run has come to its end; holds what is expected of a real one
     ├── PersonLeft           a person who plays has left; what was typed is kept
     ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again

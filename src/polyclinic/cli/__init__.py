@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(2)
         help_on = Screen(file=sys.stdout)
         with words_of(words), documents_alone() if "--json" in words else nullcontext():
-            code = APP(words, exit_on_error=False, print_error=False, console=help_on)
+            code = _run(words, help_on)
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:
@@ -57,6 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(words: Sequence[str], help_on: Screen) -> object:
+    """Runs the command; of a dry run what is expected is shown, and nothing of what was made up."""
+    if "--dry-run" not in words:
+        return APP(words, exit_on_error=False, print_error=False, console=help_on)
+    from polyclinic.cli.dry_run import rehearse  # noqa: PLC0415 - for those who want it alone
+
+    return rehearse(lambda: APP(words, exit_on_error=False, print_error=False, console=help_on), json="--json" in words)
 
 
 def _is_group(words: Sequence[str]) -> bool:

@@ -64,7 +64,7 @@ def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
 
 def make_results_folder(run: RunOptions) -> None:
     """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some."""
-    if run.out is not None:
+    if run.out is not None and not run.models.dry_run:
         make_empty_folder(run.out, beside=run.journal)
 
 

@@ -24,6 +24,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
+from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, between
@@ -155,6 +156,7 @@ async def evolve(
     models: Models = MODELS,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
+    out, resume = (None if one is None else scratch(one) for one in (out, resume))
     folder, configuration, (train, test) = _folder(options, out, resume, ablations)
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.options import DIR, MODELS, POSITIVE, Json, Models, Seed
 from polyclinic.errors import BudgetSpent, EndpointError, UserError
 from polyclinic.language.language import Language, language_of
@@ -72,6 +73,7 @@ async def read(
     made_by = embedder or _embedder_of(folder) or _EMBEDDERS[language]
     check_memory_embedder(made_by)
     asked = [doctor, writer or doctor, *asked_for(made_by)]
+    folder = scratch(folder)
     folder.mkdir(parents=True, exist_ok=True)
     run = f"read seed={seed} questions={questions}"
     async with open_session(asked, models, journal=folder / _ANSWERS, run=run, seed=seed) as session:

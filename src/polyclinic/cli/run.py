@@ -192,6 +192,7 @@ def run(
     if HUMAN in (doctor, patient, nurse) and (workers > 1 or replicas.several):
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     replicas.check()
+    out, workers, traces = (None, 1, None) if models.dry_run else (out, workers, traces)
     if resume is not None:
         given = (town, out, replicas, traces, learning, protocol)
         if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):

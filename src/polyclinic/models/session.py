@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from polyclinic.errors import NoAddress, UserError
+from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.door import Door
 from polyclinic.models.journal import Journal
 from polyclinic.models.ledger import Ledger
@@ -21,11 +22,13 @@ from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile
 from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import Nowhere, OpenModels, addresses_of, door_of, one_of
 from polyclinic.models.persistent import Persistent
+from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
 
 _HOTTEST = 2.0
+_LEAST = {"concurrency": 1, "max_tokens": 1, "max_cost": 0, "temperature": 0, "timeout": 0.001, "pilot": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,20 +66,20 @@ class ModelOptions(Address):
     """Seconds that one call may take; 300 where left out."""
     price: str | None = None
     """What a million tokens cost, in and out, such as 0.15,0.60; a third price is that of tokens from the cache."""
+    dry_run: bool = False
+    """Ask nobody, write nothing: say how many calls, tokens and money the run is expected to take."""
+    pilot: int = 0
+    """With --dry-run: put the first so many questions of each purpose to the model, to measure tokens and seconds."""
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("concurrency", 1),
-            ("max_tokens", 1),
-            ("max_cost", 0),
-            ("temperature", 0),
-            ("timeout", 0.001),
-        ):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
             most = _HOTTEST if name == "temperature" else value
             if value is not None and not least <= value <= most:
                 allowed = f"{least} to {_HOTTEST:g}" if name == "temperature" else f"{least} or more"
                 raise UserError(f"--{name.replace('_', '-')} {value:g}; allowed: {allowed}")
+        if self.pilot and not self.dry_run:
+            raise UserError(f"--pilot {self.pilot} is of a dry run; add --dry-run, or leave it out")
         read_price(self.price)
         _ = self.said  # what cannot be used is told before anything begins
 
@@ -126,7 +129,13 @@ async def open_session(
     The journal is the file that keeps every answer, for runs of the same name; each of several processes has a file of
     its own beside it, and the `share` of the limits that is its own. The seed is that of the pauses between requests,
     and of what a local model draws. A name or a file that cannot be used is a `UserError`.
+
+    A dry run asks nobody, and ends with what it expects where the models would be closed: `DryRunOver`.
     """
+    if options.dry_run:
+        async with _rehearsed(list(dict.fromkeys(names)), options, seed=seed) as session:
+            yield session
+        return
     ledger = Ledger(
         max_cost=None if options.max_cost is None else options.max_cost / share.of,
         max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
@@ -159,6 +168,40 @@ async def open_session(
                 journal = journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
             kept = await stack.enter_async_context(Journal(journal, run=run))
         yield Session(models, kept, ledger)
+
+
+_REHEARSING: ContextVar[Rehearsing | None] = ContextVar("rehearsing", default=None)
+
+
+@asynccontextmanager
+async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) -> AsyncIterator[Session]:
+    """Opens stand-ins for models; those that were opened first, of several sessions, say what is expected."""
+    outer = _REHEARSING.get()
+    rehearsing = outer or Rehearsing(pilot=options.pilot, at_once=options.concurrency, seed=seed)
+    async with AsyncExitStack() as stack:
+
+        def stand_in(name: str, role: str) -> Model:
+            if not door_named(name):
+                open_model(name)  # says which names there are
+            said = options.said.asking(name, role)
+            price = Price(*said.price) if said.price is not None else read_price(options.price)
+            doors = _doors(name, role, options, share=WHOLE, seed=seed) if options.pilot else []
+            for door in doors:
+                stack.push_async_exit(door)
+            return Rehearsed(name, rehearsing, price=price, model=one_of(doors) if doors else None)
+
+        models = OpenModels(options.said, stand_in, options.temperature)
+        models.update({name: stand_in(name, "") for name in names})
+        before = _REHEARSING.set(rehearsing)
+        try:
+            yield Session(models, None, rehearsing.ledger)
+        except PlayFailure:
+            if outer is not None:
+                raise  # of answers that were made up
+        finally:
+            _REHEARSING.reset(before)
+    if outer is None:
+        raise DryRunOver(rehearsing.forecast(max_tokens=options.max_tokens, max_cost=options.max_cost))
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:

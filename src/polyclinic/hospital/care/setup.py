@@ -70,6 +70,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None  # in and out, over all workers; the run ends when one has used its share
     max_cost: float | None = None  # in the currency of the prices
     timeout: float | None = None  # seconds that one call may take; None for the door's own
+    dry_run: bool = False  # nobody is asked, and what a run is expected to cost ends it
+    pilot: int = 0  # of a dry run: so many questions of each purpose are put
     price: Price | None = None  # what tokens cost
 
     def __post_init__(self) -> None:
@@ -99,5 +101,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             max_tokens=self.max_tokens,
             max_cost=self.max_cost,
             timeout=self.timeout,
+            dry_run=self.dry_run,
+            pilot=self.pilot,
             price=None if self.price is None else str(self.price),
         )

@@ -1,0 +1,74 @@
+"""`--dry-run`: what a run would take, of every command that asks models, and nothing asked or written."""
+
+import json
+
+import pytest
+from tests.tables import each_row
+
+from polyclinic.models.rehearsal import Rehearsed, Rehearsing
+
+
+@pytest.fixture(scope="module")
+def medqa(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
+    options = {letter: f"finding {letter}" for letter in "ABCD"}
+    lines = [json.dumps({"question": f"{n}?", "options": options, "answer_idx": "A"}) + "\n" for n in range(12)]
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def test_calls_and_tokens_of_an_exam_are_known_before_it(run, medqa, tmp_path, serving):
+    command = ("eval", "medqa", "--questions", medqa, "--model", "direct/a", "--method", "self_consistency")
+    more = ("--price", "1,10", "--max-cost", "0.01", "--out", tmp_path / "out", "--journal", tmp_path / "j")
+    expected = json.loads(run(*command, *more, "--dry-run", "--json").stdout)
+    assert (expected["calls"], expected["in_a_row"], expected["beyond"]) == (60, 1, ["--max-cost"])
+    assert expected["cost"] == pytest.approx((expected["tokens_in"] + 10 * expected["tokens_out"]) / 1e6)
+    assert not list(tmp_path.iterdir())
+    with serving(lambda _: "I think. Answer: A", latency=0.02) as endpoint:
+        at = ("--base-url", endpoint.url)
+        piloted = json.loads(run(*command, *at, "--dry-run", "--pilot", 2, "--json").stdout)
+        assert endpoint.requests == piloted["piloted"] == 2
+        assert piloted["seconds"] > 0.02
+        document = json.loads(run(*command, *at, "--json").stdout)
+        (method,) = document["methods"]
+        assert endpoint.requests == 2 + piloted["calls"] == 62
+        # The same prompts, counted as the server counts them: within a tenth.
+        assert piloted["tokens_in"] == pytest.approx(12 * method["cost"]["tokens_in"], rel=0.1)
+        assert piloted["tokens_out"] == pytest.approx(12 * method["cost"]["tokens_out"], rel=0.1)
+    shown = run(*command, *more, "--dry-run").stdout
+    assert "expected" in shown and "--max-cost would stop the run" in shown and "--pilot 3" in shown
+
+
+@pytest.mark.slow
+@each_row(
+    "command",
+    [
+        "eval aie --cases shipped --limit 1 --doctor direct/a --patient direct/b",
+        "eval mvme --cases shipped --limit 1 --doctor direct/a --judge direct/j",
+        "eval tor --cases inpatients --limit 1 --model direct/a",
+        "eval reliability --cases shipped --limit 1 --patient direct/a --judge direct/j",
+        "consult --case shipped#p1-00001 --doctor direct/a --out trace.jsonl",
+        "ask --case shipped#p1-00001 how --patient direct/a",
+        "run --residents 20 --days 1 --visits 2 --doctor direct/a --out hospital",
+    ],
+)
+def test_every_command_that_asks_models_says_what_it_would_take(run, tmp_path, command):
+    expected = json.loads(run(*command.split(), "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert expected["calls"] > 0 < expected["in_a_row"] and expected["tokens_in"] > 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_asks_nobody_pays_nothing(run, complaint):
+    done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--dry-run")
+    assert done.stdout.strip() == "No model is asked: it costs nothing."
+    told = complaint("eval", "aie", "--cases", "shipped", "--doctor", "rules", "--pilot", 2)
+    assert "--pilot 2 is of a dry run; add --dry-run" in told
+    told = complaint("consult", "--case", "shipped#p1-00001", "--doctor", "dirct/a", "--dry-run")
+    assert "no model 'dirct/a'; there are: direct/NAME" in told
+
+
+async def test_what_is_made_up_has_the_form_that_is_wanted():
+    model = Rehearsed("a", Rehearsing())
+    assert (await model.ask("Which?", answer=("one", "two"))).value in ("one", "two")
+    reply = await model.ask([("user", "什么" * 50)])
+    assert reply.usage.tokens_in == 100
