@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,12 +24,9 @@ from polyclinic.verdicts.sheets import (
     DEPARTMENTS,
     RECORDS,
     Sheet,
+    check_needed,
     errors_sheet,
-    explanations_sheet,
-    pairs_sheet,
-    records_sheet,
-    reports_sheet,
-    rounds_sheet,
+    sheet_of,
 )
 from polyclinic.verdicts.verdict import (
     PAIR,
@@ -205,17 +202,8 @@ def _sheet(
     seed: int,
 ) -> Sheet:
     """Returns the sheet of a form; says which of files and cases it needs."""
-    form_named(form)
-    if not files and form != "records":
-        wanted = "files of outcomes" if form == "explanations" else "traces"
-        raise UserError(f"nothing to judge: {form!r} needs {wanted}")
+    check_needed(form, files)
     if cases is None:
         raise UserError(f"{form!r} shows the record: name the case file with --cases")
     known = {case.id: case for case in read_cases(shipped_path(cases), layout=layout)}
-    makers: dict[str, Callable[[], Sheet]] = {
-        "rounds": lambda: rounds_sheet(files, known),
-        "records": lambda: records_sheet(known.values(), departments=departments, each=each, seed=seed),
-    }
-    makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, known))
-    makers["explanations"] = lambda: explanations_sheet(files, known)
-    return makers.get(form, lambda: pairs_sheet(form, files, known, seed=seed))()
+    return sheet_of(form, files, known, departments=departments, each=each, seed=seed)

@@ -82,13 +82,11 @@ def accepted(verdicts: Sequence[PersonsVerdict], form: str) -> dict[Item, dict[s
 
 def disputed(verdicts: Sequence[PersonsVerdict], form: str) -> list[Item]:
     """Returns the items on which a question is undecided, for one more person to judge."""
+    answered = {question: by_item(verdicts, form, question) for question in form_named(form).questions}
     return [
         item
         for item, answers in accepted(verdicts, form).items()
-        if any(
-            question not in answers and item in by_item(verdicts, form, question)
-            for question in form_named(form).questions
-        )
+        if any(question not in answers and item in said for question, said in answered.items())
     ]
 
 

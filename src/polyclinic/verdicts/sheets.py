@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,39 @@ class Sheet:
             }
             for item, shown in self.items.items()
         ]
+
+
+def check_needed(form: str, files: Sequence[Path]) -> None:
+    """Raises a UserError where there is no such form, or where it needs files and has none."""
+    form_named(form)
+    if not files and form != "records":
+        wanted = "files of outcomes" if form == "explanations" else "traces"
+        raise UserError(f"nothing to judge: {form!r} needs {wanted}")
+
+
+def sheet_of(
+    form: str,
+    files: Sequence[Path],
+    cases: Mapping[str, Case],
+    *,
+    departments: int = DEPARTMENTS,
+    each: int = RECORDS,
+    seed: int = 0,
+) -> Sheet:
+    """Returns the sheet of a form that shows cases: of traces, of outcomes (explanations), or of the cases (records).
+
+    Raises:
+        UserError: there is no such form, it needs files and has none, or they speak of other cases.
+        BadInput: a file cannot be read.
+    """
+    check_needed(form, files)
+    makers: dict[str, Callable[[], Sheet]] = {
+        "rounds": lambda: rounds_sheet(files, cases),
+        "records": lambda: records_sheet(cases.values(), departments=departments, each=each, seed=seed),
+    }
+    makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, cases))
+    makers["explanations"] = lambda: explanations_sheet(files, cases)
+    return makers.get(form, lambda: pairs_sheet(form, files, cases, seed=seed))()
 
 
 def trace_of(path: Path) -> Iterator[tuple[str, Trace]]:

@@ -107,6 +107,10 @@ class Catalogue:
             raise NoSuchCase("there is no such case in that set; the list of cases says which there are")
         return case
 
+    def cases(self, name: str) -> list[Case]:
+        """Returns the cases of a set, for who may know all of them."""
+        return list(self._set(name).cases.values())
+
     def keys(self, name: str) -> list[str]:
         """Returns the keys of a set's cases."""
         return list(self._set(name).cases)

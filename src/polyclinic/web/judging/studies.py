@@ -1,0 +1,379 @@
+"""Studies: items of one or more forms, several people by link, a third where two differ, and what they say so far.
+
+A study is a folder: `study.json` holds what is judged and by whom, `verdicts-N.jsonl` what the Nth of them says, in the
+form that `read_verdicts` reads. Whoever judges is told neither whose an item is nor which case, and has the items in an
+order of its own, drawn by the seed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.errors import UserError
+from polyclinic.files import make_folder, read_records, write_text
+from polyclinic.seeds import derive
+from polyclinic.verdicts.forms import Answer, form_named, forms
+from polyclinic.verdicts.people import QuestionAgreement, agreed, disputed
+from polyclinic.verdicts.results import PeopleFigures, figures
+from polyclinic.verdicts.sheets import sheet_of
+from polyclinic.verdicts.verdict import PAIR, Item, PersonsVerdict, in_order, read_verdicts, write_verdicts
+
+JUDGED_HERE = tuple(name for name in forms() if name != "errors")
+"""The forms that can be judged here; wrong answers of exams need their file of questions."""
+
+MOST_ITEMS = 5_000
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+_Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
+
+
+class NewStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be judged.
+
+    Attributes:
+        forms: in the order in which they are judged.
+        material: names of files of traces or outcomes; none for records.
+        cases: the set of cases that they were made with.
+        people: who judges everything; `thirds` judge what these differ on.
+        sample: so many items of each form, drawn; 0 for all.
+    """
+
+    title: _Name
+    forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]
+    material: Annotated[tuple[str, ...], msgspec.Meta(max_length=50)] = ()
+    cases: str = "shipped"
+    people: Annotated[_Names, msgspec.Meta(min_length=1)]
+    thirds: _Names = ()
+    sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0
+    seed: int = 0
+
+
+class StudyItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An item, and what is shown of it."""
+
+    form: str
+    item: Item
+    shown: dict[str, str]
+
+    @property
+    def key(self) -> Item:
+        """The item as verdicts name it, two doctors in the order of the alphabet."""
+        return in_order(self.item) if form_named(self.form).keys[1:] == PAIR else self.item
+
+
+class Annotator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges: the key of the link, and whether only what others differ on."""
+
+    name: str
+    key: str
+    third: bool = False
+
+
+class KeptStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A study as its file holds it."""
+
+    id: str
+    made: float
+    set: NewStudy
+    people: tuple[Annotator, ...]
+    items: tuple[StudyItem, ...]
+
+
+class ShownQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question in both languages; the words that may be answered, or a scale's ends."""
+
+    id: str
+    en: str
+    zh: str
+    answers: tuple[str, ...]
+    scale: tuple[float, float] | None
+
+
+class JudgingTask(msgspec.Struct, frozen=True, kw_only=True):
+    """An item as whoever judges it gets it; `number` is its place in the annotator's own order, from 1."""
+
+    number: int
+    form: str
+    shown: dict[str, str]
+    questions: tuple[ShownQuestion, ...]
+    answers: dict[str, Answer]
+    comment: str
+
+
+class AnnotatorsDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """What an annotator has to do: for each item, in its order, the form and whether all of it is answered."""
+
+    title: str
+    name: str
+    third: bool
+    items: tuple[tuple[str, bool], ...]
+
+
+class PersonsProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far somebody has come."""
+
+    name: str
+    third: bool
+    done: int
+    of: int
+
+
+class StudyState(msgspec.Struct, frozen=True, kw_only=True):
+    """How a study stands."""
+
+    id: str
+    title: str
+    set: NewStudy
+    people: tuple[Annotator, ...]
+    items: dict[str, int]
+    progress: tuple[PersonsProgress, ...]
+    disputed: dict[str, int]
+    agreement: tuple[QuestionAgreement, ...]
+    figures: dict[str, dict[str, PeopleFigures]]
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What somebody says of an item; a question without an answer is left out."""
+
+    answers: Annotated[dict[str, str | float], msgspec.Meta(max_length=20)]
+    comment: Annotated[str, msgspec.Meta(max_length=8000)] = ""
+
+
+class NoSuchStudy(UserError):
+    """There is no such study, link, or item of it."""
+
+    status = 404
+
+
+class Study:
+    """One study, with all that was said in it."""
+
+    def __init__(self, folder: Path, kept: KeptStudy) -> None:
+        self.kept, self.folder = kept, folder
+        self._order = {person.key: self._drawn(person) for person in kept.people}
+        self._said: dict[str, dict[tuple[str, Item], PersonsVerdict]] = {}
+        for person in kept.people:
+            path = self.file(person)
+            said = read_verdicts([path]) if path.is_file() and path.stat().st_size else []
+            self._said[person.key] = {(one.form, one.item): one for one in said}
+
+    def file(self, person: Annotator) -> Path:
+        """Returns where somebody's verdicts are."""
+        return self.folder / f"verdicts-{self.kept.people.index(person) + 1}.jsonl"
+
+    def verdicts(self) -> list[PersonsVerdict]:
+        """Returns all verdicts, person by person; two doctors of an item stand in the order of the alphabet."""
+        return [one for person in self.kept.people for one in self._said[person.key].values()]
+
+    def desk(self, person: Annotator) -> AnnotatorsDesk:
+        """Returns what somebody has to do."""
+        items = self._items(person)
+        return AnnotatorsDesk(
+            title=self.kept.set.title,
+            name=person.name,
+            third=person.third,
+            items=tuple((one.form, self._is_done(person, one)) for one in items),
+        )
+
+    def task(self, person: Annotator, number: int) -> JudgingTask:
+        """Returns an item.
+
+        Raises:
+            NoSuchStudy: there is none of that number.
+        """
+        one = self._item(person, number)
+        said = self._said[person.key].get((one.form, one.key))
+        answers = {} if said is None else dict(said.answers)
+        return JudgingTask(
+            number=number,
+            form=one.form,
+            shown=one.shown,
+            questions=tuple(
+                ShownQuestion(id=id, en=asked.en, zh=asked.zh, answers=asked.answers.order, scale=asked.answers.scale)
+                for id, asked in form_named(one.form).questions.items()
+            ),
+            answers={id: _turned(one, answer) for id, answer in answers.items()},
+            comment="" if said is None else said.comment,
+        )
+
+    def judge(self, person: Annotator, number: int, judged: Judged) -> None:
+        """Keeps what somebody says of an item, in place of what it said before.
+
+        Raises:
+            NoSuchStudy: there is no such item.
+            UserError: an answer is none, or to no question.
+        """
+        one = self._item(person, number)
+        questions = form_named(one.form).questions
+        answers: dict[str, Answer] = {}
+        for id, said in judged.answers.items():
+            if id not in questions:
+                raise UserError(f"{id[:40]!r} is no question here; there are: {', '.join(questions)}")
+            answer = questions[id].answers.read(str(said))
+            if answer is None:
+                raise UserError(f"{str(said)[:40]!r} is no answer to {id}; allowed: {questions[id].answers.allowed}")
+            answers[id] = _turned(one, answer)
+        theirs = dict(self._said[person.key])
+        theirs.pop((one.form, one.key), None)
+        if answers:
+            theirs[one.form, one.key] = PersonsVerdict(
+                form=one.form, item=one.key, who=person.name, answers=answers, comment=judged.comment.strip()
+            )
+        write_text(self.file(person), write_verdicts(theirs.values(), ".jsonl"))
+        self._said[person.key] = theirs
+
+    def state(self) -> StudyState:
+        """Returns how the study stands; takes a moment where there is much to agree on."""
+        kept, verdicts = self.kept, self.verdicts()
+        names = tuple(name for name in kept.set.forms if any(one.form == name for one in verdicts))
+        return StudyState(
+            id=kept.id,
+            title=kept.set.title,
+            set=kept.set,
+            people=kept.people,
+            items=dict(Counter(one.form for one in kept.items)),
+            progress=tuple(
+                PersonsProgress(
+                    name=person.name,
+                    third=person.third,
+                    done=sum(self._is_done(person, one) for one in items),
+                    of=len(items),
+                )
+                for person in kept.people
+                for items in [self._items(person)]
+            ),
+            disputed={name: len(disputed(verdicts, name)) for name in names},
+            agreement=tuple(one for name in names for one in agreed(self._first(), name, seed=kept.set.seed)),
+            figures={name: figures(verdicts, name, seed=kept.set.seed) for name in names},
+        )
+
+    def _first(self) -> list[PersonsVerdict]:
+        """Returns the verdicts of those who judge everything: a third sees nothing but quarrels."""
+        return [one for person in self.kept.people if not person.third for one in self._said[person.key].values()]
+
+    def _drawn(self, person: Annotator) -> list[StudyItem]:
+        """Returns all items in somebody's order, form by form."""
+        drawn = []
+        for name in self.kept.set.forms:
+            of_form = [one for one in self.kept.items if one.form == name]
+            derive(self.kept.set.seed, "order", name, person.name).shuffle(of_form)
+            drawn += of_form
+        return drawn
+
+    def _items(self, person: Annotator) -> list[StudyItem]:
+        """Returns what somebody judges: a third what others differ on, and what it has judged already."""
+        if not person.third:
+            return self._order[person.key]
+        first = self._first()
+        open_ = {(name, item) for name in self.kept.set.forms for item in disputed(first, name)}
+        mine = open_ | self._said[person.key].keys()
+        return [one for one in self._order[person.key] if (one.form, one.key) in mine]
+
+    def _item(self, person: Annotator, number: int) -> StudyItem:
+        items = self._items(person)
+        if not 1 <= number <= len(items):
+            raise NoSuchStudy(f"there are the items 1 to {len(items)}" if items else "there is nothing to judge yet")
+        return items[number - 1]
+
+    def _is_done(self, person: Annotator, one: StudyItem) -> bool:
+        said = self._said[person.key].get((one.form, one.key))
+        return said is not None and len(said.answers) == len(form_named(one.form).questions)
+
+
+class Studies:
+    """The studies of a folder.
+
+    Args:
+        folder: is made with the first study.
+
+    Raises:
+        BadInput: a study's file cannot be read.
+    """
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._folder, self._clock = folder, clock
+        self._studies: dict[str, Study] = {}
+        for path in sorted(folder.glob("*/study.json")):
+            (_, kept), *_ = read_records(path, KeptStudy, "a study")
+            self._studies[kept.id] = Study(path.parent, kept)
+        self._by_key = {person.key: (study, person) for study in self._studies.values() for person in study.kept.people}
+
+    def all(self) -> list[Study]:
+        """Returns all studies, the latest first."""
+        return sorted(self._studies.values(), key=lambda one: -one.kept.made)
+
+    def make(self, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case]) -> Study:
+        """Makes a study of files, with a link for each person.
+
+        Raises:
+            UserError: nothing is to be judged there, it is too much, or two people have one name.
+            BadInput: a file cannot be read.
+        """
+        names = [name.strip() for name in (*new.people, *new.thirds)]
+        if twice := [name for name in names if not name or names.count(name) > 1]:
+            raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
+        items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases)]
+        if len(items) > MOST_ITEMS:
+            raise UserError(f"{len(items):,} items; a study has at most {MOST_ITEMS:,}: draw a sample of each form")
+        people = tuple(
+            Annotator(name=name, key=secrets.token_urlsafe(16), third=place >= len(new.people))
+            for place, name in enumerate(names)
+        )
+        new = msgspec.structs.replace(new, forms=tuple(dict.fromkeys(new.forms)))
+        kept = KeptStudy(id=secrets.token_urlsafe(9), made=self._clock(), set=new, people=people, items=tuple(items))
+        make_folder(self._folder.parent)
+        make_folder(self._folder)
+        folder = self._folder / kept.id
+        make_folder(folder)
+        write_text(folder / "study.json", msgspec.json.encode(kept).decode() + "\n")
+        study = self._studies[kept.id] = Study(folder, kept)
+        self._by_key |= {person.key: (study, person) for person in people}
+        return study
+
+    def named(self, id: str) -> Study:
+        """Returns a study.
+
+        Raises:
+            NoSuchStudy: there is none of that id.
+        """
+        if id not in self._studies:
+            raise NoSuchStudy("there is no such study here")
+        return self._studies[id]
+
+    def person(self, key: str) -> tuple[Study, Annotator]:
+        """Returns whose link it is.
+
+        Raises:
+            NoSuchStudy: nobody's.
+        """
+        if key not in self._by_key:
+            raise NoSuchStudy("this link is nobody's; ask whoever holds the study for another")
+        return self._by_key[key]
+
+
+def _items_of(form: str, new: NewStudy, files: Sequence[Path], cases: Mapping[str, Case]) -> list[StudyItem]:
+    if form not in JUDGED_HERE:
+        raise UserError(f"no form {form[:40]!r} is judged here; there are: {', '.join(JUDGED_HERE)}")
+    sheet = sheet_of(form, () if form == "records" else files, cases, seed=new.seed)
+    if not sheet.items:
+        raise UserError(f"there is nothing to judge by {form!r} in what was chosen")
+    items = [StudyItem(form=form, item=item, shown=dict(shown)) for item, shown in sheet.items.items()]
+    if new.sample and new.sample < len(items):
+        items = derive(new.seed, "sample", form).sample(items, new.sample)
+    return items
+
+
+_OTHER: dict[Any, Answer] = {"first": "second", "second": "first"}
+
+
+def _turned(one: StudyItem, answer: Answer) -> Answer:
+    """Returns an answer on two doctors as it is with them the other way round, where the item shows them so."""
+    return answer if one.item == one.key else _OTHER.get(answer, answer)
