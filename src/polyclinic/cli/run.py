@@ -19,7 +19,7 @@ from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.errors import BudgetSpent, PersonLeft, PlayFailure, PolyclinicError, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
@@ -334,6 +334,10 @@ def _hold(
     except KeyboardInterrupt:
         note(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.")
         raise
+    except PersonLeft as left:
+        raise PersonLeft(
+            f"{left}; the run is not over; {f'go on with: {again}' if again else '--out DIR keeps a run'}"
+        ) from None
     except PolyclinicError as error:
         if again and not isinstance(error, UserError):
             note(f"When that is mended, go on with: {again}")

@@ -354,8 +354,7 @@ def _maker(role: Role, player: Any, models: Mapping[str, Model]) -> _Maker:
     if player == RecallMind.name and role is Role.DOCTOR:
         return lambda minds, part: RecallMind(minds.reader(part.department).knowledge, case=part.case, seed=minds.seed)
     if player == HUMAN and role is Role.NURSE:
-        human = HumanNurse()
-        return lambda *_: human
+        return lambda minds, part: HumanNurse(minds.desk, f"{role}/{part.episode}")
     if player == HUMAN and role in _AT_THE_DESK:
         return _AT_THE_DESK[role]
     if kind == "scripted" and role is not Role.EXAMINER:

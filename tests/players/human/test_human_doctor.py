@@ -99,8 +99,8 @@ async def test_the_last_line_can_be_taken_back(case, knowledge):
 
 
 async def test_nobody_answers_for_a_person_who_has_gone(case, knowledge):
-    visit = await held(case, knowledge, ["Do you have a cough?"], [])
-    assert visit.report is None and visit.end is End.FAILED
+    with pytest.raises(PersonLeft, match="after 1 line"):
+        await held(case, knowledge, ["Do you have a cough?"], [])
 
 
 async def test_the_truth_is_not_shown_before_the_end(case, knowledge):

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from polyclinic.cases.presentation import Presentation
-from polyclinic.errors import ScriptError
+from polyclinic.errors import PersonLeft
 from polyclinic.events import Role, Said
+from polyclinic.players.human.desk import Desk
 from polyclinic.players.human.nurse import HumanNurse
 from polyclinic.players.player import send_to
 from polyclinic.players.roles.nurse import Nurse
@@ -24,13 +25,14 @@ def person(lines, shown):
         await asyncio.sleep(0)
         return next(left, "")
 
-    return HumanNurse(read, shown.append)
+    desk = Desk(read, shown.append)
+    return lambda seat="one": HumanNurse(desk, seat)
 
 
 async def test_asked_until_it_is_an_answer():
     shown = []
     nurse = Nurse(
-        person(["1\n", "3 u\n", "2 x\n", "two u\n", "2 U\n"], shown), Presentation(complaint="headache"), DEPARTMENTS
+        person(["1\n", "3 u\n", "2 x\n", "two u\n", "2 U\n"], shown)(), Presentation(complaint="headache"), DEPARTMENTS
     )
     triage = await nurse.act(send_to(DEPARTMENTS))
     assert (triage.department, triage.acuity) == ("neurology", "urgent")
@@ -41,7 +43,7 @@ async def test_asked_until_it_is_an_answer():
 
 async def test_a_person_may_ask_and_gives_a_level():
     shown = []
-    mind = person(["Does it throb?\n", "Since when?\n", "2 5\n"], shown)
+    mind = person(["Does it throb?\n", "Since when?\n", "2 5\n"], shown)()
     nurse = Nurse(mind, Presentation(complaint="headache"), DEPARTMENTS, 1)
     asked = await nurse.act(send_to(DEPARTMENTS))
     assert asked.ask == "Does it throb?"
@@ -56,8 +58,9 @@ async def test_a_person_may_ask_and_gives_a_level():
 
 async def test_one_patient_at_a_time():
     shown = []
-    mind = person(["1 r\n", "2 e\n"], shown)
-    nurses = [Nurse(mind, Presentation(complaint=c, language="zh"), DEPARTMENTS) for c in ("头痛", "胸痛")]
+    at_the_desk = person(["1 r\n", "2 e\n"], shown)
+    people = [Presentation(complaint=complaint, language="zh") for complaint in ("头痛", "胸痛")]
+    nurses = [Nurse(at_the_desk(who.complaint), who, DEPARTMENTS) for who in people]
     first, second = await asyncio.gather(*(nurse.act(send_to(DEPARTMENTS)) for nurse in nurses))
     assert (first.department, second.department) == ("cardiology", "neurology")
     asked = [text for text in shown if "有人来就诊" in text]
@@ -66,9 +69,28 @@ async def test_one_patient_at_a_time():
 
 
 async def test_nobody_answers_for_a_person_who_has_gone():
-    nurse = Nurse(person([], []), Presentation(complaint="headache"), DEPARTMENTS)
-    with pytest.raises(ScriptError, match="nobody answers"):
+    nurse = Nurse(person(["1\n"], [])(), Presentation(complaint="headache"), DEPARTMENTS)
+    with pytest.raises(PersonLeft, match=r"nobody answers at the terminal any more \(after 1 line\)"):
         await nurse.act(send_to(DEPARTMENTS))
+
+
+async def test_a_patient_who_is_asked_is_answered_for_before_the_next_one_comes():
+    shown = []
+    at_the_desk = person(["Since when?\n", "1 4\n", "2 2\n"], shown)
+    nurses = [Nurse(at_the_desk(c), Presentation(complaint=c), DEPARTMENTS, 2) for c in ("headache", "chest pain")]
+
+    async def receive(nurse):
+        triage = await nurse.act(send_to(DEPARTMENTS))
+        if triage.ask:
+            await asyncio.sleep(0.35)  # the answer takes longer than anybody waits between two of the nurse's
+            for seq, (who, to) in enumerate((("nurse", "patient"), ("patient", "nurse"))):
+                nurse.observe(Said(seq=seq, turn=1, who=Role(who), to=Role(to), text="Yesterday."))
+            triage = await nurse.act(send_to(DEPARTMENTS))
+        return triage.department, triage.level
+
+    assert await asyncio.gather(*map(receive, nurses)) == [("cardiology", 4), ("neurology", 2)]
+    text = "".join(shown)
+    assert text.index("Yesterday.") < text.index("chest pain")
 
 
 @pytest.mark.slow

@@ -16,13 +16,17 @@ from pathlib import Path
 
 import msgspec
 
-from polyclinic.errors import PersonLeft, PolyclinicError, ScriptError
+from polyclinic.errors import PersonLeft, PolyclinicError
 from polyclinic.players.human.kept import Kept
 from polyclinic.terminal.screen import plain
+from polyclinic.terminal.tables import counted
 from polyclinic.terminal.typed import TypedLines
 
 _PATIENCE = 0.3
 """Seconds for which whoever sits at the desk keeps it between two answers, so that one visit is played at a time."""
+
+_ANSWERED = 60.0
+"""Seconds for which it is kept where somebody has been asked something, and the answer is worked out elsewhere."""
 
 
 class LineTakenBack(PolyclinicError):
@@ -55,7 +59,8 @@ class Desk:
         self._read, self._show = read or TypedLines().read, show or _on_stderr
         self._typed = Kept(session, TypedLine, "a line that was typed")
         self._free = asyncio.Lock()
-        self._seated, self._since = "", 0.0
+        self._seated, self._since, self._keeps = "", 0.0, _PATIENCE
+        self._read_lines = 0
         self.rewind()
 
     def rewind(self) -> None:
@@ -75,35 +80,48 @@ class Desk:
         self._show(plain(text) + "\n")
 
     @asynccontextmanager
-    async def at(self, seat: str) -> AsyncIterator[None]:
-        """Waits until the desk is free for a seat; who has just answered comes first."""
+    async def at(self, seat: str) -> AsyncIterator[bool]:
+        """Waits until the desk is free for a seat; who has just answered comes first.
+
+        Yields whether the seat was the last to answer, so that what it was shown is still to be read.
+        """
         loop = asyncio.get_running_loop()
         while True:
             async with self._free:
-                left = _PATIENCE - (loop.time() - self._since)
+                left = self._keeps - (loop.time() - self._since)
                 if self._seated in ("", seat) or left <= 0:
-                    self._seated = seat
+                    before, self._seated, self._keeps = self._seated, seat, _PATIENCE
                     try:
-                        yield
+                        yield before == seat
                     finally:
                         self._since = loop.time()
                     return
-            await asyncio.sleep(left)
+            await asyncio.sleep(min(left, _PATIENCE))
+
+    def wait_for_answer(self) -> None:
+        """Whoever is seated has asked somebody, and keeps the desk until the answer comes."""
+        self._keeps = _ANSWERED
+
+    def stand_up(self) -> None:
+        """Whoever is seated has given its last answer: the next need not wait."""
+        self._seated = ""
 
     async def line(self, seat: str, prompt: str) -> str:
         """Shows a prompt and returns what is typed, without the white space around it.
 
         Raises:
-            ScriptError: nobody answers any more.
+            PersonLeft: nobody answers any more.
         """
         if waiting := self._again[seat]:
             return waiting.pop(0)
         self._show(plain(prompt))
         line = await self._read()
         if not line:
+            self.show("")
             if self._typed.in_file and self._typed.all:
                 raise PersonLeft(f"left after {len(self._typed.all)} lines; the same command goes on from there")
-            raise ScriptError("nobody answers at the terminal any more")
+            raise PersonLeft(f"nobody answers at the terminal any more (after {counted(self._read_lines, 'line')})")
+        self._read_lines += 1
         return line.strip()
 
     def keep(self, seat: str, line: str) -> None:

@@ -48,8 +48,7 @@ class HumanDoctor:
         """Asks the person, until the answer is one.
 
         Raises:
-            ScriptError: nobody answers any more.
-            PersonLeft: the person goes, to come back.
+            PersonLeft: the person goes, to come back, or nobody answers any more.
             LineTakenBack: the person takes back the last line.
         """
         say = doctor_says(role.presentation.language)

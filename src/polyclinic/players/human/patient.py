@@ -30,8 +30,7 @@ class HumanPatient:
         """Asks the person, until something is said.
 
         Raises:
-            ScriptError: nobody answers any more.
-            PersonLeft: the person goes, to come back.
+            PersonLeft: the person goes, to come back, or nobody answers any more.
             LineTakenBack: the person takes back the last line.
         """
         if ask.purpose not in (Purpose.OPEN, Purpose.REPLY):
