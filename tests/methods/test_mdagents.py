@@ -185,6 +185,15 @@ async def test_silence_in_the_first_round_leaves_the_first_opinions_to_the_decis
     assert "not the number of voices" in by_reasons.shown("decision")[0].system
 
 
+async def test_silence_behind_a_remark_is_answered_and_ends_the_debate(by_purpose, question):
+    given = {"remark 1.1, expert 3": {"to": [1], "text": "Listen."}}
+    model = by_purpose(answers("moderate", given))
+    outcome = await mdagents(question, model)
+    # Triage, recruiting, opinions, report, a turn with a remark and a silent one, opinions anew, decision.
+    assert cost(outcome) == (2 + 5 + 1 + 2 * 5 + 5 + 1, 2 + 1 + 1 + 2 + 1 + 1)
+    assert not model.shown("report 2") and "Why in opinion 2, expert 1." in model.shown("decision")[0].user
+
+
 @pytest.mark.parametrize("level", ["low", "moderate", "high"])
 async def test_the_decision_has_a_temperature_of_its_own(by_purpose, question, level):
     model = by_purpose(answers(level))

@@ -22,7 +22,7 @@ from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.judges.failure_reasons import FailureReason, read_words
 from polyclinic.knowledge.knowledge import read_knowledge
-from polyclinic.metrics.icd.linking import linkers_for
+from polyclinic.metrics.icd.linkers import linkers_for
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.verdicts.judgements import people_words
@@ -81,7 +81,8 @@ async def mvme(
     people = _read_people(verdicts, asked, named)
     words = {**(read_words(reasons) if reasons is not None else {}), **people_words(people, "failures", FailureReason)}
     languages = {case.presentation.language for case in asked}
-    linkers, knowledge = linkers_for(languages, table), read_knowledge()
+    by_nearest = rules.of(rules.settings.links) == "ten nearest titles"
+    linkers, knowledge = linkers_for(languages, table, nearest=by_nearest), read_knowledge()
     order = team.order if rules.side == "ours" else rules.of(rules.settings.order)
     missing = rules.of(rules.settings.missing)
     if rules.of(rules.settings.names) == "model" and linkers:
@@ -129,6 +130,7 @@ async def mvme(
         "missing": missing,
         "max_turns": max_turns,
         "personas": personas,
+        "links": rules.of(rules.settings.links),
         "protocol": protocol,
         "cases": len(asked),
         "seed": run.seed,

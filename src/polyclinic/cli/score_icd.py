@@ -20,6 +20,7 @@ from polyclinic.cli.options import FILE, MODELS, BootstrapSeed, Journal, Json, M
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
 from polyclinic.metrics.icd.linking import Titles
+from polyclinic.metrics.icd.nearest import NearestTitles
 from polyclinic.metrics.icd.plain import link_plainly, split_plainly
 from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_named_reports, whole_text
 from polyclinic.metrics.icd.scores import IcdSummary, score_names, texts_of, with_names
@@ -60,6 +61,13 @@ async def icd(
         Parameter(help="Table of ICD-10 (.xls, .csv, .tsv: code, title); by default the English one."),
     ] = None,
     plain: Annotated[bool, Parameter(help="The baseline: cut at punctuation, plain edit distance.")] = False,
+    nearest: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="As the authors of AI Hospital: two names are the same if one of their ten nearest titles is.",
+        ),
+    ] = False,
     names_by: Annotated[
         str | None,
         Parameter(metavar="MODEL", help="A model that reads the diseases out of the diagnoses, in place of rules."),
@@ -75,6 +83,8 @@ async def icd(
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
     references = None if reference is None else read_references(reference)
+    if nearest and known_codes:
+        raise UserError("--nearest compares names and no codes; leave --known-codes out")
     if names_by is not None and (plain or known_codes):
         raise UserError(
             f"--names-by has no effect with {'--plain' if plain else '--known-codes'}; leave one of them out"
@@ -87,11 +97,13 @@ async def icd(
         reports, by_rules = await _named_by(names_by, reports, run)
     entries = _entries(reports, table)
     linker = partial(link_plainly, entries=entries) if plain else Titles(entries).link_all
+    linker = NearestTitles(entries, linker).link_all if nearest else linker
     summary = score_names(reports.pairs, linker, known_codes=known_codes, seed=seed)
     seconds = time.perf_counter() - begun
     if json:
         print_json(
-            _document(file, reports, entries, summary, seconds) | {"names_by": names_by, "names_by_rules": by_rules}
+            _document(file, reports, entries, summary, seconds)
+            | {"nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
         )
     else:
         _show(console(), file, reports, entries, summary, seconds)

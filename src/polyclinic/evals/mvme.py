@@ -32,7 +32,8 @@ from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.grades import Judgement, aspects_of
-from polyclinic.metrics.icd.linking import Linker, linkers_for
+from polyclinic.metrics.icd.linkers import linkers_for
+from polyclinic.metrics.icd.linking import Linker
 from polyclinic.players.roles.examiner import Missing
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.visits.visit import Visit, see

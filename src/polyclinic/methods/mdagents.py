@@ -9,7 +9,7 @@ say to another, and at most 163 in 39; high 15 in 12. `docs/methods/mdagents.md`
 
 Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Whom an
 expert reports to decides whose opinion it is shown; in the authors' code that is drawn and used for nothing. Those of a
-turn speak at once, and to whom is a field. Where nobody speaks, the opinions that stand are the final ones; all teams'
+turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones; all teams'
 reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be used is no
 voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at once on what
 the assessment team found. Examples have the reasons that they came with, and nobody is asked to invent some.
@@ -77,9 +77,9 @@ async def mdagents(
     """Answers a question with as many clinicians as it needs.
 
     A `level` leaves the triage out (the paper's ablation). The experts of a moderate question discuss it: in a round
-    everybody may speak so many turns, which silence of all ends, and then gives an opinion anew. A round in which
-    nobody says anything ends the debate; or, with "agreement", one that all begin with one opinion does, and silence
-    ends its turns alone. The moderator counts voices, or weighs reasons. The diagnostic teams of a hard question stand
+    everybody may speak so many turns, and then gives an opinion anew. A turn in which nobody says anything is the last,
+    and ends the debate, behind those opinions where anything was said before; or, with "agreement", a round that all
+    begin with one opinion ends it, and silence a round's turns alone. The moderator counts voices, or weighs reasons. The diagnostic teams of a hard question stand
     between assessment and review; each has so many members beside its lead. Five of the examples, drawn by the seed,
     are shown; None for the shipped ones. A failure is the outcome's end; it is not raised.
 
@@ -143,7 +143,7 @@ class _Clinicians(Asker):
         team: tuple[Recruit, ...] = await self.ask("recruit", "recruit", trip=trip, answer=_team(count), number=count)
         you, hears, everybody = [self._you(n, one) for n, one in enumerate(team, 1)], hears_of(team), range(count)
         order = "\n".join(self._prompts("reports to", number=n, above=a) for n, a in links(team))
-        heard, said, report = [""] * count, [before] * count, ""
+        heard, said, report, over = [""] * count, [before] * count, "", False
         for number in range(1, max_rounds + 2):
             # 3.1 Everybody gives an opinion; from the second time on with what was said to them, and the report.
             trip += 1
@@ -159,7 +159,7 @@ class _Clinicians(Asker):
             # Whom one hears, and oneself: of an order in which all stand alone that is everybody.
             said = ["\n\n".join(filter(None, (given[n] for n in sorted(hears[m] | {m})))) for m in everybody]
             agreed = all(given) and len({keys_of(one) for one in usable(opinions)}) == 1
-            if number > max_rounds or (ends == "agreement" and agreed):
+            if over or number > max_rounds or (ends == "agreement" and agreed):
                 break
             # 3.2 The moderator reports where the team stands; without a readable report the round goes on without.
             trip += 1
@@ -176,10 +176,11 @@ class _Clinicians(Asker):
                 )
                 spoken = self._delivered(team, hears, await together(*asking))
                 if not any(spoken):
+                    over = ends == "silence"
                     break
                 heard = ["\n\n".join(filter(None, both)) for both in zip(heard, spoken, strict=True)]
-            # 3.4 Silence of all ends the debate: what each thinks by now stands.
-            if ends == "silence" and not any(heard):
+            # 3.4 Silence of all ends the debate: what each thinks stands, where nothing was said that could change it.
+            if over and not any(heard):
                 break
         return told
 

@@ -61,6 +61,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
         missing_grade: what a grade that is not there counts: nothing ("readable"), or 1 ("paper").
         personas: patients without one get a persona of a model's, or stay as they are in the file.
         names: who reads the diseases out of a diagnosis before they are linked: a model, or they are as typed.
+        links: when two names are the same: they have one of their nearest titles of ICD-10 in common, or the same code.
     """
 
     paper: ClassVar[str] = "mvme"
@@ -71,6 +72,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     missing_grade: PaperSetting[Literal["readable", "paper"]]
     personas: PaperSetting[Literal["model", "as in the file"]]
     names: PaperSetting[Literal["model", "typed"]]
+    links: PaperSetting[Literal["ten nearest titles", "same code"]]
     cases: PaperSetting[str]
     errors: PaperSetting[str]
 

@@ -6,11 +6,9 @@ of words, after both sides were brought to one wording (`wording`).
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -19,7 +17,7 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel, LCSseq
 
 from polyclinic.language.language import Language, is_chinese
-from polyclinic.metrics.icd.tables import IcdEntry, category, english_entries, read_entries
+from polyclinic.metrics.icd.tables import IcdEntry, category
 from polyclinic.metrics.icd.wording import name_wordings, read_wording, title_wordings
 from polyclinic.statistics.uncertainty import Numbers
 
@@ -45,6 +43,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
         ties: how many further codes are as similar. The title in its own words goes before a variant of another, then
             the first in the table is taken, which in a sorted table is the most general.
         other_categories: whether any of these codes is of another category.
+        nearest: the most similar titles, where names are compared by these (`nearest`); None elsewhere.
     """
 
     name: str
@@ -53,6 +52,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float
     ties: int = 0
     other_categories: bool = False
+    nearest: frozenset[str] | None = None
 
 
 def linked(name: str, similarity: float, entries: Sequence[IcdEntry]) -> Link:
@@ -213,24 +213,3 @@ def _parts(text: str) -> list[str]:
         parts |= dict.fromkeys(run)
         parts |= dict.fromkeys(run[at : at + 2] for at in range(len(run) - 1))
     return list(parts)
-
-
-@functools.cache
-def _english_titles() -> Titles:
-    """Returns the English titles; they take a second to file."""
-    return Titles(english_entries())
-
-
-def linkers_for(languages: Collection[Language], table: Path | None) -> dict[Language, Linker]:
-    """Returns what links names to ICD-10, by language; nothing for Chinese where no table of its titles is given.
-
-    Raises:
-        BadInput: the table cannot be used.
-        MissingExtra: what reads a table is not installed.
-    """
-    linkers: dict[Language, Linker] = {}
-    if "en" in languages:
-        linkers["en"] = _english_titles().link_all
-    if table is not None:
-        linkers["zh"] = Titles(read_entries(table)).link_all
-    return linkers

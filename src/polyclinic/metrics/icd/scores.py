@@ -3,6 +3,10 @@
 The names are read out of a report (`disease_names`) or come typed, and are linked to codes (`linking`). The paper
 reports one precision, recall and F1, of which the last is the harmonic mean of the first two (58.97, 38.90, 46.88), so
 they are pooled over the cases and not means of them; here the pooled ones are the metrics and the means stand beside.
+
+Links that have the nearest titles (`nearest`) are compared as the paper's authors do: a name of the doctor's is right
+if it has a title in common with a name of the reference that no other has been matched with, and a side that names
+nothing counts as one name that matches none.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.report import Diagnosis
-from polyclinic.metrics.icd.linking import Linker
+from polyclinic.metrics.icd.linking import Link, Linker
 from polyclinic.metrics.icd.tables import category
 from polyclinic.statistics.uncertainty import Estimate, estimate, ratio
 
@@ -41,7 +45,8 @@ class IcdSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         metrics: pooled over the cases, in percent, by whole code and by category; `number` is how many disease names a
-            report holds that names any (the paper's #), `category_number` how many categories all come to.
+            report holds that names any (the paper's #; by nearest titles one that names none counts one),
+            `category_number` how many categories all come to.
         per_case: the same six shares as means over the cases.
         names: different names that were linked or not, on either side.
         unlinked: those of them with no title similar enough.
@@ -111,14 +116,23 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool
     whole = [_Sets(codes(pair.given), codes(pair.reference)) for pair in pairs]
     categories = [sets.categories() for sets in whole]
     numbers = [count(pair.given) for pair in pairs]
+    by_titles = any(one.nearest is not None for found in links.values() for one in found)
+    nearest = [_by_nearest(pair, links) for pair in pairs] if by_titles else []
+    if nearest:
+        numbers = [one.given for one in nearest]
     naming = [(pair.id, number) for pair, number in zip(pairs, numbers, strict=True) if number or not any(numbers)]
     number = estimate([n for _, n in naming], clusters=[id for id, _ in naming], seed=seed)
     metrics = {"number": number, "category_number": mean([len(sets.given) for sets in categories])}
     per_case = {}
     for prefix, several in (("", whole), ("category_", categories)):
         for name, wholes in _WHOLES.items():
+            if nearest and not prefix:
+                of = [wholes(one.given, one.reference) for one in nearest]
+                metrics[name] = pooled([one.matched for one in nearest], of)
+                per_case[name] = mean([100 * one.matched / n for one, n in zip(nearest, of, strict=True)])
+                continue
             shared = [len(sets.given & sets.reference) for sets in several]
-            metrics[prefix + name] = pooled(shared, [wholes(sets) for sets in several])
+            metrics[prefix + name] = pooled(shared, [wholes(len(one.given), len(one.reference)) for one in several])
             per_case[prefix + name] = mean([sets.percent_of(wholes) for sets in several])
     single = {link.name: link for found in links.values() for link in found}
     return IcdSummary(
@@ -133,7 +147,7 @@ def score_names(pairs: Sequence[NamedPair], linker: Linker, *, known_codes: bool
         unlinked=sum(link.code is None for link in single.values()),
         tied=sum(link.ties > 0 for link in single.values()),
         tied_categories=sum(link.other_categories for link in single.values()),
-        without_names=numbers.count(0),
+        without_names=sum(count(pair.given) == 0 for pair in pairs),
     )
 
 
@@ -144,15 +158,41 @@ class _Sets(NamedTuple):
     def categories(self) -> _Sets:
         return _Sets(frozenset(map(category, self.given)), frozenset(map(category, self.reference)))
 
-    def percent_of(self, whole: Callable[[_Sets], float]) -> float:
+    def percent_of(self, whole: _Whole) -> float:
         """Returns the share of what both have; two empty sets agree wholly, an empty one and another not at all."""
-        n = whole(self)
+        n = whole(len(self.given), len(self.reference))
         return 100 * len(self.given & self.reference) / n if n else 100.0 * (self.given == self.reference)
 
 
-_WHOLES: dict[str, Callable[[_Sets], float]] = {
-    "precision": lambda sets: len(sets.given),
-    "recall": lambda sets: len(sets.reference),
-    "f1": lambda sets: (len(sets.given) + len(sets.reference)) / 2,
+class _Matched(NamedTuple):
+    """How many names of a case's each side match by their nearest titles, and how many each has."""
+
+    matched: int
+    given: int
+    reference: int
+
+
+def _by_nearest(pair: NamedPair, links: Mapping[str, Sequence[Link]]) -> _Matched:
+    """Matches the names of both sides, in their order, each with one at most."""
+
+    def titles(diagnoses: Iterable[Diagnosis]) -> list[frozenset[str]]:
+        found = {one.name: one.nearest or frozenset() for diagnosis in diagnoses for one in links[diagnosis.name]}
+        return list(found.values()) or [frozenset()]
+
+    given, left = titles(pair.given), titles(pair.reference)
+    reference = len(left)
+    for one in given:
+        other = next((other for other in left if one & other), None)
+        if other is not None:
+            left.remove(other)
+    return _Matched(reference - len(left), len(given), reference)
+
+
+_Whole = Callable[[int, int], float]
+
+_WHOLES: dict[str, _Whole] = {
+    "precision": lambda given, reference: given,
+    "recall": lambda given, reference: reference,
+    "f1": lambda given, reference: (given + reference) / 2,
 }
-"""What the codes that both name are a share of."""
+"""What that which both name is a share of, by how much each side names."""
