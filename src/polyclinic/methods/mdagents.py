@@ -9,10 +9,10 @@ say to another, and at most 163 in 39; high 15 in 12. `docs/methods/mdagents.md`
 
 Where we differ: the level is a typed answer, and one that cannot be read ends the question under its name. Whom an
 expert reports to decides whose opinion it is shown; in the authors' code that is drawn and used for nothing. Those of a
-turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones; all teams'
-reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be used is no
-voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at once on what
-the assessment team found. Examples have the reasons that they came with, and nobody is asked to invent some.
+turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones;
+all teams' reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be
+used is no voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at
+once on what the assessment team found. Examples have the reasons that they came with, and nobody is asked to invent some.
 """
 
 from __future__ import annotations
@@ -79,9 +79,10 @@ async def mdagents(
     A `level` leaves the triage out (the paper's ablation). The experts of a moderate question discuss it: in a round
     everybody may speak so many turns, and then gives an opinion anew. A turn in which nobody says anything is the last,
     and ends the debate, behind those opinions where anything was said before; or, with "agreement", a round that all
-    begin with one opinion ends it, and silence a round's turns alone. The moderator counts voices, or weighs reasons. The diagnostic teams of a hard question stand
-    between assessment and review; each has so many members beside its lead. Five of the examples, drawn by the seed,
-    are shown; None for the shipped ones. A failure is the outcome's end; it is not raised.
+    begin with one opinion ends it, and silence a round's turns alone. The moderator counts voices, or weighs reasons.
+    The diagnostic teams of a hard question stand between assessment and review; each has so many members beside its
+    lead. Five of the examples, drawn by the seed, are shown; None for the shipped ones. A failure is the outcome's end;
+    it is not raised.
 
     Raises:
         UserError: a number that is too small, or a question without options.
