@@ -12,7 +12,7 @@ expert reports to decides whose opinion it is shown; in the authors' code that i
 turn speak at once, and to whom is a field. Where a debate ends, the opinions behind the last remark are the final ones;
 all teams' reports reach the decision; the moderator's report is of the opinions of its round. An opinion that cannot be
 used is no voice, and nobody speaks for that expert in that round. Diagnostic teams, where there are several, work at
-once on what the assessment team found. Examples have the reasons that they came with, and nobody is asked to invent some.
+once on what the assessment team found. Examples have the reasons that they came with; nobody is asked to invent some.
 """
 
 from __future__ import annotations
