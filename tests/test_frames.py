@@ -4,7 +4,6 @@ import asyncio
 import sys
 from types import SimpleNamespace
 
-import pandas
 import pytest
 
 from polyclinic import Minds, consult, read_cases, read_knowledge, see
@@ -56,6 +55,7 @@ def test_its_events_are_rows(visit):
     assert frame["event"].iloc[-1] == "revealed"
     assert len(frame) == len(visit.trace)
     assert frame["presentation.complaint"][0] == visit.trace[0].presentation.complaint
+    pandas = pytest.importorskip("pandas")
     pandas.testing.assert_frame_equal(visit.trace.to_frame(), frame)
 
 

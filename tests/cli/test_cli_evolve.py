@@ -174,7 +174,7 @@ def test_a_model_learns_and_nothing_is_asked_twice(run, serving, files, tmp_path
 @pytest.mark.slow
 def test_a_practice_that_was_killed_goes_on_to_the_same_end(run, files, evolved, tmp_path):
     words = [sys.executable, "-m", "polyclinic", "evolve", *map(str, files), "--batch", "20", "--test-every", "60"]
-    for n, wait in enumerate((0.9, 1.3, 1.6)):
+    for n, wait in enumerate((0.9, 1.3)):
         folder = tmp_path / str(n)
         started = subprocess.Popen([*words, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 30

@@ -45,7 +45,7 @@ def test_a_dozen_cases_offline(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_ten_records(run, shared_data):
+def test_the_ten_records(run, shared_data, tmp_path):
     folder = shared_data / "cases" / "ai_hospital"
     command = (
         "eval",
@@ -61,10 +61,10 @@ def test_the_ten_records(run, shared_data):
     shown = run(*command, "--table", table).stdout
     for word in ("interaction", "collaboration", "rules + rules", "Table 2", "Table 3", "Table 5", "Figure 4", "#QA"):
         assert word in shown
-    without = run(*command, "--one-step").stdout
+    without = run(*command, "--one-step", "--out", tmp_path / "out").stdout
     assert "--table" in without
     assert "protocol: ours" in without
-    document = json.loads(run(*command, "--one-step", "--json").stdout)
+    document = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert document["doctors"][0]["icd"] == {}
     assert document["doctors"][0]["metrics"]["symptoms"]["n"] == 0
     assert {name: one["n"] for name, one in document["doctors"][0]["departments"].items()} == {"内科": 10}

@@ -7,6 +7,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.cases.loaders import read_cases
+from polyclinic.models import retry
 
 KEYS = {"precision", "recall", "f1", "unsupported", "relevance", "completeness", "calls", "round_trips", "n", "failed"}
 KEYS |= {"unreadable", "unusable", "f1_of_a_record"}
@@ -261,20 +262,20 @@ def test_a_corpus_reaches_every_method_and_the_files(run, serving, tmp_path):
 
 @pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes_however_sets_are_ordered(process, tmp_path):
-    words = ("eval", "tor", "--cases", "inpatients", "--limit", "6", "--doctor", "rules", "--out")
+    words = ("eval", "tor", "--cases", "inpatients", "--limit", "3", "--doctor", "rules", "--out")
     for order in ("1", "2"):
         process(*words, order, cwd=tmp_path, env={"PYTHONHASHSEED": order})
     for name in ("tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl", "summary.json"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
-    cases = {case.id: case for case in islice(read_cases("inpatients"), 6)}
+    cases = {case.id: case for case in islice(read_cases("inpatients"), 3)}
     for line in (tmp_path / "1" / "tree_of_reasoning.jsonl").read_text().splitlines():
         play = json.loads(line)
         for keys in (play["key"], play["outcome"]["answers"]):
             assert keys == [key for key in cases[play["id"]].question.options if key in keys]
 
 
-@pytest.mark.slow  # it is tried again, with waits between
-def test_an_endpoint_that_is_not_there_is_named_with_how_often(run, tmp_path):
+def test_an_endpoint_that_is_not_there_is_named_with_how_often(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(retry, "MOST_PAUSE", 0.01)
     words = ("eval", "tor", "--cases", "inpatients", "--limit", "2", "--model", "direct/x", "--method", "zero_shot")
     done = run(*words, "--base-url", "http://127.0.0.1:9/v1", cwd=tmp_path, code=1)
     assert "2 of 2 records failed: 2 Unreachable (" in done.stderr

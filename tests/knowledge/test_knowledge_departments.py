@@ -179,16 +179,26 @@ async def test_every_question_is_understood_and_answered_as_it_is(knowledge, lan
             assert lexicon.read(answer).get(symptom.id, False) is present, (symptom.id, answer)
 
 
+def drawn(knowledge, language):
+    return list(
+        generate(knowledge, n=(3 if language == "en" else 1) * len(knowledge.diseases), seed=3, language=language)
+    )
+
+
+@pytest.fixture(scope="module")
+def ceiling(knowledge):
+    return measure(drawn(knowledge, "en"), knowledge)
+
+
 @pytest.mark.slow
-def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowledge):
-    ceiling = measure(list(generate(knowledge, n=8 * len(knowledge.diseases), seed=3)), knowledge)
+def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowledge, ceiling):
     assert ceiling.percent >= 93
     # There is something to ask and to order for.
-    assert 60 <= ceiling.steps[0].percent <= 85
+    assert 60 <= ceiling.steps[0].percent <= 90
     # What it holds for probable is so.
     assert abs(ceiling.stated - ceiling.percent) <= 3
     for name, row, place in zip(ceiling.diseases, ceiling.confusion, range(len(ceiling.diseases)), strict=True):
-        assert row[place] >= 0.4 * sum(row), name  # eight or nine patients each: few for more
+        assert row[place] >= 0.3 * sum(row), name  # three patients each, more or less: few for more
     departments = ceiling.by_department()
     assert set(departments) == {d.name.en for d in knowledge.departments.values()}
     assert sum(cases for cases, _, _ in departments.values()) == ceiling.n
@@ -198,13 +208,14 @@ def test_the_ceiling_of_all_departments_is_neither_trivial_nor_impossible(knowle
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "of_each"), [("en", 4), ("zh", 2)])
-async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, language, of_each):
-    cases = list(generate(knowledge, n=of_each * len(knowledge.diseases), seed=2_718, language=language))
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_rules_doctor_of_all_departments_comes_close(knowledge, ceiling, language):
+    cases = drawn(knowledge, language)
     minds = Minds(knowledge=knowledge, seed=2)
     visits = [await see(case, minds) for case in cases]
     right = [v for v in visits if verdict(v.report, v.truth, knowledge) is Verdict.RIGHT]
-    assert 100 * len(right) / len(cases) >= measure(cases, knowledge).percent - 6
+    # What a case holds does not depend on the language that it is told in.
+    assert 100 * len(right) / len(cases) >= ceiling.percent - 6
     assert statistics.mean(v.turns for v in visits) <= 10
     elsewhere = 0
     for visit in visits:

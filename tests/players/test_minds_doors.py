@@ -415,12 +415,12 @@ def test_on_the_command_line(strangers, run, tmp_path):
 
 
 @pytest.mark.slow
-def test_in_a_run_its_workers_find_it_too(strangers, process, tmp_path):
-    town = ["--residents", 200, "--visits", 20, "--seed", 1]
+def test_in_a_run_its_workers_find_it_too(strangers, run):
+    town = ["--residents", 200, "--visits", 6, "--seed", 1]
     roles = [f"--{role}={strangers}:{role}" for role in ("doctor", "patient", "examiner", "nurse", "pharmacist")]
     shown = []
     for workers in (1, 2):
-        out = process("run", *town, *roles, "--workers", workers, "--json", "--max-failures", 0).stdout
+        out = run("run", *town, *roles, "--workers", workers, "--json", "--max-failures", 0).stdout
         shown.append(json.loads(out))
     assert shown[0]["visits"] >= 2 and shown[0]["failed"] == 0
     assert shown[0]["log_hash"] == shown[1]["log_hash"]

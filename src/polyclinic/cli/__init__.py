@@ -19,6 +19,7 @@ from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.errors import PolyclinicError, UserError
+from polyclinic.lazy import collect_seldom
 from polyclinic.terminal.screen import Screen, documents_alone, plain
 
 _HOME = re.compile(r"(?<![^=:,])~(?=/)")
@@ -35,6 +36,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; every error that has a name ends in one line on stderr."""
+    collect_seldom()
     came = sys.argv[1:] if arguments is None else arguments
     words = [_HOME.sub(lambda _: str(Path("~").expanduser()), word) for word in came]
     code: object = 0

@@ -48,13 +48,15 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
         Wanted are `all`, or departments, disease ids, names (either language) and ICD-10 codes with commas between
         them. The vocabulary of a department is the symptoms (with their parents) and examinations that its diseases
-        name; so what another department adds changes nothing in it.
+        name; so what another department adds changes nothing in it. The same object for the same words, so that what
+        is looked up in it is made once.
 
         Raises:
             BadInput: something wanted is not there; says what is.
         """
-        if wanted.strip().casefold() == "all":
-            return self
+        return self if wanted.strip().casefold() == "all" else _selected(self, wanted)
+
+    def _select(self, wanted: str) -> Knowledge:
         kept: set[str] = set()
         for word in (w.strip() for w in wanted.replace("，", ",").split(",")):
             matches = [d.id for d in self.diseases.values() if self._is_meant(word.casefold(), d)]
@@ -97,6 +99,9 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return _by_name(self).get(name.strip().casefold())
 
 
+_selected = functools.lru_cache(maxsize=64)(Knowledge._select)
+
+
 @functools.lru_cache(maxsize=64)
 def _by_name(knowledge: Knowledge) -> dict[str, Disease]:
     """Returns the diseases by each of their case-folded names; the first that has a name keeps it."""
@@ -114,13 +119,17 @@ def ancestors(symptoms: Mapping[str, Symptom], symptom: str) -> list[str]:
     return chain
 
 
-@functools.cache
 def read_knowledge(folder: Path = DATA) -> Knowledge:
     """Reads and links the knowledge; the same object for the same folder, as it never changes.
 
     Raises:
         BadInput: a file is missing or wrong, with its field.
     """
+    return _read(folder)  # a cache would take the folder that is left out and the same one given for two
+
+
+@functools.cache
+def _read(folder: Path) -> Knowledge:
     diseases = {}
     for path in sorted((folder / "diseases").glob("*.yaml")):
         disease = read_yaml(path, Disease)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import msgspec
 import pytest
 
 from polyclinic.errors import BadInput, BudgetSpent, UserError
@@ -43,10 +44,10 @@ async def alone(setup, asked):
 
 @pytest.mark.slow
 async def test_any_number_of_workers_and_none_give_the_same_episodes():
-    asked = [*requests(), *requests(8, "zh")]
+    asked = [*requests(12), *requests(4, "zh")]
     here = await alone(SETUP, asked)
     assert not any(episode.failed for episode in here)
-    assert await pooled(3, SETUP, asked) == here  # of one, the tests below ask the same
+    assert await pooled(2, SETUP, asked) == here  # of one, the tests below ask the same
 
 
 @pytest.mark.slow
@@ -169,12 +170,11 @@ def test_the_limits_are_divided():
 
 @pytest.mark.slow
 async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(tmp_path):
-    asked = requests(8)
+    asked = requests(4)
     async with Endpoint() as endpoint:
         setup = Setup(
             seed=4,
             diseases="respiratory",
-            doctor="direct/test",
             nurse="direct/test",
             base_url=endpoint.url,
             concurrency=8,
@@ -183,11 +183,9 @@ async def test_models_are_asked_by_every_worker_and_their_journals_answer_again(
         )
         first = await pooled(2, setup, asked)
         calls = endpoint.requests
-        assert sum(episode.calls for episode in first) == calls > len(asked)
+        assert sum(episode.calls for episode in first) == calls >= len(asked)
         assert sorted(p.name for p in tmp_path.glob("*.sqlite")) == ["calls.1-of-2.sqlite", "calls.2-of-2.sqlite"]
         assert await pooled(2, setup, asked) == first
         assert endpoint.requests == calls
         with pytest.raises(BudgetSpent):
-            await pooled(
-                1, Setup(seed=4, nurse="direct/test", doctor="direct/test", base_url=endpoint.url, max_tokens=2), asked
-            )
+            await pooled(1, msgspec.structs.replace(setup, journal="", max_tokens=2), asked)

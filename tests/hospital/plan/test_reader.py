@@ -1,5 +1,6 @@
 """Hospital files: the default is fit, and whatever is wrong has one line with its path and field."""
 
+import copy
 import datetime
 import itertools
 import re
@@ -21,6 +22,7 @@ from polyclinic.yaml_files import parse_yaml
 
 ROOT = Path(__file__).parents[3]
 TEXT = DEFAULT.read_text("utf-8")
+DATA = yaml.load(TEXT, Loader=yaml.CBaseLoader)  # every scalar a text
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def read(tmp_path, knowledge, text):
 
 def change(*steps):
     """The default hospital with things changed in it: (keys, new value), or (keys,) to take it out."""
-    data = yaml.load(TEXT, Loader=yaml.BaseLoader)
+    data = copy.deepcopy(DATA)
     for keys, *value in steps:
         *way, last = keys.split("/")
         place = data
@@ -46,13 +48,12 @@ def change(*steps):
             place[last] = value[0]
         else:
             del place[last]
-    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+    return yaml.dump(data, Dumper=yaml.CSafeDumper, allow_unicode=True, sort_keys=False)
 
 
 def without(**said):
     """The steps that take out all of the staff of whom something is said."""
-    staff = yaml.load(TEXT, Loader=yaml.BaseLoader)["staff"]
-    return [(f"staff/{id}",) for id, one in staff.items() if said.items() <= one.items()]
+    return [(f"staff/{id}",) for id, one in DATA["staff"].items() if said.items() <= one.items()]
 
 
 def numbers(text):

@@ -1,5 +1,7 @@
 """How illnesses go on: who is treated better fares better with the same luck, and every harm has its cause."""
 
+import functools
+import itertools
 from dataclasses import dataclass
 
 import pytest
@@ -31,6 +33,7 @@ class Bare:
     truth: object
 
 
+@functools.cache
 def case(disease, severity, number=0):
     named = TOWN.case_for(Onset(resident=0, day=number, disease="covid-19", severity=severity))
     truth = type(named.truth)(
@@ -39,12 +42,9 @@ def case(disease, severity, number=0):
     return Bare(f"r1-d{number:04d}", truth)
 
 
-CASES = {(d, s): case(d, s) for d in KNOWLEDGE.diseases for s in SEVERITIES}
-
-
 def nature(disease, severity, treatment, *, seed=0, deaths=True):
     options = {"visit": 1, "treatment": treatment, "follow_up_days": 3, "seed": seed, "deaths": deaths}
-    return Nature(CASES[disease, severity], KNOWLEDGE, **options)
+    return Nature(case(disease, severity), KNOWLEDGE, **options)
 
 
 def wrong(covered, *, diagnosis=False, needless=(), against=()):
@@ -82,7 +82,7 @@ def test_more_of_what_is_needed_is_never_worse_for_the_same_patient(disease, sev
 
 def test_a_wrong_diagnosis_harms_by_what_it_leaves_undone_and_more_than_a_wrong_plan():
     fewer = []
-    for (disease, severity), _ in CASES.items():
+    for disease, severity in itertools.product(KNOWLEDGE.diseases, SEVERITIES):
         options = [RIGHT, wrong(0.7, diagnosis=True), wrong(0.0), wrong(0.0, needless=("x", "y"), against=("z",))]
         chances = [nature(disease, severity, treatment).chances(3)[-1][1] for treatment in options]
         if chances != sorted(chances) or len(set(chances[1:])) < 3:

@@ -106,7 +106,7 @@ def test_at_the_terminal_of_a_run(tmp_path, by):
         "--residents",
         "60",
         "--visits",
-        "3",
+        "1",
         "--nurse",
         "human",
         "--json",

@@ -31,6 +31,7 @@ from polyclinic.errors import BudgetSpent, PolyclinicError, UserError
 from polyclinic.hospital.care.clinic import Clinic, open_clinic
 from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
+from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
 from polyclinic.models.session import Share
 
@@ -318,6 +319,7 @@ async def _received(stream: asyncio.StreamReader, decoder: msgspec.msgpack.Decod
 
 def main() -> None:
     """Runs a worker until its input ends."""
+    collect_seldom()
     # Whatever a library prints must not stand among the frames.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
