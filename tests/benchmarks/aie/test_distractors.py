@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from bench import options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def check(case):
     assert case.question.language == case.presentation.language
 
 
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32), language=st.sampled_from(["en", "zh"]))
 def test_generated_cases(seed, language):
     cases = list(generate(KNOWLEDGE, n=6, seed=seed, language=language))
@@ -54,6 +55,7 @@ def test_generated_cases(seed, language):
     assert made == with_questions(cases, KNOWLEDGE, seed=seed)
 
 
+@settings(max_examples=15)
 @given(
     names=st.lists(
         st.lists(
@@ -134,3 +136,16 @@ def test_a_kind_of_the_right_one_is_no_wrong_one():
     options = with_questions(cases, KNOWLEDGE, seed=0)[0].question.options.values()
     assert not {"Influenza A (H1N1)", "influenza", "flu A, left"} & set(options)
     assert "Influenza B" in options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("diseases", ["all", "respiratory"])
+def test_who_sees_the_options_alone_guesses_no_better_than_by_chance(diseases):
+    learnt, asked = (options.questions(KNOWLEDGE, diseases, 2_000, "en", seed=seed) for seed in (1, 2))
+    right = options.guessed(learnt, asked, KNOWLEDGE, "en")
+    assert max(right.values()) <= options.CHANCE + options.ALLOWED, right
+
+
+def test_a_disease_has_other_options_in_other_cases():
+    made = with_questions([case(f"c{n}", "Gout") for n in range(20)], KNOWLEDGE, seed=0)
+    assert len({tuple(sorted(one.question.options.values())) for one in made}) >= 4

@@ -1,9 +1,10 @@
 """Wrong options beside the right one, for cases whose source gives none (aie-saps §2.2.2).
 
-They are what the patient might have as well. Where the knowledge has the right disease they are its differential
-diagnoses, then those of its department that share the most symptoms. Where it has not, they are what the case itself
-calls its differential, other cases' diagnoses of the same department, and the knowledge's diseases that the patient's
-complaint and history fit best. `made_distractors` has a model make them, as in the paper.
+They are what the patient might have as well: the other four of a group of diseases that are hard to tell apart (see
+`groups`). `made_distractors` has a model make them, as in the paper; where it makes too few, the nearest ones are
+`ranked`: where the knowledge has the right disease its differential diagnoses, then those of its department that share
+the most symptoms; where it has not, what the case itself calls its differential, other cases' diagnoses of the same
+department, and the knowledge's diseases that the patient's complaint and history fit best.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from string import ascii_uppercase
 import msgspec
 from rapidfuzz import fuzz
 
+from polyclinic.benchmarks.aie.groups import SIZE, groups_of
 from polyclinic.cases.case import Case
 from polyclinic.cases.presentation import Question
 from polyclinic.knowledge.disease_names.known import known_relation
@@ -26,7 +28,7 @@ from polyclinic.language.language import Language
 from polyclinic.metrics.accuracy import identity
 from polyclinic.seeds import derive
 
-WRONG_OPTIONS = 4
+WRONG_OPTIONS = SIZE - 1
 
 _STEM = {"en": "Which diagnosis fits best?", "zh": "根据病人的情况，最可能的诊断是什么？"}
 _SPELLED = 80  # percent of the letters from which on a name that the knowledge has not is one it has, spelled otherwise
@@ -40,9 +42,31 @@ def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) ->
     """Returns the cases, each with a question: its own, or one made of its diagnosis and four like it.
 
     None of the wrong options is the right one by another name, a kind or a part of it, or another diagnosis of the same
-    case. The seed gives the order of the options.
+    case. The seed gives the options and their order.
     """
-    return [with_question(case, ranked(case, cases, knowledge), knowledge, seed=seed) for case in cases]
+    beside = Beside(cases, knowledge, seed=seed)
+    return [with_question(case, beside.names(case), knowledge, seed=seed) for case in cases]
+
+
+class Beside:
+    """Finds what stands beside the right options of some cases."""
+
+    def __init__(self, cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> None:
+        self._cases, self._knowledge = cases, knowledge
+        languages = {case.presentation.language for case in cases}
+        self._groups = {language: groups_of(cases, language, knowledge, seed=seed) for language in languages}
+
+    def names(self, case: Case) -> Sequence[str]:
+        """Returns names for the wrong options of a case: of a group, or the nearest where none can be used."""
+        if case.question is not None or not case.truth.diagnoses:
+            return ()
+        right = [diagnosis.name for diagnosis in case.truth.diagnoses]
+        known, language = self._knowledge.disease_named(right[0]), case.presentation.language
+        for name in dict.fromkeys((right[0], right[0] if known is None else known.name.get(language))):
+            for beside in self._groups[language].beside(name, case):
+                if len(found := distinct(right, beside, self._knowledge)) == WRONG_OPTIONS:
+                    return found
+        return ranked(case, self._cases, self._knowledge)
 
 
 def ranked(case: Case, cases: Sequence[Case], knowledge: Knowledge) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, distinct, ranked, with_question
+from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, Beside, distinct, with_question
 from polyclinic.cases.case import Case
 from polyclinic.errors import PlayFailure
 from polyclinic.knowledge.knowledge import Knowledge
@@ -64,7 +64,8 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
         WrongKey: its endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    made = await asyncio.gather(*(_make(case, cases, model, knowledge, seed=seed) for case in cases))
+    beside = Beside(cases, knowledge, seed=seed)
+    made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
     new = [one for one in made if one.made]
     taken = [one.taken for one in new if one.taken is not None]
     return MadeOptions(
@@ -85,7 +86,7 @@ class _MadeCase(msgspec.Struct, frozen=True):
     taken: bool | None = None
 
 
-async def _make(case: Case, cases: Sequence[Case], model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
+async def _make(case: Case, beside: Beside, model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
     if case.question is not None or not case.truth.diagnoses:
         return _MadeCase(case)
     right = [diagnosis.name for diagnosis in case.truth.diagnoses]
@@ -99,7 +100,7 @@ async def _make(case: Case, cases: Sequence[Case], model: Model, knowledge: Know
         again = await _named(model, [*messages, ("user", prompts("again", unusable=unusable))])
         named = [*named, *again]
         used = distinct(right, named, knowledge)
-    asked = with_question(case, [*used, *ranked(case, cases, knowledge)], knowledge, seed=seed)
+    asked = with_question(case, [*used, *beside.names(case)], knowledge, seed=seed)
     return _MadeCase(
         case=asked,
         made=True,
