@@ -1,8 +1,10 @@
 """How many runs `--replicas` makes, and what several say together."""
 
+import io
 import random
 
-from polyclinic.cli.replicas import MEASURES, USUAL, ReplicaOptions, replicated
+from polyclinic.cli.replicas import MEASURES, USUAL, ReplicaOptions, replicated, show_precision
+from polyclinic.terminal.screen import console
 
 
 def document(seed, visits, doctor=50.0):
@@ -51,3 +53,20 @@ def test_the_usual_measures_are_measures():
     assert set(USUAL) <= set(MEASURES)
     known = ReplicaOptions(replicas="auto").precisions([document(1, 5)])
     assert list(known) == list(USUAL)
+
+
+def test_few_runs_have_students_interval_and_one_has_none():
+    means = replicated([document(1, 90), document(2, 110)], ReplicaOptions(replicas="2"))["means"]["visits"]
+    assert (round(means.low), round(means.high), means.stderr, means.n) == (-27, 227, 10.0, 2)
+    alone = replicated([document(1, 90)], ReplicaOptions())["means"]["visits"]
+    assert (alone.mean, alone.low, alone.high, alone.stderr) == (90, None, None, None)
+
+
+def test_what_is_narrow_but_not_looked_ahead_is_told_apart():
+    options = ReplicaOptions(replicas="auto", measure=["visits", "utilisation.doctor"], most_replicas=4)
+    known = replicated([document(n, 100 * (n % 2)) for n in range(4)], options)
+    out = io.StringIO()
+    show_precision(console(out), known)
+    told = out.getvalue()
+    assert "narrow enough after 4 runs, but not yet over 5 more: utilisation.doctor; raise --most-replicas" in told
+    assert "not known within 5 % after 4 runs: visits;" in told

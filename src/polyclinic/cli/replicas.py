@@ -14,7 +14,7 @@ from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
 from polyclinic.statistics.replications import LOOK_AHEAD, Precision, precision
-from polyclinic.statistics.uncertainty import estimate
+from polyclinic.statistics.uncertainty import Estimate, standard_error
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import NOTHING, counted, number, table
 
@@ -117,7 +117,7 @@ class ReplicaOptions:
 
 def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dict[str, Any]:
     """Returns several runs and the means of what they say, with intervals over runs; of `auto` how many were needed."""
-    means = {name: estimate(values) for name in MEASURES if (values := _values(documents, name))}
+    means = {name: _mean(values) for name in MEASURES if (values := _values(documents, name))}
     document = {"replicas": len(documents), "seeds": [d["seed"] for d in documents], "means": means}
     if replicas.replicas == AUTO:
         known = replicas.precisions(documents)
@@ -133,20 +133,31 @@ def replicated(documents: list[dict[str, Any]], replicas: ReplicaOptions) -> dic
     return {**document, "runs": documents}
 
 
+def _mean(values: Sequence[float]) -> Estimate:
+    """Returns the mean of runs with Student's interval, which few values do not make too narrow."""
+    known = precision(values, within=WITHIN)
+    return Estimate(mean=known.mean, stderr=standard_error(values), low=known.low, high=known.high, n=known.n)
+
+
 def show_precision(screen: Console, document: dict[str, Any]) -> None:
     """Prints how many replications were needed, and what they did not suffice for."""
     found = document["precision"]
-    title = f"half-width of Student's 95 % interval within {found['within']:g} % of the mean"
-    shown = table(title, ("", "mean", "95 % interval", "half-width %", "runs", "needed"))
+    title = f"half-width of the interval, wanted within {found['within']:g} % of the mean"
+    shown = table(title, ("", "half-width %", "runs needed"))
     for name, one in found["measures"].items():
-        ends = NOTHING if one.low is None else f"{one.low:.2f} to {one.high:.2f}"
-        needed = NOTHING if one.needed is None else str(one.needed)
-        shown.add_row(name, number(one.mean), ends, number(one.percent, ".1f"), str(one.n), needed)
+        shown.add_row(name, number(one.percent, ".1f"), NOTHING if one.needed is None else str(one.needed))
     screen.print(shown)
     if found["needed"] is None:
-        which = ", ".join(found["not_reached"])
-        told = f"not known within {found['within']:g} % after {document['replicas']} runs: {which}; "
-        screen.print(told + "raise --most-replicas or --within, or let runs be longer", style="yellow")
+        missed = {name: found["measures"][name] for name in found["not_reached"]}
+        near = [name for name, one in missed.items() if one.percent is not None and one.percent <= found["within"]]
+        far = [name for name in missed if name not in near]
+        after = f"after {counted(document['replicas'], 'run')}"
+        if near:
+            further = f"narrow enough {after}, but not yet over {found['look_ahead']} more: {', '.join(near)}; "
+            screen.print(further + "raise --most-replicas", style="yellow")
+        if far:
+            told = f"not known within {found['within']:g} % {after}: {', '.join(far)}; "
+            screen.print(told + "raise --most-replicas or --within, or let runs be longer", style="yellow")
     else:
         ahead = document["replicas"] - found["needed"]
         screen.print(

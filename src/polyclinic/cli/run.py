@@ -270,8 +270,7 @@ def run(
     _show(documents, replicas, json=json)
     folder = resume or out
     if folder is not None and not json:
-        memories = f" Memories: polyclinic memory show {folder}" if memories_of(folder) else ""
-        note(f"Kept in {folder}. Pictures: polyclinic report {folder}. Visits: polyclinic replay {folder}.{memories}")
+        _tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
@@ -286,6 +285,16 @@ def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, json: bo
         show_run(console(), document)
     else:
         show_replicas(console(), document)
+
+
+def _tell_where(folder: Path, seed: int | None) -> None:
+    """Says where runs are kept and how to read them; `seed` is the first of several."""
+    run = folder if seed is None else folder / f"seed-{seed}"
+    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
+    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+    if seed is not None:
+        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
 
 
 def _worth_reading(configuration: Configuration) -> bool:

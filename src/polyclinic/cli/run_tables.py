@@ -14,7 +14,7 @@ from polyclinic.hospital.record.visits import clock
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import NOTHING, counted, interval, mean_and_error, number, table
 
 _MINUTE = 60
 _FEW_DAYS = 14
@@ -220,7 +220,8 @@ def _incident(incident: dict[str, Any]) -> Table:
 
 def show_replicas(screen: Console, document: dict[str, Any]) -> None:
     """Prints the means of several runs, with intervals over runs."""
-    title = f"{document['replicas']} runs, seeds {document['seeds'][0]} to {document['seeds'][-1]}"
+    first, last = document["seeds"][0], document["seeds"][-1]
+    title = f"{counted(document['replicas'], 'run')}, seeds {first} to {last}; Student's intervals over runs"
     shown = table(title, ("", "mean ± se", "95 % interval", "runs"))
     for name, value in document["means"].items():
         one = msgspec.convert(value, Estimate, from_attributes=True)
