@@ -20,7 +20,7 @@ from polyclinic.verdicts.forms import form_named
 from polyclinic.verdicts.verdict import write_verdicts
 from polyclinic.web.chair.catalogue import Catalogue
 from polyclinic.web.judging.material import MaterialShelf
-from polyclinic.web.judging.studies import JUDGED_HERE, Annotator, Judged, NewStudy, Studies, Study
+from polyclinic.web.judging.studies import JUDGED_HERE, Annotator, GivenAnswers, NewStudy, Studies, Study
 from polyclinic.web.replies import body, reply
 from polyclinic.web.serving import Serving
 
@@ -99,7 +99,7 @@ class _JudgingDesk:
 
     async def judge(self, request: Request) -> Response:
         study, person = self._whose(request)
-        study.judge(person, request.path_params["n"], await body(request, Judged, most=_MOST_BODY))
+        study.judge(person, request.path_params["n"], await body(request, GivenAnswers, most=_MOST_BODY))
         return reply(study.desk(person))
 
     def _whose(self, request: Request) -> tuple[Study, Annotator]:

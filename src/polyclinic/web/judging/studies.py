@@ -140,7 +140,7 @@ class StudyState(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, dict[str, PeopleFigures]]
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GivenAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What somebody says of an item; a question without an answer is left out."""
 
     answers: Annotated[dict[str, str | float], msgspec.Meta(max_length=20)]
@@ -204,7 +204,7 @@ class Study:
             comment="" if said is None else said.comment,
         )
 
-    def judge(self, person: Annotator, number: int, judged: Judged) -> None:
+    def judge(self, person: Annotator, number: int, judged: GivenAnswers) -> None:
         """Keeps what somebody says of an item, in place of what it said before.
 
         Raises:
