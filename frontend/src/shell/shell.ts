@@ -10,6 +10,7 @@ const t = texts({
   home: ["Runs", "运行"],
   town: ["Town", "小镇"],
   chair: ["Doctor's chair", "医生的椅子"],
+  judging: ["Judge", "评判"],
   language: ["中文", "English"],
   languageLabel: ["中文 (change the language)", "English（切换语言）"],
   dark: ["Dark", "深色"],
@@ -22,8 +23,8 @@ const t = texts({
 });
 
 /** A page that the header leads to. */
-type PageName = "home" | "town" | "chair";
-const ADDRESSES: Record<PageName, string> = { home: "./", town: "./town", chair: "./chair" };
+type PageName = "home" | "town" | "chair" | "judging";
+const ADDRESSES: Record<PageName, string> = { home: "./", town: "./town", chair: "./chair", judging: "./judging" };
 
 const THEME = "polyclinic.theme";
 

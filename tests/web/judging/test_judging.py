@@ -100,7 +100,11 @@ async def test_a_study_of_rounds_with_a_third_person(desk, recorded, tmp_path):
         ("Ann", items, items), ("Bo", items, items), ("Cleo", 2, 2)
     ]  # fmt: skip
     relevant = next(one for one in state["agreement"] if one["question"] == "relevant")
-    assert relevant["people"] == ["Ann", "Bo"] and relevant["alike"] == pytest.approx(100 * (items - 2) / items)
+    assert (
+        relevant["undecided"] == 0
+        and relevant["people"] == ["Ann", "Bo"]
+        and relevant["alike"] == pytest.approx(100 * (items - 2) / items)
+    )
     # The scorers read the files as they lie there, and the table that is downloaded.
     files = sorted((tmp_path / "practice" / "studies" / made["id"]).glob("verdicts-*.jsonl"))
     verdicts = read_verdicts(files)

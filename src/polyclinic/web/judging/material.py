@@ -31,15 +31,28 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
 
 
-class MaterialShelf:
-    """The files in some folders; looked for anew whenever they are listed."""
+PLAYED = "played visits"
+"""All visits that people played here, as one."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+
+class MaterialShelf:
+    """The files in some folders; looked for anew whenever they are listed.
+
+    Args:
+        practice: the folder that keeps what is played here, all of which is offered together.
+    """
+
+    def __init__(self, folders: Sequence[Path], practice: Path) -> None:
         self._folders = tuple(dict.fromkeys(folder.resolve() for folder in folders))
+        self._practice = practice.resolve()
 
     def listed(self) -> list[Material]:
         """Returns what is there."""
-        return [Material(name=name, kind=kind) for name, (_, kind) in self._look().items()]
+        played = [Material(name=PLAYED, kind="traces")] if self._played() else []
+        return [*(Material(name=name, kind=kind) for name, (_, kind) in self._look().items()), *played]
+
+    def _played(self) -> list[Path]:
+        return sorted((self._practice / "visits").glob("*.trace.jsonl"))
 
     def paths(self, names: Sequence[str]) -> list[Path]:
         """Returns the files of these names.
@@ -48,14 +61,14 @@ class MaterialShelf:
             NoSuchMaterial: one of them is not offered.
         """
         found = self._look()
-        if missing := [name for name in names if name not in found]:
+        if missing := [name for name in names if name not in found and name != PLAYED]:
             raise NoSuchMaterial(f"{missing[0][:80]!r} is not among what can be judged here")
-        return [found[name][0] for name in names]
+        return [path for name in names for path in ([found[name][0]] if name in found else self._played())]
 
     def _look(self) -> dict[str, tuple[Path, Kind]]:
         found: dict[str, tuple[Path, Kind]] = {}
         for number, folder in enumerate(self._folders):
-            for path in _files(folder):
+            for path in _files(folder, self._practice):
                 kind = _kind(path)
                 name = path.relative_to(folder).as_posix()
                 name = f"{number + 1}/{name}" if name in found else name
@@ -64,7 +77,7 @@ class MaterialShelf:
         return found
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, without: Path) -> Iterator[Path]:
     looked = 0
     line = [(folder, 0)]
     while line and looked < _LOOKED:
@@ -75,7 +88,7 @@ def _files(folder: Path) -> Iterator[Path]:
             continue
         for one in entries:
             looked += 1
-            if one.is_dir() and depth < _DEPTH:
+            if one.is_dir() and depth < _DEPTH and one != without:
                 line.append((one, depth + 1))
             elif one.suffix == ".jsonl" and one.is_file():
                 yield one

@@ -47,7 +47,7 @@ def judging(serving: Serving) -> Sequence[BaseRoute]:
 class _JudgingDesk:
     def __init__(self, serving: Serving) -> None:
         self._catalogue = Catalogue(serving.cases)
-        self._shelf = MaterialShelf([*serving.folders, serving.practice])
+        self._shelf = MaterialShelf(serving.folders, serving.practice)
         self._studies = Studies(serving.practice / "studies")
 
     async def settings(self, _: Request) -> Response:

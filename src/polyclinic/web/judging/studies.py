@@ -251,9 +251,18 @@ class Study:
                 for items in [self._items(person)]
             ),
             disputed={name: len(disputed(verdicts, name)) for name in names},
-            agreement=tuple(one for name in names for one in agreed(self._first(), name, seed=kept.set.seed)),
+            agreement=tuple(one for name in names for one in self._agreed(name, verdicts)),
             figures={name: figures(verdicts, name, seed=kept.set.seed) for name in names},
         )
+
+    def _agreed(self, form: str, verdicts: Sequence[PersonsVerdict]) -> list[QuestionAgreement]:
+        """Returns how far those agree who judge everything; what is decided is so by all."""
+        seed = self.kept.set.seed
+        by_all = {one.question: one for one in agreed(verdicts, form, seed=seed)}
+        return [
+            msgspec.structs.replace(one, decided=by_all[one.question].decided, undecided=by_all[one.question].undecided)
+            for one in agreed(self._first(), form, seed=seed)
+        ]
 
     def _first(self) -> list[PersonsVerdict]:
         """Returns the verdicts of those who judge everything: a third sees nothing but quarrels."""
