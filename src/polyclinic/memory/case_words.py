@@ -45,15 +45,18 @@ class CaseWordsEmbedder:
         """Returns a vector of length 1 for each text; 0 of one without words."""
         made: Vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
-            for line in text.splitlines():
-                for place, weight in _of_line(line.strip()):
-                    made[row, place] += weight
+            of_lines = [_of_line(line.strip()) for line in text.splitlines()]
+            if of_lines:
+                places, weights = (np.concatenate(parts) for parts in zip(*of_lines, strict=True))
+                made[row] = np.bincount(places, weights, DIMENSIONS)
         return unit(made)
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _of_line(line: str) -> tuple[tuple[int, float], ...]:
-    return tuple(_features(line)) if line else ()
+def _of_line(line: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    features = list(_features(line)) if line else []
+    places, weights = [place for place, _ in features], [weight for _, weight in features]
+    return np.array(places, dtype=np.intp), np.array(weights, dtype=float)
 
 
 def _features(line: str) -> Iterator[tuple[int, float]]:

@@ -12,11 +12,11 @@ of which no more is known is of any kind for which that answer is right, as like
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyclinic.memory.case_table import NOT_THERE, CaseTable, Numbers
 from polyclinic.memory.entries import Entry, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
 
@@ -33,13 +33,13 @@ _LEAST = 1e-12
 _GUIDED = 32
 """Cases for which what statements are worth is not worked out anew while they are taken in."""
 
+_AT_ONCE = 1024
+"""Cases that are worked out at once."""
 
-class _CaseCounted(NamedTuple):
-    """A case by the numbers of its statements, with its kind; or, where the kind is not known, what was right."""
+_KEPT = 1 << 20
+"""So many shares are kept at most, as long as nothing new is learnt."""
 
-    statements: NDArray[np.intp]
-    kind: int
-    label: int
+_Places = Sequence[int] | NDArray[np.int64]
 
 
 class TurnedOut:
@@ -75,9 +75,12 @@ class LearntLikeness:
         self._group = group
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str | frozenset[str], int] = {}
+        # A row each statement, from 1; row 0 is no statement, which says nothing.
         self._counts = np.zeros((256, 0))
-        self._cases: tuple[list[_CaseCounted | None], list[_CaseCounted | None]] = ([], [])
+        self._cases = CaseTable()
         self._worth: Shares | None = None
+        self._every: tuple[Shares, Shares] | None = None
+        self._added = self._looked_at = 0
         self._guide: Shares | None = None
         self._right = np.zeros((2, len(labels), 0))
         """How often each label, a row, was right for each kind, of how often that is known."""
@@ -101,62 +104,95 @@ class LearntLikeness:
 
         `turned_out` says of cases, by id, what kind they turned out to be.
         """
-        new: list[tuple[int, int, Entry]] = []
+        new: list[tuple[int, int, int, Entry]] = []
         for which, library in enumerate((records, experience)):
-            entries: Sequence[Entry] = [] if library is None else library.entries[len(self._cases[which]) :]
-            new += [(entry.asked.number, which, entry) for entry in entries]
+            first = self._cases.of_library(which)
+            entries: Sequence[Entry] = [] if library is None else library.entries[first:]
+            new += [(entry.asked.number, which, place, entry) for place, entry in enumerate(entries, first)]
+            self._cases.extend(which, len(entries))
         # In the order in which patients came, so that the same is learnt however often it is looked at.
-        for _, which, entry in sorted(new, key=lambda one: one[:2]):
-            self._cases[which].append(self._case(entry, turned_out.get(entry.asked.case)))
+        for _, which, place, entry in sorted(new, key=lambda one: one[:3]):
+            if entry.asked.query.endswith(self._group):
+                self._take_in(which, place, entry, turned_out.get(entry.asked.case))
+            self._added += 1
 
     def kinds(self, query: str) -> Shares:
         """Returns how likely a patient of whom that is said is of each kind."""
         numbers = [self._numbers[one] for one in query.splitlines() if one in self._numbers]
         return self._shares(self._scores()[numbers].sum(axis=0))
 
-    def kinds_of(self, which: int, places: Sequence[int]) -> tuple[Shares, Shares]:
-        """Returns it of entries of the records (0) or of the experience (1), a row each: by what is said, and as known.
+    def kinds_of(self, records: _Places, experience: _Places) -> tuple[Shares, Shares]:
+        """Returns it of entries, of records and then of experience, a row each: by what is said, and as known.
 
         Both are 0 of a case of another group.
         """
-        cases = [self._cases[which][place] for place in places]
-        there = [case for case in cases if case is not None]
-        said, known = np.zeros((2, len(cases), len(self._kinds)))
-        if there:
-            rows = [row for row, case in enumerate(cases) if case is not None]
-            said_of = [case.statements for case in there]
-            ends = np.cumsum([0, *map(len, said_of[:-1])])
-            flat = np.concatenate(said_of)
-            said[rows] = self._shares(np.add.reduceat(self._scores()[flat], ends, axis=0))
-            known[rows] = self._known(said[rows], there)
-        return said, known
+        rows = self.rows_of(records, experience)
+        there = np.flatnonzero(rows != NOT_THERE)
+        shares = self._of(rows if len(there) == len(rows) else rows[there])
+        if len(there) == len(rows):
+            return shares
+        whole = np.zeros((2, len(rows), len(self._kinds)))
+        whole[:, there] = shares
+        return whole[0], whole[1]
 
-    def _case(self, entry: Entry, turned_out: str | None) -> _CaseCounted | None:
-        """Takes a case in; None where it is of another group, or none of what was right could be answered."""
-        statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
+    def rows_of(self, records: _Places, experience: _Places) -> Numbers:
+        """Returns the rows of entries among the cases, `NOT_THERE` of a case of another group."""
+        return np.concatenate([self._cases.rows_of(0, records), self._cases.rows_of(1, experience)])
+
+    @property
+    def cases(self) -> CaseTable:
+        """The cases that it was learnt from."""
+        return self._cases
+
+    def _of(self, rows: Numbers) -> tuple[Shares, Shares]:
+        """Returns of cases by their rows how likely they are of each kind, by what is said and as known."""
+        if self._every is None:
+            # Of whom many ask while nothing new is learnt, all cases are worked out at once, and not one by one again.
+            n = len(self._cases)
+            self._looked_at += len(rows)
+            if self._looked_at <= n or n * len(self._kinds) > _KEPT:
+                return self._worked_out(rows)
+            parts = [
+                self._worked_out(np.arange(first, min(first + _AT_ONCE, n), dtype=np.int32))
+                for first in range(0, n, _AT_ONCE)
+            ]
+            self._every = np.concatenate([said for said, _ in parts]), np.concatenate([known for _, known in parts])
+        said, known = self._every
+        return said.take(rows, axis=0), known.take(rows, axis=0)
+
+    def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
+        # A statement of each case after the other, so that whole rows of cases are added up.
+        numbers = self._cases.statements.take(rows, axis=0).T
+        said = self._shares(self._scores().take(numbers, axis=0).sum(axis=0))
+        return said, self._known(said, self._cases.kinds[rows], self._cases.labels[rows])
+
+    def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
+        """Takes a case in; it does not count where it is of another group, or nothing that was right could be answered."""
         right = {entry.answer} if isinstance(entry, MedicalRecord) else set(entry.right)
+        statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
         if not right & self._labels.keys() or (self._group and statements[-1] != self._group):
-            return None
-        numbers = np.array([self._numbers.setdefault(one, len(self._numbers)) for one in statements], dtype=np.intp)
-        while len(self._numbers) > len(self._counts):
+            return
+        numbers = np.array([self._numbers.setdefault(one, len(self._numbers) + 1) for one in statements], dtype=np.intp)
+        while len(self._numbers) >= len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
-        kind, label = -1, -1
+        kind, label, answered, led_to = NOT_THERE, NOT_THERE, NOT_THERE, 0
         if isinstance(entry, MedicalRecord):
-            label = self._labels[entry.answer]
+            label = answered = self._labels[entry.answer]
+            led_to = len(entry.led_to)
         if entry.judged_by == "outcome":
             # That somebody got well does not say that it was right: it speaks for the answer, and for nothing else.
-            turned_out, label = None, -1
+            turned_out, label = None, NOT_THERE
         if turned_out is not None or label < 0 or not self._right[0, label].any():
             kind = self._kind(turned_out or frozenset(right))
-            for place in self._labels.values() if label < 0 else (label,):
-                self._right[1, place, kind] += 1
-            for one in right & self._labels.keys():
-                self._right[0, self._labels[one], kind] += 1
+            for one in self._labels.values() if label < 0 else (label,):
+                self._right[1, one, kind] += 1
+            for name in right & self._labels.keys():
+                self._right[0, self._labels[name], kind] += 1
         share = self._share(numbers, kind, label)
         self._counts[numbers] += share
         self.usual += share
-        self._worth = None
-        return _CaseCounted(numbers, kind, label)
+        self._worth, self._every, self._looked_at = None, None, 0
+        self._cases.add(which, place, numbers.tolist(), (kind, label, answered, led_to))
 
     def _share(self, numbers: NDArray[np.intp], kind: int, label: int) -> Shares:
         """Returns for how much a new case counts in each kind; 1 together."""
@@ -166,8 +202,7 @@ class LearntLikeness:
             share[fitting] = 1.0
             return share
         # What statements are worth is not worked out anew for each case, and the same whoever looks on in between.
-        added = sum(map(len, self._cases))
-        if self._guide is None or self._guide.shape[1] != len(self._kinds) or added % _GUIDED == 0:
+        if self._guide is None or self._guide.shape[1] != len(self._kinds) or self._added % _GUIDED == 0:
             self._guide = self._scores()
         said = self._shares(self._guide[numbers[numbers < len(self._guide)]].sum(axis=0))[fitting] + _LEAST
         share[fitting] = said / said.sum()
@@ -182,11 +217,10 @@ class LearntLikeness:
             self._worth = None
         return place
 
-    def _known(self, said: Shares, cases: Sequence[_CaseCounted]) -> Shares:
+    def _known(self, said: Shares, kinds: Numbers, labels: Numbers) -> Shares:
         """Returns how likely each case is of each kind, with what was right for it."""
         every = np.concatenate([np.eye(len(self._kinds)), self._right[0] > 0])
-        rows = [case.kind if case.kind >= 0 else len(self._kinds) + case.label for case in cases]
-        possible = (said + _LEAST) * every[rows]
+        possible = (said + _LEAST) * every.take(np.where(kinds >= 0, kinds, len(self._kinds) + labels), axis=0)
         shares: Shares = possible / possible.sum(axis=1, keepdims=True)
         return shares
 
@@ -194,9 +228,10 @@ class LearntLikeness:
         """Returns of each statement and kind, as a logarithm, how much likelier it is said of that kind than usual."""
         if self._worth is None:
             usual = (self.usual + 1) / (self.usual + 1).sum()
-            counts = self._counts[: len(self._numbers)]
+            counts = self._counts[: len(self._numbers) + 1]
             shares = (counts + _SMOOTH * usual) / (counts.sum(axis=1, keepdims=True) + _SMOOTH)
             self._worth = np.log(shares / usual)
+            self._worth[0] = 0.0
         return self._worth
 
     def _shares(self, scores: Shares) -> Shares:

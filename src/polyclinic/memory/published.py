@@ -155,8 +155,8 @@ class LibraryThen(MemoryLibrary[E]):
         super().__init__(0)
         before, last = parts[:-1], parts[-1]
         self.entries = [*(entry for part in before for entry in part.entries), *last.entries[:n]]
-        vectors = [*(part.vectors for part in before), last.vectors[:n]]
-        self._then = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        vectors = [*(part.vectors.T for part in before), last.vectors[:n].T]
+        self._then: Vectors = (vectors[0] if len(vectors) == 1 else np.concatenate(vectors, axis=1)).T
 
     @property
     def vectors(self) -> Vectors:

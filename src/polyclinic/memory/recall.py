@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.language.language import Language
+from polyclinic.memory.case_table import NOT_THERE, CaseTable
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.learner import CameToMind, Lesson, Put, TaskAnswer
-from polyclinic.memory.library import MemoryLibrary, of
+from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.likeness import LearntLikeness, TurnedOut
 from polyclinic.seeds import derive
 
@@ -40,6 +41,9 @@ _DOUBT = 1.0
 
 _SURE = 10.0
 """What a principle weighs for the very patient that it was drawn from."""
+
+_ANSWERS = 256
+"""So many answers of the practice are kept, for what may be learnt from them."""
 
 _DECIMALS = 9
 """Of a vote; a machine's last bits are not the next one's."""
@@ -74,14 +78,21 @@ class RecallDoctor:
         self._seed, self._tries, self.wanted = seed, tries, (records, experience)
         self._likeness: dict[tuple[object, ...], tuple[LearntLikeness, object, object]] = {}
         self._known: dict[tuple[int, int], tuple[TurnedOut, object, object]] = {}
+        self._voted: dict[int, tuple[CameToMind, dict[str, float]]] = {}
 
     async def answer(self, put: Put, brought: CameToMind) -> TaskAnswer:
         """See `Learner.answer`."""
-        return self._decide(put, brought, self._votes(put, brought))
+        votes = self._votes(put, brought)
+        if put.when == PRACTICE:
+            # It may be asked to learn from this very answer, before anything else is remembered.
+            while len(self._voted) >= _ANSWERS:
+                del self._voted[next(iter(self._voted))]
+            self._voted[id(brought)] = brought, votes
+        return self._decide(put, brought, votes)
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
-        votes = self._votes(put, brought)
+        _, votes = self._voted.pop(id(brought), None) or (brought, self._votes(put, brought))
         for label in right:
             votes[label] = votes.get(label, 0.0) + _SURE
         again = self._decide(put, brought, votes)
@@ -119,20 +130,17 @@ class RecallDoctor:
         of_this = likeness.kinds(put.asked.query)
         # Of each library its nearest were brought; those of both together are what counts.
         both = brought.near_records, brought.near_experience
-        cosines = np.concatenate([near.cosines for near in both]).astype(float)
-        counts = np.zeros(len(cosines), dtype=bool)
-        counts[np.argsort(-cosines, kind="stable")[: max(near.cosines.size for near in both)]] = True
-        parts = np.split(counts, [both[0].cosines.size])
-        found = [
-            likeness.kinds_of(which, near.places[part].tolist())
-            for which, (near, part) in enumerate(zip(both, parts, strict=True))
-        ]
-        said, known = (np.concatenate(one) for one in zip(*found, strict=True))
-        weights = np.zeros(len(cosines))
-        weights[counts] = np.maximum(cosines[counts], 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
-        votes = likeness.fits @ (weights[counts] @ known)
+        sizes = [near.places.size for near in both]
+        every = np.concatenate([near.cosines for near in both]).astype(float)
+        counts = np.zeros(len(every), dtype=bool)
+        counts[np.argsort(-every, kind="stable")[: max(sizes)]] = True
+        cosines, (first, second) = every[counts], np.split(counts, sizes[:1])
+        places = both[0].places[first], both[1].places[second]
+        said, known = likeness.kinds_of(*places)
+        weights = np.maximum(cosines, 0.0) ** _SHARPNESS * (said @ of_this) ** _FOCUS[put.task]
+        votes = likeness.fits @ (weights @ known)
         if put.task is ClinicalTask.EXAMINATION:
-            votes *= 1 + _LATER * self._later(put, brought, weights)
+            votes *= 1 + _LATER * self._later(likeness.cases, places[0], weights[: len(places[0])], len(put.labels))
         return dict(zip(put.labels, votes.tolist(), strict=True))
 
     def _turned_out(
@@ -152,14 +160,16 @@ class RecallDoctor:
         known.learn(of_records, of_experience)
         return known.of_case
 
-    def _later(self, put: Put, brought: CameToMind, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _later(
+        self, cases: CaseTable, places: NDArray[np.int64], weights: NDArray[np.float64], labels: int
+    ) -> NDArray[np.float64]:
         """Returns of each examination how much, of all there is, was right after it where it was."""
-        led, tried = np.zeros((2, len(put.labels)))
-        places = {label: n for n, label in enumerate(put.labels)}
-        for entry, weight in zip(of(brought.records, brought.near_records), weights.tolist(), strict=False):
-            if entry.answer in places:
-                led[places[entry.answer]] += weight * len(entry.led_to)
-                tried[places[entry.answer]] += weight
+        rows = cases.rows_of(0, places)
+        there = rows != NOT_THERE
+        rows, weights = rows[there], weights[there]
+        answered = cases.answered[rows]
+        led = np.bincount(answered, weights * cases.led_to[rows], labels)
+        tried = np.bincount(answered, weights, labels)
         usual = led.sum() / max(tried.sum(), 1e-9)
         shares: NDArray[np.float64] = (led + _DOUBT * usual) / (tried + _DOUBT) / 2
         return shares

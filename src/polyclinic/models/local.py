@@ -52,6 +52,8 @@ class Local(Door):
         context: tokens of a question and its answer together.
         repairs: see `DoorOptions`.
         seed: gives the draws, for questions that bring no seed of their own.
+        threads: compute all answers together; one for each core unless given. On a machine that others use too, one
+            takes a quarter of the work of two, which wait for each other busily. No answer depends on it.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Local(Door):
         context: int = 8192,
         repairs: int = 1,
         seed: int = 0,
+        threads: int | None = None,
     ) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("the runtime for local models is not installed: pip install 'polyclinic[local]'")
@@ -75,7 +78,7 @@ class Local(Door):
             # There is nothing to adapt to: the cores of this machine are as many as they are.
             concurrency = None if concurrency.adaptive else concurrency.most
         self.slots = concurrency or min(4, os.cpu_count() or 1)
-        self._context, self.repairs, self._seed = context, repairs, seed
+        self._context, self.repairs, self._seed, self._computing = context, repairs, seed, threads
         self._server: Any = None
         self._threads: ThreadPoolExecutor | None = None
 
@@ -98,6 +101,8 @@ class Local(Door):
         params.model.path = str(self._path)
         params.n_parallel = self.slots
         params.n_ctx = self._context * self.slots
+        if self._computing is not None:
+            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._computing
         params.verbosity = -1
         params.ui = False
         params.warmup = False

@@ -51,6 +51,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         extra_body: what else each request says, as the endpoint wants it.
         price: what a million tokens cost: in, out, and from the cache.
         concurrency: questions at a time.
+        threads: compute the answers of a local model.
     """
 
     base_url: str | Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
@@ -61,6 +62,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     extra_body: dict[str, Any] | None = None
     price: Annotated[list[float], msgspec.Meta(min_length=2, max_length=3)] | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    threads: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
     def over(self, other: Asking) -> Asking:
         """Returns what stands here, and where that is silent what stands in the other."""

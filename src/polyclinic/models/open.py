@@ -43,6 +43,7 @@ class DoorOptions(TypedDict, total=False):
         price: what tokens cost, for the sums (direct, inspect).
         extra_body: what else each request says (direct, inspect).
         seed: gives the pauses, and the draws of a local model.
+        threads: compute a local model's answers, one for each core unless given (local).
         report: told, once each, which parameters the model does not take; the log unless given (direct).
     """
 
@@ -56,6 +57,7 @@ class DoorOptions(TypedDict, total=False):
     price: Price | None
     extra_body: dict[str, Any] | None
     seed: int
+    threads: int
     report: Callable[[str], None] | None
 
 
@@ -98,7 +100,7 @@ def open_model(
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 
-        return Local(rest or "smollm2", concurrency=limit, **_among(options, "repairs", "seed"))
+        return Local(rest or "smollm2", concurrency=limit, **_among(options, "repairs", "seed", "threads"))
     if door in _PROVIDERS and rest:
         door, rest = "inspect", name
     if door == "inspect" and rest:

@@ -149,4 +149,5 @@ def addresses_of(said: Asking, name: str, otherwise: str | None) -> list[str | N
 def door_of(said: Asking, **otherwise: Any) -> dict[str, Any]:
     """Returns how a door is opened: as the file says, and `otherwise`."""
     named = {"api_key_env": said.api_key_env, "timeout": said.timeout, "extra_body": said.extra_body}
+    named["threads"] = said.threads
     return otherwise | {name: value for name, value in named.items() if value is not None}

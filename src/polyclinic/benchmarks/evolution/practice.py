@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -26,6 +26,8 @@ BATCH, POINT = "batch", "point"
 """What notes are of."""
 
 _TESTED_TOGETHER = 250
+
+T = TypeVar("T")
 
 
 class Remembers(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +157,7 @@ class Practice:
             on_point(point)
         steps = (test_every, snapshots or test_every)
         while True:
+            await asyncio.sleep(0)  # whoever answers at once leaves no other moment to be stopped in
             due = done == len(train) or any(done % step == 0 for step in steps)
             if due and not any(point.patients == done for point in points):
                 points.append(await self._point(test, done, right))
@@ -219,7 +222,7 @@ class Practice:
         treated = await self.treat(patients, when=PRACTICE)
         told = [self._told(patient, came) for patient, came in zip(patients, treated, strict=True)]
         every = [(came, one) for came in told for one in came.values()]
-        lessons = await asyncio.gather(*(self._lesson(one) for _, one in every))
+        lessons = await self._all(self._lesson(one) for _, one in every)
         new = []
         for (came, one), lesson in zip(every, lessons, strict=True):
             entry = self._entry(one, came, lesson)
@@ -309,8 +312,12 @@ class Practice:
             experience=experience if self._remembers.experience else 0,
         )
         brought = [self._brought(task, one) for one in recalled]
-        answers = await asyncio.gather(*map(self._learner.answer, puts, brought))
+        answers = await self._all(map(self._learner.answer, puts, brought))
         return [TaskDone(*one, ()) for one in zip(puts, vectors, brought, answers, strict=True)]
+
+    async def _all(self, asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        """Returns what comes of each; those that take time, at the same time."""
+        return list(await asyncio.gather(*asked)) if self._takes_time else [await one for one in asked]
 
     def _brought(self, task: ClinicalTask, recalled: NearMemories) -> CameToMind:
         memory = self._memory
