@@ -37,5 +37,27 @@ def test_of_equals_the_first_come_first():
     assert near.places.tolist() == [0, 1, 2, 3]
 
 
+def test_whole_numbers_over_their_length_are_compared_exactly_also_beyond_a_byte_and_where_some_are_not_whole():
+    rng = np.random.default_rng(1)
+    for most, n in ((2, 700), (90, 40)):  # the sums of the second go beyond a byte
+        whole = rng.integers(-most, most + 1, (n, 16)) * (rng.random((n, 16)) < 0.4)
+        vectors = whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1)
+        library, then = MemoryLibrary(16), vectors[: n - 1]
+        for number, vector in enumerate(vectors.astype("f4")):
+            library.add(record(number), vector)
+        for query in library.vectors[:5]:
+            exact = np.round((vectors @ query.astype(float)).astype("f4"), 6)
+            (near,) = library.nearest(query[None], n)
+            assert near.cosines == pytest.approx(exact[near.places], abs=2e-6)
+            assert near.places[0] == int(np.argmax(exact))
+            (was,) = library.as_it_was(n - 1).nearest(query[None], 3)
+            (joined,) = library.as_it_was(n - 1, after=[library]).nearest(query[None], 6)
+            assert was.cosines == pytest.approx(np.sort(np.round(then @ query, 6))[::-1][:3], abs=2e-6)
+            assert len(joined.places) == min(6, 2 * n - 1)
+        library.add(record(n), unit([[0.3, 0.1234567, *[0.2] * 14]])[0])
+        (mixed,) = library.nearest(library.vectors[:1], n)
+        assert mixed.cosines == pytest.approx(np.sort(library.vectors @ library.vectors[0])[::-1][:n], abs=2e-6)
+
+
 def test_nothing_comes_of_an_empty_one():
     assert [len(near.places) for near in MemoryLibrary(2).nearest(unit([[1, 0], [0, 1]]), 3)] == [0, 0]

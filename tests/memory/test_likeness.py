@@ -68,6 +68,17 @@ def test_it_is_the_same_learnt_at_once_or_bit_by_bit():
         assert a.tolist() == b.tolist()
 
 
+def test_many_who_ask_get_what_one_gets():
+    entries = [record(n, LABELS[n % 3], f"s{n % 4}", *(f"t{k}" for k in range(n % 11))) for n in range(40)]
+    one, many = LearntLikeness(LABELS), LearntLikeness(LABELS)
+    for likeness in (one, many):
+        likeness.learn(*libraries(entries), {})
+    first = one.kinds_of([3, 30, 7], [])
+    for _ in range(30):  # by now it is worked out for all at once
+        last = many.kinds_of([3, 30, 7], [])
+    assert [part.tolist() for part in first] == [part.tolist() for part in last]
+
+
 def test_only_cases_of_the_group_count():
     likeness = LearntLikeness(LABELS, "Diagnosis: flu")
     likeness.learn(*libraries([record(1, "x", "a", "Diagnosis: flu"), record(2, "y", "a", "Diagnosis: cold")]), {})

@@ -122,6 +122,7 @@ def test_the_cores_of_this_machine_are_not_adapted_to(tmp_path):
     name = f"local/{tmp_path / 'x.gguf'}"
     assert open_model(name, concurrency="adaptive").slots == open_model(name).slots <= 4
     assert open_model(name, concurrency=Limit(1024, adaptive=True)).slots == open_model(name).slots
+    assert open_model(name, threads=1)._computing == 1
     assert open_model(name, concurrency=Limit(7)).slots == open_model(name, concurrency=7).slots == 7
 
 

@@ -57,6 +57,8 @@ def test_a_mistake_is_named_with_its_line(tmp_path, text, line, problem):
         ),
         ("# none", {"base_url": "http://127.0.0.1:9"}, ["openai/x"], "--base-url is the address of direct/ models"),
         ("[models.local]\ntimeout = 3\n", {}, ["local"], "it is no endpoint's: timeout"),
+        (f'[models."{NAME}"]\nthreads = 1\n', {"base_url": "http://127.0.0.1:9"}, [NAME], "models on this machine"),
+        ("[models.local]\nthreads = 0\n", {}, ["local"], ">= 1"),
     ],
 )
 async def test_what_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch, text, options, names, problem):

@@ -117,7 +117,9 @@ async def aie(
     say(rules, cases=len(read[: cases.limit]))
     limits: dict[Language, int] = rules.of(rules.settings.turns)
     made: MadeOptions | None = None
-    async with open_players(doctor, cases, run, judges=[*judges, *filter(None, [distractors])]) as opened:
+    languages = {case.presentation.language for case in read[: cases.limit]}
+    others = [*judges, *filter(None, [distractors])]
+    async with open_players(doctor, cases, run, judges=others, languages=languages) as opened:
         if distractors is None:
             asked = with_questions(read, read_knowledge(), seed=run.seed)[: cases.limit]
         else:

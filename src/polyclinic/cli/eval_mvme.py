@@ -93,7 +93,9 @@ async def mvme(
     minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
     judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
     alone = all(one.one_step for one in named)
-    async with open_players(minds, cases, run, director=team.director, judges=judges, one_step=alone) as opened:
+    async with open_players(
+        minds, cases, run, director=team.director, judges=judges, one_step=alone, languages=languages
+    ) as opened:
         if personas is not None and not alone:
             asked = await with_personas(
                 asked, personas, opened.session, seed=run.seed, temperature=run.models.temperature

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
 from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.language.language import Language
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.ledger import Ledger
 from polyclinic.players.minds import model_of
@@ -84,10 +85,12 @@ async def open_players(
     judges: Sequence[str] = (),
     what: str = "evaluation",
     one_step: bool = False,
+    languages: Iterable[Language] = (),
 ) -> AsyncIterator[OpenMinds]:
     """Opens who plays the visits, and further models that judge, as long as they are needed; see `within_budget`.
 
-    In one step nobody meets the patient, and nothing is said of how far it is to be trusted.
+    A memory must be in the `languages` of the visits, as far as they are given. In one step nobody meets the patient,
+    and nothing is said of how far it is to be trusted.
     """
     cast = Cast(patient=options.patient, examiner=options.examiner, director=director)
     known = read_knowledge()
@@ -102,6 +105,7 @@ async def open_players(
             others=judges,
             library=options.library,
             memory=options.memory,
+            languages=languages,
         ) as opened:
             yield opened._replace(patient_trust=None) if one_step else opened
 

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polyclinic.memory.counts import CountedVectors, counts_of
 from polyclinic.retrieval.store import Vectors
 
 E = TypeVar("E")
@@ -15,16 +16,10 @@ E = TypeVar("E")
 _DECIMALS = 6
 """Of a cosine; a machine's last bits are not the next one's."""
 
-_FIRST_ROOM = 1024
+_FIRST_ROOM = 256
 
 _MANY = 8
 """So many queries are multiplied at once."""
-
-_SPARSE = 4
-"""Below this part of a query's numbers, only those that are not 0 are looked at."""
-
-_BLOCK = 2048
-"""Of so many vectors what is looked at stays near the processor; threads would take longer to begin than to end."""
 
 
 class Near(NamedTuple):
@@ -39,8 +34,9 @@ class MemoryLibrary(Generic[E]):
 
     def __init__(self, dimensions: int) -> None:
         self.entries: list[E] = []
-        # A number of all vectors a row: of a query that is mostly zeros, few rows are read.
-        self._numbers: Vectors = np.zeros((dimensions, _FIRST_ROOM), dtype=np.float32)
+        self._vectors: Vectors = np.zeros((_FIRST_ROOM, dimensions), dtype=np.float32)
+        # None where a vector came that is not of whole numbers.
+        self._counted: CountedVectors | None = CountedVectors(dimensions)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -48,22 +44,42 @@ class MemoryLibrary(Generic[E]):
     @property
     def vectors(self) -> Vectors:
         """A vector of length 1 a row, in the order of the entries."""
-        return self._numbers[:, : len(self)].T
+        return self._vectors[: len(self)]
 
     def add(self, entry: E, vector: NDArray[np.float32]) -> None:
         """Takes an entry in, with the vector of its query."""
-        dimensions, room = self._numbers.shape
+        room, dimensions = self._vectors.shape
         if len(self) == room:
-            wider = np.zeros((dimensions, 2 * room), dtype=np.float32)
-            wider[:, :room] = self._numbers
-            self._numbers = wider
-        said = np.flatnonzero(vector)
-        self._numbers[said, len(self)] = vector[said]
+            longer = np.zeros((2 * room, dimensions), dtype=np.float32)
+            longer[:room] = self._vectors
+            self._vectors = longer
+        self._vectors[len(self)] = vector
+        counts = None if self._counted is None else counts_of(vector)
+        if self._counted is not None and counts is not None:
+            self._counted.add(counts)
+        else:
+            self._counted = None
         self.entries.append(entry)
 
     def nearest(self, queries: Vectors, k: int) -> list[Near]:
         """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
+        k = min(k, len(self))
+        counted = [counts_of(query) for query in queries] if k and self._counted is not None else []
+        if self._counted is not None and counted and None not in counted:
+            return [_nearest(self._counted.cosines(one), k) for one in counted if one is not None]
         return nearest_rows(self.vectors, queries, k)
+
+    def as_it_was(self, n: int, *, after: Sequence[MemoryLibrary[E]] = ()) -> MemoryLibrary[E]:
+        """Returns the first so many entries, behind all of other libraries; it must not grow."""
+        parts = [*((library, len(library)) for library in after), (self, n)]
+        made: MemoryLibrary[E] = MemoryLibrary(0)
+        made.entries = [entry for library, length in parts for entry in library.entries[:length]]
+        vectors = [library.vectors[:length] for library, length in parts]
+        made._vectors = vectors[0] if len(parts) == 1 else np.concatenate(vectors)
+        counted = [(library._counted, length) for library, length in parts if library._counted is not None]
+        whole = len(counted) == len(parts)
+        made._counted = CountedVectors.of(counted, vectors[0].shape[1]) if whole else None
+        return made
 
 
 def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
@@ -74,20 +90,7 @@ def nearest_rows(vectors: Vectors, queries: Vectors, k: int) -> list[Near]:
         return [none] * len(queries)
     if len(queries) >= _MANY:
         return [_nearest(row, k) for row in queries @ vectors.T]
-    return [_nearest(_cosines(vectors, query), k) for query in queries]
-
-
-def _cosines(vectors: Vectors, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    used = np.flatnonzero(query)
-    cosines: NDArray[np.float32]
-    if len(used) * _SPARSE >= len(query):
-        cosines = vectors @ query
-        return cosines
-    numbers, said = vectors.T, query[used]
-    cosines = np.empty(len(vectors), dtype=np.float32)
-    for first in range(0, len(vectors), _BLOCK):
-        np.dot(said, numbers[used, first : first + _BLOCK], out=cosines[first : first + _BLOCK])
-    return cosines
+    return [_nearest(vectors @ query, k) for query in queries]
 
 
 def _nearest(cosines: NDArray[np.float32], k: int) -> Near:

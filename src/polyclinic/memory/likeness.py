@@ -167,7 +167,7 @@ class LearntLikeness:
         return said, self._known(said, self._cases.kinds[rows], self._cases.labels[rows])
 
     def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
-        """Takes a case in; it does not count where it is of another group, or nothing that was right could be answered."""
+        """Takes a case in; one of another group does not count, nor one for which no label was right."""
         right = {entry.answer} if isinstance(entry, MedicalRecord) else set(entry.right)
         statements = list(dict.fromkeys(entry.asked.query.splitlines() or [""]))
         if not right & self._labels.keys() or (self._group and statements[-1] != self._group):

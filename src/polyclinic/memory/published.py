@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
-import numpy as np
 
 from polyclinic.memory.case_words import CaseWordsEmbedder
 from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.entries import ClinicalTask, Experience, MedicalRecord
 from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.memory import About, DoctorMemory, New
-from polyclinic.retrieval.store import Vectors
 
 E = TypeVar("E")
 
@@ -140,28 +138,10 @@ class PublishedMemories:
             return brought or DoctorMemory(self.about)
         own, memory = self._own[holder], DoctorMemory(self.about)
         for task in ClinicalTask:
-            records, experience = sizes.records[task], sizes.experience[task]
-            parts = [] if brought is None else [brought.records[task]]
-            memory.records[task] = LibraryThen([*parts, own.records[task]], records)
-            others = [] if brought is None else [brought.experience[task]]
-            memory.experience[task] = LibraryThen([*others, own.experience[task]], experience)
+            before = ([], []) if brought is None else ([brought.records[task]], [brought.experience[task]])
+            memory.records[task] = own.records[task].as_it_was(sizes.records[task], after=before[0])
+            memory.experience[task] = own.experience[task].as_it_was(sizes.experience[task], after=before[1])
         return memory
-
-
-class LibraryThen(MemoryLibrary[E]):
-    """A library as it was: some libraries one behind the other, of the last one the first so many entries."""
-
-    def __init__(self, parts: Sequence[MemoryLibrary[E]], n: int) -> None:
-        super().__init__(0)
-        before, last = parts[:-1], parts[-1]
-        self.entries = [*(entry for part in before for entry in part.entries), *last.entries[:n]]
-        vectors = [*(part.vectors.T for part in before), last.vectors[:n].T]
-        self._then: Vectors = (vectors[0] if len(vectors) == 1 else np.concatenate(vectors, axis=1)).T
-
-    @property
-    def vectors(self) -> Vectors:
-        """See `MemoryLibrary.vectors`."""
-        return self._then
 
 
 def _lengths(libraries: dict[ClinicalTask, MemoryLibrary[E]]) -> dict[ClinicalTask, int]:

@@ -92,7 +92,7 @@ class RecallDoctor:
 
     async def learn(self, put: Put, brought: CameToMind, answered: TaskAnswer, right: Sequence[str]) -> Lesson | None:
         """Asks itself again with what would have been right as one principle more, which fits this patient fully."""
-        _, votes = self._voted.pop(id(brought), None) or (brought, self._votes(put, brought))
+        _, votes = self._voted.pop(id(brought)) if id(brought) in self._voted else (brought, self._votes(put, brought))
         for label in right:
             votes[label] = votes.get(label, 0.0) + _SURE
         again = self._decide(put, brought, votes)

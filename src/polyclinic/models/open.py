@@ -96,7 +96,8 @@ def open_model(
     if door == "direct" and rest:
         from polyclinic.models.direct import Direct  # noqa: PLC0415
 
-        return Direct(rest, concurrency=256 if limit is None else limit, **options)
+        others = _among(options, *(DoorOptions.__annotations__.keys() - {"threads"}))
+        return Direct(rest, concurrency=256 if limit is None else limit, **others)
     if door == "local":
         from polyclinic.models.local import Local  # noqa: PLC0415
 

@@ -229,7 +229,9 @@ def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: i
     if said.of_door not in (SILENT, of_local) and door not in ("direct", "inspect"):
         raise UserError(f"--model-file says where or how {name} is reached, and it is no endpoint's: {_on_line(said)}")
     if said.threads is not None and door != "local":
-        raise UserError(f"--model-file says threads of {name}; it is for models on this machine: local, local/FILE.gguf")
+        raise UserError(
+            f"--model-file says threads of {name}; it is for models on this machine: local, local/FILE.gguf"
+        )
     check_key(options.said, options.model_file, name, role)
     price = Price(*said.price) if said.price is not None else read_price(options.price)
     limit = _limit(said.concurrency or options.concurrency, share)
