@@ -24,7 +24,7 @@ _CLOSE = 1e-5
 _FIRST_ROOM = 256
 
 
-class Counts(NamedTuple):
+class WholeVector(NamedTuple):
     """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
 
     places: NDArray[np.intp]
@@ -32,18 +32,18 @@ class Counts(NamedTuple):
     length: float
 
 
-def counts_of(vector: NDArray[np.float32]) -> Counts | None:
+def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
     """Returns a vector in whole numbers; None where it has none that are small enough."""
     places = np.flatnonzero(vector)
     said = vector[places].astype(float)
     if not len(places):
-        return Counts(places, np.zeros(0, dtype=np.int8), 1.0)
+        return WholeVector(places, np.zeros(0, dtype=np.int8), 1.0)
     least = np.abs(said).min()
     for unit in _UNITS:
         numbers = said * (unit / least)
         whole = np.rint(numbers)
         if np.abs(whole).max() <= _MOST and np.abs(numbers - whole).max() <= _CLOSE * unit * _MOST:
-            return Counts(places, whole.astype(np.int8), float(np.sqrt(whole @ whole)))
+            return WholeVector(places, whole.astype(np.int8), float(np.sqrt(whole @ whole)))
     return None
 
 
@@ -58,7 +58,7 @@ class CountedVectors:
     def __len__(self) -> int:
         return self._n
 
-    def add(self, counts: Counts) -> None:
+    def add(self, counts: WholeVector) -> None:
         """Takes a vector in."""
         dimensions, room = self._numbers.shape
         if self._n == room:
@@ -70,7 +70,7 @@ class CountedVectors:
         self._longest = max(self._longest, counts.length)
         self._n += 1
 
-    def cosines(self, query: Counts) -> NDArray[np.float32]:
+    def cosines(self, query: WholeVector) -> NDArray[np.float32]:
         """Returns the cosine of each vector to a query."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST

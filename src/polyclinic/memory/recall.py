@@ -27,7 +27,7 @@ NEIGHBOURS = 300
 _SHARPNESS = 2.0
 """The power of a cosine."""
 
-_TRUST = {ClinicalTask.EXAMINATION: 0.9, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
+_TRUST = {ClinicalTask.EXAMINATION: 1.0, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
 """See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
 
 _FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 1.0}
