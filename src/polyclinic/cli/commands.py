@@ -80,6 +80,7 @@ COMMANDS = {
     "one file.",
     "verdicts agreement": "verdicts:agreement How far people agree (percent, kappa, alpha), and what their verdicts "
     "come to.",
+    "study run": "study_run:run Run a plan: models, methods, sets and seeds, with one journal and one table.",
     "study ablation": "study:ablation What each stage of MedAgents brings, after its Table 3: analyses, their summary, "
     "the consultation.",
     "study experts": "study:experts How many experts MedAgents needs, after its Figure 3: on the question, and on the "

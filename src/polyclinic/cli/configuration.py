@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.command_words import WORDS
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
+from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.provenance import (
     asked_models,
@@ -22,6 +23,9 @@ from polyclinic.results.provenance import (
     versions,
     without_secrets,
 )
+from polyclinic.results.reading import RunResults
+
+T = TypeVar("T")
 
 _NOT_READ = ("out", "journal", "html", "figures", "session", "memory")
 """Options whose files are written, or are a store that changes."""
@@ -73,6 +77,35 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def record_of_study(
+    results: Sequence[RunResults], *, title: str, paper: str, published: Sequence[PublishedValue]
+) -> RunRecord:
+    """Returns what a study was, from what its runs were."""
+    this, records = configured(), [one.record for one in results]
+    return RunRecord(
+        kind=this.kind,
+        command=command_words(this.words),
+        configuration=without_secrets(this.options),
+        versions=versions(),
+        finished=now(),
+        data=_each_once(file for one in records for file in one.data),
+        models=_each_once(model for one in records for model in one.models),
+        measures=_each_once(measure for one in records for measure in one.measures),
+        calls=[call for one in records for call in one.calls],
+        title=title,
+        paper=paper,
+        published=list(published),
+    )
+
+
+def _each_once(things: Iterable[T]) -> list[T]:
+    found: list[T] = []
+    for thing in things:
+        if thing not in found:
+            found.append(thing)
+    return found
 
 
 def write_results(

@@ -50,9 +50,9 @@ def rehearse(command: Callable[[], object], *, json: bool) -> object:
                 _SCRATCH.reset(before)
     except DryRunOver as over:
         if json:
-            print_json(over.forecast)
+            print_json(over.expected)
         else:
-            show_forecast(console(), over.forecast)
+            show_forecast(console(), over.expected)
         return 0
     raise UserError(f"--dry-run has no effect here: nothing is asked that could cost anything ({ended or 'done'})")
 

@@ -41,8 +41,8 @@ from polyclinic.models.session import Session, open_session
 from polyclinic.protocols.following import follow
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.questions.examples import read_examples
-from polyclinic.questions.layouts import parse_fields, read_exam, sample_of_subjects
+from polyclinic.questions.examples import ExampleKind, read_examples, shipped_examples
+from polyclinic.questions.layouts import as_questions, parse_fields, read_exam, sample_of_subjects
 from polyclinic.questions.layouts import sample as draw
 from polyclinic.questions.topics import of_topic
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
@@ -50,6 +50,9 @@ from polyclinic.retrieval.opening import open_library
 from polyclinic.tasks import run_all
 from polyclinic.terminal.screen import note, plain, progress
 from polyclinic.terminal.tables import counted
+
+SHIPPED = "shipped"
+"""The name of a handful of questions that come with polyclinic, to try things out."""
 
 
 def _command(dataset: str) -> Callable[..., Awaitable[None]]:
@@ -167,6 +170,9 @@ def read_questions(
         raise UserError(f"{dataset} has fields of its own; --fields belongs to 'polyclinic eval exam'")
     if options.answer_base is not None and options.fields is None:
         raise UserError("--answer-base says how the answer of --fields counts; give --fields too")
+    if str(options.questions) == SHIPPED:
+        kind: ExampleKind = "decision" if dataset == "pubmedqa" else "choice"
+        return as_questions(shipped_examples("en", kind))[: getattr(options, "sample", None)]
     questions = read_exam(
         options.questions,
         layout=None if dataset == "exam" else dataset,

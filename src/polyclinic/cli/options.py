@@ -185,7 +185,7 @@ class ExamFileOptions:
     """Which exam is asked about."""
 
     questions: NewFile
-    """The data set's file, as it is published; for MMLU the folder."""
+    """The data set's file, as it is published; for MMLU the folder; shipped is a handful to try things out with."""
     fields: Annotated[str | None, Parameter(metavar="MAP")] = None
     """Where the file's own fields differ: question=stem,options=choices,answer=gold."""
     answer_base: Literal[0, 1] | None = None

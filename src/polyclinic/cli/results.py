@@ -24,6 +24,7 @@ from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table
 
+_SURE = 0.05
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
@@ -130,9 +131,11 @@ def show_joined(screen: Console, joined: JoinedTable) -> None:
         for name in joined.measures:
             one = row.measures.get(name)
             cells += [_mean(one), *([NOTHING if one is None else interval(one)] if few else [])]
-        cells += [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
-        cells += [number(row.cost, ".5f")] if money else []
-        shown.add_row(*(Text(plain(one)) for one in (row.set, row.model, row.method)), *cells, f"{row.seconds:.2f}")
+        counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
+        counts += [*([number(row.cost, ".5f")] if money else []), f"{row.seconds:.2f}"]
+        counts = [NOTHING for _ in counts] if row.published else counts
+        who = (Text(plain(one)) for one in (row.set, row.model, row.method))
+        shown.add_row(*who, *cells, *counts, style="italic" if row.published else None)
     screen.print(shown)
     for note in joined.notes:
         screen.print(plain(note), style="yellow", soft_wrap=True)
@@ -169,17 +172,20 @@ def compare(
 
 def show_compared(screen: Console, compared: ResultsComparison) -> None:
     """Prints differences, and what could have been found where nothing was."""
-    columns = ("set", "measure", "who", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
-    shown = table(None, columns, left=4)
+    measures, sets = ({getattr(row, name) for row in compared.rows} for name in ("measure", "set"))
+    names = [*(["set"] if len(sets) > 1 else []), *(["measure"] if len(measures) > 1 else []), "first", "second"]
+    columns = (*names, "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    of = [*(sets if len(sets) == 1 else ()), *(measures if len(measures) == 1 else ())]
+    shown = table(", ".join(of) or None, columns, left=len(names))
     for row in compared.rows:
-        texts = (Text(plain(text)) for text in (row.set, row.measure, row.first, row.second))
-        found = row.p_holm is not None and row.p_holm < 0.05
+        found = row.p_holm is not None and row.p_holm < _SURE
         detectable = NOTHING if found else number(row.difference.detectable)
+        texts = (Text(plain(getattr(row, name))) for name in names)
         shown.add_row(*texts, *difference_cells(row.difference, row.p_holm), detectable)
     screen.print(shown)
     screen.print(
         "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by "
-        "Holm over all rows; detectable: the smallest difference that so many cases show four times in five",
+        "Holm over all rows; detectable, where none was found: the smallest that so many cases show four times in five",
         style="dim",
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from typing import Unpack
 
 import msgspec
@@ -30,6 +31,19 @@ class Line(msgspec.Struct):
         self.attempts += other.attempts
 
 
+_SPENT: ContextVar[Line | None] = ContextVar("spent", default=None)
+
+
+@contextlib.contextmanager
+def spending() -> Iterator[None]:
+    """While it lasts, the limits of all ledgers that are made are held against what they ask together."""
+    before = _SPENT.set(Line())
+    try:
+        yield
+    finally:
+        _SPENT.reset(before)
+
+
 class Ledger:
     """Sums what the models of a run cost, and ends the run when a limit is reached.
 
@@ -47,7 +61,7 @@ class Ledger:
     def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
         self.max_cost, self.max_tokens = max_cost, max_tokens
         self.lines: dict[tuple[str, str], Line] = {}
-        self.total, self.asked = Line(), Line()
+        self.total, self.asked = Line(), _SPENT.get() or Line()
         self.asked_of: set[tuple[str, str]] = set()
         self._waiting: dict[Limit, Limit] = {}
 

@@ -17,6 +17,7 @@ DOORS = {
     "local/FILE.gguf": "another one",
     "openai/NAME, anthropic/NAME, ...": "any provider of Inspect; also inspect/PROVIDER/NAME",
     "scripted/FILE.json": "answers from a file",
+    "made-up": "answers without any sense, in the form that is wanted, to try things out",
 }
 """The names that `open_model` takes, and what is behind each."""
 
@@ -62,11 +63,11 @@ class DoorOptions(TypedDict, total=False):
 
 
 def door_named(name: str) -> str:
-    """Returns which door a model's name means: direct, local, inspect or scripted; "" where there is none."""
+    """Returns which door a model's name means: direct, local, inspect, scripted or made-up; "" where there is none."""
     door, _, rest = name.partition("/")
     if door in _PROVIDERS and rest:
         return "inspect"
-    return door if door == "local" or (rest and door in ("direct", "inspect", "scripted")) else ""
+    return door if door in ("local", "made-up") or (rest and door in ("direct", "inspect", "scripted")) else ""
 
 
 def open_model(
@@ -113,6 +114,10 @@ def open_model(
         from polyclinic.models.scripted import Scripted  # noqa: PLC0415
 
         return Scripted.read(Path(rest))
+    if name == "made-up":
+        from polyclinic.models.rehearsal import MadeUp  # noqa: PLC0415
+
+        return MadeUp(**_among(options, "seed"))
     doors = ", ".join(f"{pattern} ({what})" for pattern, what in DOORS.items())
     raise UnknownModel(f"no model {name!r}; there are: {doors}")
 

@@ -15,12 +15,14 @@ import asyncio
 import math
 import random
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import msgspec
 
 from polyclinic.errors import PolyclinicError
 from polyclinic.models.answers import Completion, read
+from polyclinic.models.door import Door, Said
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Price, Reply, Usage
@@ -45,9 +47,9 @@ _TRUE = 0.2  # of what would be true every other time
 class DryRunOver(PolyclinicError):
     """A dry run is over. Holds what a real one is expected to come to."""
 
-    def __init__(self, forecast: ExpectedRun) -> None:
-        self.forecast = forecast
-        super().__init__(f"{forecast.calls} calls are expected")
+    def __init__(self, expected: ExpectedRun) -> None:
+        self.expected = expected
+        super().__init__(f"{expected.calls} calls are expected")
 
 
 class ExpectedCalls(msgspec.Struct, kw_only=True):
@@ -59,6 +61,17 @@ class ExpectedCalls(msgspec.Struct, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float | None
+
+    def __add__(self, other: ExpectedCalls) -> ExpectedCalls:
+        costs = [one for one in (self.cost, other.cost) if one is not None]
+        return ExpectedCalls(
+            role=self.role,
+            purpose=self.purpose,
+            calls=self.calls + other.calls,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            cost=sum(costs) if costs else None,
+        )
 
 
 class ExpectedRun(msgspec.Struct, kw_only=True):
@@ -82,6 +95,29 @@ class ExpectedRun(msgspec.Struct, kw_only=True):
     at_once: int
     by: list[ExpectedCalls]
     beyond: list[str] = []
+
+
+def together(runs: Sequence[DryRunOver]) -> ExpectedRun:
+    """Returns what runs one after another are expected to come to."""
+    lines: dict[tuple[str, str], ExpectedCalls] = {}
+    for one in (one for run in runs for one in run.expected.by):
+        before = lines.get((one.role, one.purpose))
+        lines[one.role, one.purpose] = one if before is None else before + one
+    all_of = [run.expected for run in runs]
+    costs = [one.cost for one in all_of if one.cost is not None]
+    seconds = [one.seconds for one in all_of if one.seconds is not None]
+    return ExpectedRun(
+        calls=sum(one.calls for one in all_of),
+        in_a_row=sum(one.in_a_row for one in all_of),
+        tokens_in=sum(one.tokens_in for one in all_of),
+        tokens_out=sum(one.tokens_out for one in all_of),
+        cost=sum(costs) if costs else None,
+        seconds=sum(seconds) if len(seconds) == len(all_of) else None,
+        piloted=sum(one.piloted for one in all_of),
+        at_once=max((one.at_once for one in all_of), default=AT_ONCE),
+        by=list(lines.values()),
+        beyond=sorted({limit for one in all_of for limit in one.beyond}),
+    )
 
 
 class Rehearsing:
@@ -154,14 +190,16 @@ class Rehearsing:
         lines: dict[tuple[str, str], ExpectedCalls] = {}
         for (role, whole), line in sorted(self.ledger.lines.items()):
             purpose = _kind(whole)
-            one = lines.setdefault(
-                (role, purpose),
-                ExpectedCalls(role=role, purpose=purpose, calls=0, tokens_in=0, tokens_out=0, cost=None),
+            these = ExpectedCalls(
+                role=role,
+                purpose=purpose,
+                calls=line.calls,
+                tokens_in=line.usage.tokens_in,
+                tokens_out=line.usage.tokens_out,
+                cost=line.usage.cost,
             )
-            one.calls += line.calls
-            one.tokens_in += line.usage.tokens_in
-            one.tokens_out += line.usage.tokens_out
-            one.cost = line.usage.cost if one.cost is None else one.cost + (line.usage.cost or 0.0)
+            before = lines.get((role, purpose))
+            lines[role, purpose] = these if before is None else before + these
         total = self.ledger.total.usage
         tokens = total.tokens_in + total.tokens_out
         seconds = sum(self._seconds) / len(self._seconds) if self._seconds else None
@@ -180,6 +218,20 @@ class Rehearsing:
             by=list(lines.values()),
             beyond=beyond,
         )
+
+
+class MadeUp(Door):
+    """Answers that are made up, in the form that is wanted, for trying things out without a model."""
+
+    name = "made-up"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self._rng = derive(seed, self.name)
+
+    async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
+        """Makes an answer up; see `Door.complete`."""
+        del said, options
+        return Completion(_made_up(form, self._rng))
 
 
 class Rehearsed:

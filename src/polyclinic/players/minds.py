@@ -82,7 +82,7 @@ def model_of(name: Playing) -> str | None:
         return None
     kind, _, model = name.partition(":")
     named = model if kind in _SAPS else name
-    is_local = named.partition("/")[0] == "local"
+    is_local = named.partition("/")[0] in ("local", "made-up")
     return named if is_local or ("/" in named.partition(":")[0] and not doors.names_file(named)) else None
 
 

@@ -97,5 +97,8 @@ def _difference(first: Items, second: Items, name: str, seed: int) -> Difference
     alone = len(set(cases)) == len(cases)
     found = paired_difference(mine, theirs, clusters=None if alone else cases, resamples=_RESAMPLES, seed=seed)
     if alone and len(both) > 1 and is_share([*mine, *theirs]):
-        found = msgspec.structs.replace(found, p=mcnemar([one > 0 for one in mine], [one > 0 for one in theirs]))
+        # No share differs by more than 100: so few cases could find nothing at all.
+        seen = found.detectable if found.detectable is not None and found.detectable <= 100 else None
+        p = mcnemar([one > 0 for one in mine], [one > 0 for one in theirs])
+        found = msgspec.structs.replace(found, p=p, detectable=seen)
     return found

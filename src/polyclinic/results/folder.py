@@ -16,6 +16,7 @@ import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, read_records, split_place, write_text
+from polyclinic.protocols.study_plan import PublishedValue
 
 RECORD = "results.json"
 ITEMS = "items.jsonl"
@@ -107,6 +108,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         configuration: every option with its value, defaults too.
         finished: when, in UTC.
         measures: what the items have values of, the chief one first.
+        title: of a study; paper: the one that it does again; published: what that prints.
     """
 
     kind: str
@@ -120,6 +122,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     models: list[AskedModel] = []
     measures: list[ItemMeasure] = []
     calls: list[CallSum] = []
+    title: str = ""
+    paper: str = ""
+    published: list[PublishedValue] = []
 
 
 def write_record(folder: Path, record: RunRecord, rows: Iterable[ItemRow]) -> None:

@@ -36,6 +36,7 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
         measures: means with intervals: of shares Wilson's, of other numbers by bootstrap, both over cases.
         n: items with a value of the first measure; failed ones have none.
         calls: an item, and so round trips, tokens, cost and seconds.
+        published: it is what a paper prints, and nobody ran it here.
     """
 
     set: str
@@ -50,6 +51,7 @@ class JoinedRow(msgspec.Struct, frozen=True, kw_only=True):
     tokens: float
     cost: float | None
     seconds: float
+    published: bool = False
 
 
 class JoinedTable(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -72,9 +74,12 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     """
     by_entrant, twice = gathered(results)
     wanted = chosen_measures(results, measures)
-    rows = tuple(_row(entrant, [*items.values()], wanted) for entrant, items in by_entrant.items())
+    rows = [_row(entrant, [*items.values()], wanted) for entrant, items in by_entrant.items()]
+    rows += _published(results, wanted)
+    order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
+    rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
-    return JoinedTable(rows=rows, measures=tuple(wanted), notes=(*notes, *_other_data(results)))
+    return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results)))
 
 
 Items = dict[tuple[str, int], ItemRow]
@@ -142,6 +147,34 @@ def _row(entrant: JoinedEntrant, rows: Sequence[ItemRow], wanted: Sequence[str])
     )
 
 
+def _published(results: Sequence[RunResults], wanted: Sequence[str]) -> list[JoinedRow]:
+    """Returns what papers print beside the sets of the runs."""
+    sets = {row.set for one in results for row in one.rows}
+    found: dict[JoinedEntrant, dict[str, Estimate]] = {}
+    for value in (value for one in results for value in one.record.published):
+        if value.set in sets and value.measure in wanted:
+            printed = Estimate(mean=value.value, stderr=None, low=None, high=None, n=0)
+            found.setdefault(JoinedEntrant(value.set, value.model, value.method), {})[value.measure] = printed
+    return [
+        JoinedRow(
+            set=entrant.set,
+            model=entrant.model,
+            method=entrant.method,
+            seeds=(),
+            measures=measures,
+            n=0,
+            failed=0,
+            calls=0,
+            round_trips=0,
+            tokens=0,
+            cost=None,
+            seconds=0,
+            published=True,
+        )
+        for entrant, measures in found.items()
+    ]
+
+
 def _other_data(results: Sequence[RunResults]) -> list[str]:
     """Says where one set was read from files that are not the same."""
     hashes: dict[str, set[tuple[str, ...]]] = {}
@@ -161,7 +194,12 @@ def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:
             one: Mapping[str, Any] = msgspec.structs.asdict(row.measures[name]) if name in row.measures else {}
             flat[name] = one.get("mean")
             flat |= {f"{name}_{part}": one.get(part) for part in ("stderr", "low", "high", "n")}
-        flat |= {"items": row.n, "failed": row.failed, "seeds": " ".join(map(str, row.seeds))}
+        flat |= {
+            "published": row.published,
+            "items": row.n,
+            "failed": row.failed,
+            "seeds": " ".join(map(str, row.seeds)),
+        }
         flat |= {name: getattr(row, name) for name in ("calls", "round_trips", "tokens", "cost", "seconds")}
         rows.append(flat)
     return rows

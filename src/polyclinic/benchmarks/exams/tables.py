@@ -42,7 +42,7 @@ def exam_rows(result: MethodResult, file: str = "", *, dataset: str = "", seed: 
         yield ItemRow(
             item=one.id,
             values={} if one.failed else {"right": 100.0 * one.right},
-            set=dataset,
+            set=f"{dataset} {one.subject}".strip() if dataset == "mmlu" else dataset,
             model=result.model,
             method=result.method,
             seed=seed,

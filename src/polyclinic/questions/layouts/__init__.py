@@ -193,6 +193,11 @@ def shuffled(question: ExamQuestion, *, seed: int) -> Shuffled:
     return Shuffled(question=moved, original=original)
 
 
+def as_questions(examples: Iterable[Example]) -> list[ExamQuestion]:
+    """Returns examples as questions that can be put."""
+    return [ExamQuestion(question=one.question, key=one.key) for one in examples]
+
+
 def as_examples(questions: Iterable[ExamQuestion]) -> tuple[Example, ...]:
     """Returns the questions of a training split as examples to show, without reasoning."""
     return tuple(Example(question=question.question, key=question.key) for question in questions)

@@ -1,0 +1,240 @@
+"""`polyclinic study run`: a plan's models, methods, sets and seeds in one run, with one journal and one table."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from cyclopts import CycloptsError, Parameter
+from rich.console import Console
+
+from polyclinic.cli.command_words import words_of
+from polyclinic.cli.complaints import complaint
+from polyclinic.cli.configuration import record_of_study
+from polyclinic.cli.options import DIR, MODELS, Json, MaxFailures, Models, Several
+from polyclinic.cli.results import show_compared, show_joined
+from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.files import make_folder
+from polyclinic.models.ledger import spending
+from polyclinic.models.rehearsal import DryRunOver, together
+from polyclinic.models.session import ModelOptions
+from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
+from polyclinic.results.comparing import compare_results
+from polyclinic.results.folder import RECORD, write_record
+from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.reading import RunResults, read_results
+from polyclinic.terminal.screen import console, note, print_json
+
+_WHO = {"eval aie": "doctor", "eval mvme": "doctor", "evolve": "doctor", "run": "doctor"}
+"""By which option a command is told who plays; of all others it is --model."""
+
+_FILES = ("questions", "cases", "train", "test")
+_STAND_IN = "made-up"
+_PAIRS = 21  # that are shown without a baseline
+
+
+class StudyCell(NamedTuple):
+    """One command of a study, and where its results lie."""
+
+    folder: Path
+    words: list[str]
+
+
+def run(
+    plan: Annotated[
+        Path,
+        Parameter(metavar="PLAN", help="The plan: a TOML file, or one that comes with polyclinic: papers/NAME.toml."),
+    ],
+    /,
+    *,
+    out: Annotated[
+        Path | None, DIR, Parameter(help="Keep journal and results here; the same command again goes on.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, Several, Parameter(metavar="MODEL...", help="Who is put to all of it, in the plan's place.")
+    ] = None,
+    data: Annotated[Path, DIR, Parameter(help="The folder in which the plan's data sets lie.")] = Path(),
+    only: Annotated[list[str] | None, Several, Parameter(metavar="RUN...", help="Only these runs of the plan.")] = None,
+    small: Annotated[
+        bool, Parameter(help="Try it out: a few items of each set; without --model by rules, or made-up answers.")
+    ] = False,
+    max_failures: MaxFailures = 5.0,
+    models: Models = MODELS,
+    json: Json = False,
+) -> None:
+    """Runs what is not done yet of a plan, and prints its table with the published figures beside."""
+    planned = read_plan(find_plan(plan))
+    if out is None and not models.dry_run:
+        raise UserError("name the folder of the study: --out DIR; journal and results are kept there")
+    if out is not None and not models.dry_run:
+        make_folder(out)
+    cells = list(_cells(planned, out or Path("study"), model or (), data, only or (), small, max_failures, models))
+    if models.dry_run:
+        raise DryRunOver(together([_rehearsed(cell) for cell in cells]))
+    assert out is not None  # noqa: S101
+    stopped: PolyclinicError | None = None
+    with spending():
+        for number, cell in enumerate(cells, 1):
+            if stopped is None and not (cell.folder / RECORD).is_file():
+                stopped = _hold(cell, f"{number} of {len(cells)}", json)
+    if done := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
+        _finish(planned, out, done, json=json)
+    if stopped is not None:
+        left = ", ".join(cell.folder.name for cell in cells if cell.folder not in done)
+        raise type(stopped)(f"{stopped}; not done yet: {left}. The same command goes on from there")
+
+
+def _cells(
+    plan: StudyPlan,
+    out: Path,
+    models: Sequence[str],
+    data: Path,
+    only: Sequence[str],
+    small: bool,
+    max_failures: float,
+    given: ModelOptions,
+) -> Iterator[StudyCell]:
+    names = [one.name for one in plan.runs]
+    if unknown := [name for name in only if name not in names]:
+        raise UserError(f"no run {unknown[0]!r} in the plan; there are: {', '.join(names)}")
+    who = list(models or plan.models)
+    if not who and not small:
+        raise UserError("nobody is named: --model MODEL, or try it out without a model with --small")
+    for one in plan.runs:
+        if only and one.name not in only:
+            continue
+        options = {**one.options, **(plan.small if small else {}), **({} if who or not small else plan.small_offline)}
+        for seed in plan.seeds:
+            words = [*one.command.split(), *_told(_with_data(one, options, data))]
+            words += _who(one, who, plan.offline)
+            words += [*_model_words(given), "--seed", str(seed), "--max-failures", f"{max_failures:g}"]
+            folder = out / "runs" / f"{one.name}-seed-{seed}".replace(" ", "-")
+            yield StudyCell(folder, [*words, "--journal", str(out / "journal"), "--out", str(folder)])
+
+
+def _with_data(one: PlannedRun, options: dict[str, Any], data: Path) -> dict[str, Any]:
+    """Returns the options with the files in the folder of the data."""
+    found = dict(options)
+    for name in _FILES:
+        if isinstance(file := found.get(name), str) and (there := data / file).exists():
+            found[name] = str(there)
+        elif isinstance(file, str) and "/" in file and not Path(file).exists():
+            raise UserError(
+                f"run {one.name!r}: no file {data / file}; name the folder of the data sets with --data DIR, leave the "
+                "run out with --only, or try it out with --small"
+            )
+    return found
+
+
+def _told(options: dict[str, Any]) -> Iterator[str]:
+    """Yields options as they are given on the command line; "" and false leave one out."""
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            yield option
+        elif value not in (False, "", None):
+            for one in value if isinstance(value, list) else [value]:
+                yield from (option, str(one))
+
+
+def _who(one: PlannedRun, models: Sequence[str], offline: str) -> list[str]:
+    option = _WHO.get(one.command, "model")
+    if not models and offline and one.command == "eval tor":
+        option = "doctor"
+    return [word for name in models or [offline or _STAND_IN] for word in (f"--{option}", name)]
+
+
+def _model_words(given: ModelOptions) -> Iterator[str]:
+    """Yields how models are asked, as it was given."""
+    for field in dataclasses.fields(given):
+        value = getattr(given, field.name)
+        if value != field.default:
+            yield f"--{field.name.replace('_', '-')}"
+            if value is not True:
+                yield str(value)
+
+
+def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunResults], out: Path) -> None:
+    """Prints paired differences, from the plan's baseline where it names one, and where they are not too many."""
+    baseline = next((str(name) for one in plan.runs if (name := one.options.get("baseline"))), None)
+    entrants = {(row.set, row.model, row.method) for one in results for row in one.rows}
+    sets = {name for name, _, _ in entrants}
+    pairs = sum(n * (n - 1) // 2 for n in (sum(one[0] == name for one in entrants) for name in sets))
+    if not pairs:
+        return
+    if baseline is None and pairs > _PAIRS:
+        screen.print(f"{pairs} pairs: polyclinic results compare {out} --baseline NAME", style="dim", soft_wrap=True)
+        return
+    screen.print()
+    show_compared(screen, compare_results(results, baseline=baseline))
+
+
+def _call(words: Sequence[str]) -> None:
+    """Runs a command of ours without its output."""
+    from polyclinic.cli.commands import APP  # noqa: PLC0415 - the table of commands knows this module by name
+
+    try:
+        with words_of(words), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            APP(words, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
+
+
+def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
+    """Runs a command, and returns what stopped it before its end, if anything did.
+
+    What an earlier one left half done is thrown away: the journal has its answers.
+    """
+    if cell.folder.exists():
+        shutil.rmtree(cell.folder)
+    cell.folder.parent.mkdir(exist_ok=True)
+    if not json:
+        note(f"{place}: {cell.folder.name}")
+    try:
+        _call(cell.words)
+    except (BudgetSpent, PlayFailure) as failure:
+        if (cell.folder / RECORD).is_file():  # more failed than may, and what came is there
+            note(f"{cell.folder.name}: {failure}")
+            return None
+        kind = BudgetSpent if isinstance(failure, BudgetSpent) else PlayFailure
+        return kind(f"{cell.folder.name}: {str(failure).partition(';')[0]}")
+    except UserError as error:
+        raise UserError(f"run {cell.folder.name}: {error}") from None
+    return None
+
+
+def _rehearsed(cell: StudyCell) -> DryRunOver:
+    try:
+        _call(cell.words)
+    except DryRunOver as over:
+        return over
+    raise UserError(f"{cell.words[0]} {cell.words[1]} asks no models")
+
+
+def _finish(plan: StudyPlan, out: Path, done: Sequence[Path], *, json: bool) -> None:
+    """Writes what is done of it, and prints it."""
+    results = read_results(*done)
+    published = [msgspec.structs.replace(one, model=f"{one.model} (published)") for one in plan.published]
+    record = record_of_study(results, published=published, title=plan.title, paper=plan.paper)
+    rows = [
+        msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
+        for one in results
+        for row in one.rows
+    ]
+    write_record(out, record, rows)
+    whole = [RunResults(out, record, rows)]
+    joined = join(whole)
+    if json:
+        print_json(flat_rows(joined))
+        return
+    screen = console()
+    screen.print(plan.title, style="bold")
+    show_joined(screen, joined)
+    _show_comparisons(screen, plan, whole, out)
+    note(f"Results: {out}. All again: polyclinic results show {out}; as a page: polyclinic report {out}")

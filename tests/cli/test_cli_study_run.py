@@ -1,0 +1,133 @@
+"""`polyclinic study run`: plans of papers and of one's own, in one run, with one journal and one table."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.tables import each_row
+
+from polyclinic.errors import BadInput
+from polyclinic.protocols.study_plan import SHIPPED_PLANS, find_plan, read_plan
+from polyclinic.testing.process import EndpointProcess
+
+PLAN = """
+title = "Two methods"
+seeds = [0, 1]
+[options]
+method = ["zero_shot", "chain_of_thought"]
+baseline = "zero_shot"
+[[run]]
+name = "exam"
+command = "eval medqa"
+questions = "medqa.jsonl"
+[published]
+columns = ["model", "method", "measure", "medqa"]
+rows = [["GPT-4", "zero_shot", "right", 73.0]]
+"""
+
+
+def answer(body):
+    number = int(re.search(r"number (\d+)", body["messages"][-1]["content"])[1])
+    return f"Answer: {'A' if number % 3 or body['model'] == 'good' else 'B'}"
+
+
+def write_study(folder, questions=12, plan=PLAN):
+    (folder / "plan.toml").write_text(plan, "utf-8")
+    with (folder / "medqa.jsonl").open("w", encoding="utf-8") as file:
+        for n in range(questions):
+            options = {letter: f"finding {letter}" for letter in "ABCD"}
+            file.write(json.dumps({"question": f"number {n}?", "options": options, "answer_idx": "A"}) + "\n")
+    return folder
+
+
+def test_models_methods_and_seeds_are_one_table(run, tmp_path, serving):
+    write_study(tmp_path)
+    with serving(answer) as endpoint:
+        command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--out", tmp_path / "out")
+        command += ("--model", "direct/good", "direct/bad", "--base-url", endpoint.url)
+        stopped = run(*command, "--max-tokens", 4000, "--concurrency", 4, code=1)
+        assert "not done yet: exam-seed-1. The same command goes on" in stopped.stderr and "zero_shot" in stopped.stdout
+        rows = json.loads(run(*command, "--json").stdout)
+        assert endpoint.requests == 2 * 2 * 2 * 12
+        shown = run(*command).stdout
+        assert endpoint.requests == 96
+    ours = [row for row in rows if not row["published"]]
+    assert {(row["model"], row["method"]): round(row["right"]) for row in ours} == {
+        ("direct/good", "zero_shot"): 100,
+        ("direct/good", "chain_of_thought"): 100,
+        ("direct/bad", "zero_shot"): 67,
+        ("direct/bad", "chain_of_thought"): 67,
+    }
+    assert [row["seeds"] for row in ours] == ["0 1"] * 4
+    (paper,) = (row for row in rows if row["published"])
+    assert (paper["model"], paper["right"]) == ("GPT-4 (published)", 73)
+    assert "GPT-4 (published)" in shown and "Two methods" in shown and "detectable" in shown
+    record = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert (record["kind"], record["title"], len(record["data"])) == ("study run", "Two methods", 1)
+    again = json.loads(run("results", "join", tmp_path / "out", "--json").stdout)
+    assert again == rows
+
+
+@each_row("plan", sorted(path.name for path in SHIPPED_PLANS.glob("*.toml")))
+def test_every_plan_of_a_paper_is_one(plan):
+    read = read_plan(find_plan(SHIPPED_PLANS.parent / "papers" / plan))
+    assert read.title and read.paper and read.runs and read.published
+    assert all(value.set and value.measure for value in read.published)
+
+
+@pytest.mark.slow
+@each_row("plan", sorted(path.stem for path in SHIPPED_PLANS.glob("*.toml")))
+def test_every_plan_of_a_paper_runs_in_small_without_a_model(run, plan, tmp_path):
+    rows = json.loads(run("study", "run", f"papers/{plan}", "--small", "--out", tmp_path / plan, "--json").stdout)
+    assert [row for row in rows if not row["published"] and row["items"]], rows
+
+
+def test_what_a_study_would_take(run, tmp_path):
+    write_study(tmp_path)
+    command = ("study", "run", tmp_path / "plan.toml", "--data", tmp_path, "--model", "direct/a", "--dry-run", "--json")
+    assert json.loads(run(*command).stdout)["calls"] == 2 * 2 * 12
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plan_that_is_none_is_one_line(complaint, tmp_path):
+    write_study(tmp_path)
+    study, out = ("study", "run"), ("--out", tmp_path / "out", "--model", "direct/a")
+    assert "no such plan (did you mean medagents-table2.toml?)" in complaint(*study, "papers/medagents-table", *out)
+    assert "name the folder of the data sets with --data" in complaint(*study, "papers/medagents-table2.toml", *out)
+    assert "no run 'exma' in the plan" in complaint(*study, tmp_path / "plan.toml", *out, "--only", "exma")
+    assert "nobody is named" in complaint(*study, tmp_path / "plan.toml", *out[:2])
+    for text, problem in (
+        ("title = 1", "no plan of a study"),
+        ("title = ", "not TOML"),
+        ('title = "x"\n[[run]]\nname = "a"', "a run needs its command"),
+        (PLAN.replace("73.0", '"x"'), "needs a number for each set"),
+        (PLAN.replace('"model", ', ""), "the columns begin with model, method, measure"),
+    ):
+        (tmp_path / "bad.toml").write_text(text, "utf-8")
+        with pytest.raises(BadInput, match=problem):
+            read_plan(tmp_path / "bad.toml")
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_twice_asks_nothing_twice(run, tmp_path):
+    """300 questions, 3 methods, 2 models: in the end one table, and no more was asked than was under way."""
+    plan = PLAN.replace('"chain_of_thought"]', '"chain_of_thought", "few_shot"]').replace("[0, 1]", "[0]")
+    write_study(tmp_path, 300, plan)
+    with EndpointProcess(latency=0.02) as endpoint:
+        words = ["study", "run", str(tmp_path / "plan.toml"), "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+        words += ["--model", "direct/a", "direct/b", "--base-url", endpoint.url, "--concurrency", "8"]
+        for least in (300, 900):
+            killed = subprocess.Popen([sys.executable, "-m", "polyclinic", *words], stderr=subprocess.DEVNULL)
+            while endpoint.counters()["requests"] < least:
+                time.sleep(0.05)
+            os.kill(killed.pid, signal.SIGKILL)
+            killed.wait()
+        rows = json.loads(run(*words, "--json").stdout)
+        asked = endpoint.counters()["requests"]
+    assert [row["items"] for row in rows if not row["published"]] == [300] * 6
+    assert 1800 <= asked <= 1800 + 2 * 2 * 8
