@@ -78,7 +78,7 @@ class _Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: list[list[str | float]] = []
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class _WrittenPlan(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The file as it is written."""
 
     title: str
@@ -118,7 +118,7 @@ def read_plan(path: Path) -> StudyPlan:
 
     check_file(path)
     try:
-        written = msgspec.convert(tomllib.loads(decode(path.read_bytes(), path=path)), _File)
+        written = msgspec.convert(tomllib.loads(decode(path.read_bytes(), path=path)), _WrittenPlan)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"not TOML: {error}", path=path) from None
     except msgspec.ValidationError as error:
