@@ -96,5 +96,5 @@ def test_what_is_no_memory_is_said(tmp_path):
         pass
     (tmp_path / FILE).unlink()
     sqlite3.connect(tmp_path / FILE).execute("CREATE TABLE other (n)")
-    with pytest.raises(BadInput, match="no memory of a doctor"), open_memory(tmp_path, ABOUT):
+    with pytest.raises(BadInput, match="is not a memory of a doctor"), open_memory(tmp_path, ABOUT):
         pass

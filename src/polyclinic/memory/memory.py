@@ -18,9 +18,10 @@ import numpy as np
 
 from polyclinic.errors import BadInput
 from polyclinic.memory.entries import ClinicalTask, Entry, Experience, MedicalRecord
+from polyclinic.memory.kept_file import FileKind, open_kept
 from polyclinic.memory.library import MemoryLibrary, Near
 from polyclinic.retrieval.store import Vectors
-from polyclinic.sqlite_file import application, connect, is_empty, transaction
+from polyclinic.sqlite_file import transaction
 
 APPLICATION = 0x706F6C6D
 """Marks a SQLite file as a memory of ours."""
@@ -37,7 +38,6 @@ _ANEW = {"format": _PRACTISE, "knowledge": _PRACTISE, "embedder": _VECTORS, "dim
 """What to do about a memory that was made with something else."""
 
 _TABLES = (
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE entries (n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, task TEXT NOT NULL, "
     "entry BLOB NOT NULL, vector BLOB NOT NULL)",
     "CREATE TABLE practice (patients INTEGER NOT NULL, what TEXT NOT NULL, came BLOB NOT NULL, "
@@ -202,42 +202,33 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
             patients.
     """
     folder, until = snapshot_of(folder)
-    path = folder / FILE
-    if (about is None or until is not None) and not path.is_file():
-        raise BadInput(f"holds no {FILE}; 'polyclinic evolve --out DIR' makes one", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = connect(path)
-    except (OSError, sqlite3.Error) as error:
-        raise BadInput(f"cannot be opened as a memory: {error}", path=path) from None
-    try:
-        try:
-            memory = DoctorMemory(_made_with(file, about, path), file, until=until)
-            memory._read(file)
-        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
-            raise BadInput(f"cannot be read as a memory: {error}", path=path) from None
+
+    def read(file: sqlite3.Connection, found: About) -> DoctorMemory:
+        memory = DoctorMemory(found, file, until=until)
+        memory._read(file)
+        return memory
+
+    with open_kept(folder, _KIND, about, read, must_exist=about is None or until is not None) as memory:
         yield memory
-    finally:
-        file.close()
 
 
-def _made_with(file: sqlite3.Connection, about: About | None, path: Path) -> About:
-    if is_empty(file) and about is not None:
-        with transaction(file):
-            file.execute(f"PRAGMA application_id = {APPLICATION}")
-            for table in _TABLES:
-                file.execute(table)
-            file.execute("INSERT INTO facts VALUES ('about', ?)", (msgspec.json.encode(about).decode(),))
-        return about
-    if application(file) != APPLICATION:
-        raise BadInput("is no memory of a doctor", path=path)
-    found = msgspec.json.decode(file.execute("SELECT value FROM facts WHERE name = 'about'").fetchone()[0], type=About)
-    wanted = about or found
+def _differs(found: About, wanted: About) -> str:
     for what in ("format", "embedder", "dimensions", "knowledge"):
         here, there = getattr(wanted, what), getattr(found, what)
         if here != there:
-            raise BadInput(f"was made with {what} {there}, and is asked for with {here}; {_ANEW[what]}", path=path)
-    return found
+            return f"was made with {what} {there}, and is asked for with {here}; {_ANEW[what]}"
+    return ""
+
+
+_KIND = FileKind(
+    name=FILE,
+    mark=APPLICATION,
+    what="a memory of a doctor",
+    made_by="polyclinic evolve --out DIR",
+    about=About,
+    tables=_TABLES,
+    differs=_differs,
+)
 
 
 def entries_of(memory: DoctorMemory) -> Iterable[tuple[ClinicalTask, Entry]]:

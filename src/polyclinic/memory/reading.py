@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput
+from polyclinic.memory.kept_file import FileKind, open_kept
 from polyclinic.memory.library import MemoryLibrary
 from polyclinic.memory.studying import Studied, StudyRecord
 from polyclinic.retrieval.store import Vectors
-from polyclinic.sqlite_file import application, connect, is_empty, transaction
+from polyclinic.sqlite_file import transaction
 
 APPLICATION = 0x706F6C64
 """Marks a SQLite file as what a doctor has read."""
@@ -28,7 +29,6 @@ FILE = "reading.sqlite"
 FORMAT = 1
 
 _TABLES = (
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE passages (n INTEGER PRIMARY KEY AUTOINCREMENT, passage TEXT NOT NULL UNIQUE, came BLOB NOT NULL)",
     "CREATE TABLE records (n INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB NOT NULL, vector BLOB NOT NULL)",
 )
@@ -138,41 +138,29 @@ def open_reading(folder: Path, about: ReadingAbout | None = None) -> Iterator[Re
     Raises:
         BadInput: there is none, the file is something else, or it was made with another embedder.
     """
-    path = folder / FILE
-    if about is None and not path.is_file():
-        raise BadInput(f"holds no {FILE}; 'polyclinic memory read DIR' makes one", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = connect(path)
-    except (OSError, sqlite3.Error) as error:
-        raise BadInput(f"cannot be opened: {error}", path=path) from None
-    try:
-        try:
-            library = ReadingLibrary(_made_with(file, about, path), file)
-            library._read(file)
-        except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
-            raise BadInput(f"cannot be read as what a doctor has read: {error}", path=path) from None
+
+    def read(file: sqlite3.Connection, found: ReadingAbout) -> ReadingLibrary:
+        library = ReadingLibrary(found, file)
+        library._read(file)
+        return library
+
+    with open_kept(folder, _KIND, about, read, must_exist=about is None) as library:
         yield library
-    finally:
-        file.close()
 
 
-def _made_with(file: sqlite3.Connection, about: ReadingAbout | None, path: Path) -> ReadingAbout:
-    if is_empty(file) and about is not None:
-        with transaction(file):
-            file.execute(f"PRAGMA application_id = {APPLICATION}")
-            for table in _TABLES:
-                file.execute(table)
-            file.execute("INSERT INTO facts VALUES ('about', ?)", (msgspec.json.encode(about).decode(),))
-        return about
-    if application(file) != APPLICATION:
-        raise BadInput("is not what a doctor has read", path=path)
-    (text,) = file.execute("SELECT value FROM facts WHERE name = 'about'").fetchone()
-    found = msgspec.json.decode(text, type=ReadingAbout)
-    if about is not None and about != found:
-        raise BadInput(
-            f"has vectors by {found.embedder} ({found.dimensions}), and {about.embedder} ({about.dimensions}) is asked "
-            "for; read anew into another folder",
-            path=path,
-        )
-    return found
+def _differs(found: ReadingAbout, wanted: ReadingAbout) -> str:
+    if found == wanted:
+        return ""
+    here, there = f"{wanted.embedder} ({wanted.dimensions})", f"{found.embedder} ({found.dimensions})"
+    return f"has vectors by {there}, and {here} is asked for; read anew into another folder"
+
+
+_KIND = FileKind(
+    name=FILE,
+    mark=APPLICATION,
+    what="what a doctor has read",
+    made_by="polyclinic memory read DIR",
+    about=ReadingAbout,
+    tables=_TABLES,
+    differs=_differs,
+)
