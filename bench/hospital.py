@@ -31,12 +31,13 @@ from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
 
 SEED = 20_262
-RESIDENTS, MANY = 12_000, 40_000  # a town that the hospital can look after, and one that keeps an endpoint busy
+RESIDENTS = 12_000  # a town that the hospital can look after
+MANY, AHEAD = 36_000, 2 * 24 * 60  # our town, and minutes in which enough falls due to keep an endpoint busy
 DAYS = 10_000  # never reached: the visits end a run
 EVENTS, EVENTS_ALLOWED = (1_000, 10_000, 50_000), 10.0
 VISITS, SECONDS_ALLOWED, MIB_ALLOWED = 10_000, 120.0, 1024
 BY_MODEL, SHARE_WANTED = 2_000, 85
-WITHOUT = 20  # visits without lookahead: more would take as many times longer
+WITHOUT = 4  # visits without lookahead: one answer after the other, some ten seconds each
 TRIVIAL = ConsultationHeld(department="", turns=8, examinations=("blood-test",), diagnosis="influenza A")
 
 
@@ -113,6 +114,31 @@ def configuration(hospital, visits, setup):
     )
 
 
+class Progress:
+    """Says every ten seconds how far a run is; looks on while it goes on."""
+
+    def __init__(self, visits):
+        self._visits, self._done, self._calls = visits, 0, 0
+        self._began = self._next = time.monotonic()
+
+    def computed(self, episode):
+        self._done += 1
+        self._calls += episode.calls
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 10
+            share = 100 * self._calls * LATENCY / AT_ONCE / max(now - self._began, 1e-9)
+            print(
+                f"  {now - self._began:4.0f} s: {self._done:,} of {self._visits:,} visits computed, "
+                f"{self._calls:,} calls, {share:.0f} % of the ideal",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def add(self, happening, account):
+        """Takes no note of what happens."""
+
+
 def rules(hospital):
     hashes = set()
     for workers in (2, 1):
@@ -177,9 +203,12 @@ def by_model(hospital):
             departments=hospital.departments,
             max_examinations=hospital.examinations,
         )
-        ahead = configuration(hospital, BY_MODEL, setup)
-        came = asyncio.run(run_hospital(ahead))
+        ahead = msgspec.structs.replace(configuration(hospital, BY_MODEL, setup), lookahead=AHEAD)
+        cpu = time.process_time()
+        came = asyncio.run(run_hospital(ahead, watching=Progress(BY_MODEL)))
+        cpu = time.process_time() - cpu
         told(came, BY_MODEL, f"lookahead {ahead.lookahead} minutes", f" (wanted: {SHARE_WANTED} %)")
+        print(f"  {cpu:.1f} s of this process's CPU, {1000 * cpu / came.calls:.2f} ms a call", flush=True)
         waiting = msgspec.structs.replace(configuration(hospital, WITHOUT, setup), lookahead=0)
         told(asyncio.run(run_hospital(waiting)), WITHOUT, "without lookahead", "")
 

@@ -18,6 +18,7 @@ from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import NOTHING, counted
 
+_WIDE = 100  # letters; a narrower list of visits leaves the department out
 _VOICES = {"doctor": "bold cyan", "patient": "bold green", "nurse": "bold yellow", "examiner": "bold magenta"}
 _LEFT = {"closed": "turned away, nobody is there any more", "not admitted": "turned away, nobody is there for it"}
 """What the log's reasons for leaving mean, where they do not say it themselves."""
@@ -53,8 +54,9 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
     words = _Words({}, read_knowledge())
     screen = console()
     shown = Table(title=counted(len(visits), "visit"), title_justify="left", box=None, pad_edge=False)
-    for heading in ("visit", "resident", "came", "department", "has", "diagnosis", "outcome"):
-        shown.add_column(heading, overflow="fold", no_wrap=heading in ("visit", "came"))
+    wide = screen.width >= _WIDE
+    for heading in ("visit", "resident", "came", *(["department"] if wide else []), "has", "taken for", "outcome"):
+        shown.add_column(heading, overflow="fold", no_wrap=heading in ("visit", "came"), min_width=len(heading))
     for one in visits:
         ill = f"{words.disease(one.disease)}, {one.severity}" if one.disease else NOTHING
         later = f"; {one.later}" if one.later and one.later not in one.outcome else ""
@@ -62,7 +64,7 @@ def _list(visits: list[ListedVisit], folder: Path, *, json: bool) -> None:
             one.id,
             plain(one.name or one.resident),
             clock(one.begin),
-            one.department or NOTHING,
+            *([one.department or NOTHING] if wide else []),
             plain(ill),
             _diagnosis(one),
             plain(one.outcome + later),
@@ -214,7 +216,7 @@ def _home(about: Mapping[str, Any]) -> str:
 _LINES: dict[str, Callable[[Mapping[str, Any], _Words], str]] = {
     "fell ill": lambda a, w: f"falls ill with {w.disease(a['disease'])}, {a['severity']}{_home(a)}",
     "walked": lambda a, w: (
-        f"walks from {w(a['path'][0])} to {w(a['path'][-1])}, there at {clock(a['times'][-1]).rpartition(' ')[2]}"
+        f"goes from {w(a['path'][0])} to {w(a['path'][-1])}, there at {clock(a['times'][-1]).rpartition(' ')[2]}"
     ),
     "triaged": _triaged,
     "measured": _measured,

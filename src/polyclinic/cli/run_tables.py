@@ -14,7 +14,7 @@ from polyclinic.hospital.record.visits import clock
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, counted, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import NOTHING, counted, mean_and_error, number, table
 
 _MINUTE = 60
 _FEW_DAYS = 14
@@ -225,7 +225,8 @@ def show_replicas(screen: Console, document: dict[str, Any]) -> None:
     shown = table(title, ("", "mean ± se", "95 % interval", "runs"))
     for name, value in document["means"].items():
         one = msgspec.convert(value, Estimate, from_attributes=True)
-        shown.add_row(name, mean_and_error(one), interval(one), str(one.n))
+        ends = NOTHING if one.low is None else f"{one.low:.2f} to {one.high:.2f}"
+        shown.add_row(name, mean_and_error(one), ends, str(one.n))
     screen.print(shown)
     if "precision" in document:
         screen.print()

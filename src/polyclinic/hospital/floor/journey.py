@@ -262,7 +262,7 @@ class House:
             technician = yield from self._examine(visit, area, orders, results)
             if isinstance(technician, Gone):
                 return technician
-        yield from self._walk_to_hall(visit, department)
+        yield from self._walk_to_wait(visit, department)
         for result in sorted(results, key=lambda result: result.comes):
             if visit.acuity is Acuity.EMERGENCY and self._kinds.get(result.examination) == CULTURED:
                 self._clock.start(self._told(visit, result))
@@ -318,10 +318,7 @@ class House:
         return self.floor.work(doctor, seconds, visit.who, emergency=visit.acuity is Acuity.EMERGENCY)
 
     def _see_doctor(self, visit: Encounter, department: str, who: str = "", *, back_to: Server | None = None) -> Steps:
-        if visit.acuity is Acuity.EMERGENCY and self._resuscitation:
-            yield from self._walk(visit, self._resuscitation)
-        else:
-            yield from self._walk_to_hall(visit, department)
+        yield from self._walk_to_wait(visit, department)
         doctor = yield from self._wait(visit, department, who, back_to=back_to)
         if isinstance(doctor, Server):
             visit.unseen = False
@@ -334,7 +331,10 @@ class House:
             self._begin(visit, activity, visit.room, doctor)
         return doctor
 
-    def _walk_to_hall(self, visit: Encounter, department: str) -> Steps:
+    def _walk_to_wait(self, visit: Encounter, department: str) -> Steps:
+        if visit.acuity is Acuity.EMERGENCY and self._resuscitation:
+            yield from self._walk(visit, self._resuscitation)
+            return
         hall = self.ways.nearest(visit.at, AreaKind.WAITING, department=department)
         if hall is not None:
             yield from self._walk(visit, hall)
