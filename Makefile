@@ -40,6 +40,15 @@ quick: $(DEV)
 test: $(DEV) $(WEIGHTS)
 	@PYTHONDONTWRITEBYTECODE= XDG_CACHE_HOME=$(CACHE) $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
+# The pages in a real browser; each test is skipped by name where there is no Chromium. Node, where it is, builds them again.
+BROWSER := .venv/.browser
+$(BROWSER): pyproject.toml | $(DEV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[browser]' && touch $@ || echo "The tests in a browser will be skipped." >&2
+
+test-browser: $(DEV) $(BROWSER)
+	@command -v npm >/dev/null 2>&1 && $(MAKE) --no-print-directory frontend/node_modules || true
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 0 -rs tests/browser
+
 check: $(DEV)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

@@ -137,12 +137,13 @@ export class Dossier {
   private async fetch(): Promise<void> {
     try {
       const [person] = await Promise.all([
-        get<Person>("api/town/person", { run: this.run.about.id, who: this.who, truth: this.truth ? 1 : 0 }),
+        // Of the staff all that is known stands in the hospital file.
+        this.run.about.hospital.staff[this.who] ? undefined : get<Person>("api/town/person", { run: this.run.about.id, who: this.who, truth: this.truth ? 1 : 0 }),
         fetchNames(),
       ]);
       this.person = person;
     } catch (error) {
-      if (!this.run.about.hospital.staff[this.who]) put(this.body, h("p", { class: "soft" }, (error as ServerError).message));
+      put(this.body, h("p", { class: "soft" }, (error as ServerError).message));
     }
     this.shown = "";
     this.show(this.run.world.t);

@@ -87,8 +87,8 @@ class Town {
     const at = /(?:^#|&)t=(\d+)/.exec(location.hash)?.[1];
     const live = at === undefined && this.going;
     await this.seek(at !== undefined ? Number(at) : live ? this.end : this.beginning());
-    if (live) this.goLive();
     this.setSpeed(Number(asked.get("speed")) || 60);
+    if (live) this.goLive();
     if (asked.get("paused") !== null) this.toggle(false);
     requestAnimationFrame((now) => this.frame(now));
     await Promise.all(this.views.map((view) => view.start(asked.get("renderer"))));

@@ -242,6 +242,7 @@ export class Stage {
     const brush = canvas.getContext("2d") as CanvasRenderingContext2D;
     brush.fillStyle = "rgb(16 24 56)";
     brush.fillRect(0, 0, canvas.width, canvas.height);
+    brush.fillStyle = "rgb(40 30 10 / 0.12)";
     const light = (x: number, y: number, width: number, height: number, left: number): void => {
       brush.clearRect(x * 2, y * 2, width * 2, height * 2);
       brush.fillStyle = `rgb(40 30 10 / ${left})`;
@@ -250,7 +251,7 @@ export class Stage {
     for (const room of this.plan.rooms.values()) {
       const rests = room.beds.length > 0 && room.kind !== "theatre";
       light(room.x, room.y, room.width, room.height, rests ? 0.45 : 0.12);
-      for (const [x, y] of room.doors) light(x - 0.5, y - 0.5, 2, 2, 0.1);
+      for (const [x, y] of room.doors) light(x, y, 1, 1, 0.1);
     }
     for (const [x, y] of this.plan.houses) light(x - 0.5, y - 1.5, 1.5, 1.5, 0.3);
     return canvas;

@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
+from polyclinic.cli.live import PORT, Live, Port, watched, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
@@ -184,6 +185,8 @@ def run(
     resume: Annotated[
         Path | None, options.DIR, Parameter(help="Take up the run in this folder; needs no other option.")
     ] = None,
+    live: Live = False,
+    port: Port = PORT,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
@@ -197,11 +200,12 @@ def run(
         given = (town, out, replicas, traces, learning, protocol)
         if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
             raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
-        with Store.open(resume) as store:
+        with Store.open(resume) as store, watched(resume if live else None, port):
             held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
+        out = where_kept(out, live=live, several=replicas.several)
         if traces and out is None:
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
         days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
@@ -265,7 +269,8 @@ def run(
                 if store is not None and learning.memory is not None and learns is not None:
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, store.folder)
-                held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
+                with watched(folder if live else None, port):
+                    held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
     documents = [document for document, _ in held]
     _show(documents, replicas, json=json)
     folder = resume or out

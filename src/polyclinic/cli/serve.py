@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import secrets
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from polyclinic.cli.live import PORT, need_pages
 from polyclinic.cli.options import between
-from polyclinic.errors import BadInput, MissingExtra
+from polyclinic.errors import BadInput
 from polyclinic.terminal.screen import note
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -23,14 +23,13 @@ def serve(
     ] = None,
     /,
     *,
-    port: Annotated[int, between(0, 65_535), Parameter(help="0 takes any that is free.")] = 8765,
+    port: Annotated[int, between(0, 65_535), Parameter(help="0 takes any that is free.")] = PORT,
     host: Annotated[
         str, Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token.")
     ] = "127.0.0.1",
 ) -> None:
     """Serves the pages until Ctrl-C."""
-    if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
-        raise MissingExtra("the server of the pages is not installed: pip install 'polyclinic[web]'")
+    need_pages()
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
     from polyclinic.web.serving import Serving  # noqa: PLC0415

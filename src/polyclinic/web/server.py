@@ -11,9 +11,6 @@ from polyclinic.errors import UserError
 from polyclinic.web.application import application
 from polyclinic.web.serving import Serving
 
-PORT = 8765
-"""Where the pages are, if nobody says otherwise."""
-
 _CONNECTIONS = 1_024
 _REQUEST = 16_384  # bytes of a request's head
 _FAREWELL = 1  # seconds that open streams are given at the end
