@@ -52,6 +52,7 @@ class _Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hands: Pattern
     shown: Pattern
     other_topic: Pattern
+    bodily: Pattern
     offer: Pattern
     close: Pattern
     examination: Pattern
@@ -94,7 +95,8 @@ def hear(text: str, language: Language) -> Heard:
     count = Counter(act for _, act in acts)
     if count["instruction"] and count["instruction"] >= count["advice"] and not _examining(advising, cues):
         return Heard("demand", joined("instruction"))
-    if cues.other_topic.search(text) and not advising and not EXAMINATION.search(text):
+    elsewhere = cues.other_topic.search(text) and not cues.bodily.search(text)
+    if elsewhere and not advising and not EXAMINATION.search(text):
         return Heard("other topic", text.strip())
     if advising:
         advice = _advice(advising, cues, asking)
