@@ -87,7 +87,8 @@ async def hear(role, text):
 @each_row("manner", [None, *MANNERS])
 def test_templates_give_every_shipped_patient_a_persona_that_gives_nothing_away(file, manner):
     made = {}
-    for one in read_cases(SHIPPED[file]):
+    # Each in a manner of its own; each manner in some.
+    for one in list(read_cases(SHIPPED[file]))[:: 1 if manner is None else 3]:
         if manner == "parent" and one.presentation.age >= 18:
             continue
         made[one.id] = persona_from_templates(patient(one), random.Random(one.id), manner=manner)
