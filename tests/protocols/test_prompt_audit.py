@@ -110,6 +110,8 @@ def test_nothing_is_given_away_and_the_form_is_kept(name):
                 found.append(f"{call.purpose}: {fields[0]} comes before its grounds: {', '.join(fields)}")
             if NEVER_NULL.search(call.system):
                 found.append(f"{call.purpose}: a field that must be null")
+            if call.system.rstrip().endswith((":", "：")):
+                found.append(f"{call.purpose}: it ends with a heading that has nothing below it")
             if language == "zh" and (half := HALF_WIDTH.search(call.system)):
                 found.append(f"{call.purpose}: {half[0]!r} is no Chinese punctuation")
             if broken := re.search(r"[a-z,]\n[a-z]", call.system):

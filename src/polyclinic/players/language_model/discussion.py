@@ -50,7 +50,8 @@ def director_messages(purpose: Purpose, director: Director, presentation: str) -
     language = director.presentation.language
     prompts = read_prompts(PROMPTS)[language]
     doctors = len(director.shared())
-    messages: list[Message] = [("system", prompts("director", doctors=doctors, presentation=presentation))]
+    known = [prompts("known before", presentation=presentation)] if presentation.strip() else []
+    messages: list[Message] = [("system", "\n\n".join([prompts("director", doctors=doctors), *known]))]
     for event in director.seen:
         messages.append(("user", _told(event, prompts, language)))
     asked_again = any(isinstance(event, Said) for event in director.seen)
