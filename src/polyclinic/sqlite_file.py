@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from polyclinic.errors import BadInput
+
 _WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
 _TOGETHER = 5_000  # rows committed at once, at most
 
@@ -42,6 +44,19 @@ def application(connection: sqlite3.Connection) -> int:
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Whether there is no table yet."""
     return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+@contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Gives what SQLite says of a file that it cannot read a name.
+
+    Raises:
+        BadInput: it cannot, or a text in it is none.
+    """
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        raise BadInput(f"the file is damaged, or cannot be read ({error})", path=path) from None
 
 
 @contextmanager

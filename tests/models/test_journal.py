@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from polyclinic.errors import BadInput, CutOff, Refused, UnreadableReply
 from polyclinic.models.journal import Journal
+from polyclinic.models.persistent import Persistent
 from polyclinic.models.scripted import Scripted
 from polyclinic.testing.endpoint import Endpoint
 
@@ -263,3 +264,49 @@ async def test_a_killed_run_goes_on_where_it_was(seed, tmp_path):
         assert out.split() == [str(asks - stored).encode(), str(stored).encode()]
         assert endpoint.requests - before == asks - stored
         assert endpoint.requests <= asks + limit
+
+
+class At(Counting):
+    def __init__(self, address):
+        super().__init__()
+        self.address = address
+
+
+async def test_another_endpoint_does_not_answer_from_this_ones_answers(tmp_path):
+    here, there = At("http://a/v1"), At("http://b/v1")
+    async with Journal(tmp_path / "j") as journal:
+        await journal.wrap(here).ask("x")
+    async with Journal(tmp_path / "j") as journal:
+        await journal.wrap(there).ask("x")
+        await journal.wrap(here, episode="").ask("y")
+    async with Journal(tmp_path / "j") as journal:
+        assert (await journal.wrap(Persistent(here)).ask("x")).replayed
+    assert (here.asked, there.asked) == (2, 1)
+
+
+async def test_answers_stand_in_journals_beside_it_too(tmp_path):
+    asked = Counting()
+    for name in ("j.1-of-2.sqlite", "j.2-of-2.sqlite"):
+        async with Journal(tmp_path / name) as journal:
+            await journal.wrap(asked, episode=name).ask("x")
+    beside = [tmp_path / "j.1-of-2.sqlite", tmp_path / "j.2-of-2.sqlite"]
+    async with Journal(tmp_path / "j.sqlite", beside=beside) as journal:
+        for name in ("j.1-of-2.sqlite", "j.2-of-2.sqlite"):
+            assert (await journal.wrap(asked, episode=name).ask("x")).replayed
+    assert asked.asked == 2
+
+
+async def test_a_journal_of_another_format_or_with_damage_is_refused_by_name(tmp_path):
+    async with Journal(tmp_path / "j") as journal:
+        await journal.wrap(Counting()).ask("x")
+    file = sqlite3.connect(tmp_path / "j")
+    with file:
+        file.execute("UPDATE calls SET reply = cast(x'7bff' AS blob)")
+    async with Journal(tmp_path / "j") as journal:
+        with pytest.raises(BadInput, match="an answer of episode '' is damaged"):
+            await journal.wrap(Counting()).ask("x")
+    file.execute("PRAGMA user_version = 1")
+    file.close()
+    with pytest.raises(BadInput, match="a journal in format 1"):
+        async with Journal(tmp_path / "j"):
+            pass

@@ -11,6 +11,7 @@ from aiohttp import web
 from polyclinic.cli import main
 from polyclinic.errors import BadInput, PolyclinicError
 from polyclinic.models.journal import Journal
+from polyclinic.models.session import ModelOptions
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MODEL_FAULTS
 
@@ -110,3 +111,32 @@ def test_not_in_the_output_of_a_command(capsys):
     assert ended.value.code == 1
     assert json.loads(printed.out)["models"][0]["reachable"] is False
     assert KEY not in printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://u:p@h/v1",
+        "https://h/v1?api-key=abc",
+        "https://h/v1?x=Zm9vYmFyYmF6cXV4MTIz",
+        "https://h/v1?access_token=1",
+    ],
+)
+def test_a_key_in_an_address_is_refused_and_not_said_again(url, tmp_path):
+    with pytest.raises(BadInput) as refused:
+        ModelOptions(base_url=url)
+    assert "abc" not in str(refused.value) and "Zm9v" not in str(refused.value)
+    (tmp_path / "m.toml").write_text(f'[models."direct/m"]\nbase_url = "{url}"\n')
+    with pytest.raises(BadInput, match="keys come from the environment"):
+        ModelOptions(model_file=tmp_path / "m.toml")
+    ModelOptions(base_url="https://h/v1?api-version=2024-10-21")
+
+
+@pytest.mark.parametrize(
+    "pasted", ["sk-proj-abcdef0123456789", "gsk_a1b2c3d4e5f6g7h8", "AIzaSyA1234567890abcdef", "a b"]
+)
+def test_a_key_in_the_place_of_a_variables_name_is_refused_and_not_said_again(pasted):
+    with pytest.raises(BadInput) as refused:
+        ModelOptions(api_key_env=pasted)
+    assert pasted not in str(refused.value)
+    ModelOptions(api_key_env="MY_OPENAI_KEY_2")

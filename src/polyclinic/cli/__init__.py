@@ -18,6 +18,7 @@ from cyclopts import CycloptsError
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
+from polyclinic.cli.given import GIVEN
 from polyclinic.errors import PolyclinicError, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.terminal.screen import Screen, documents_alone, plain
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     came = sys.argv[1:] if arguments is None else arguments
     words = [_HOME.sub(lambda _: str(Path("~").expanduser()), word) for word in came]
     code: object = 0
+    GIVEN.set(tuple(words))
     try:
         if _is_group(words):
             APP.help_print(words, console=Screen(stderr=True))

@@ -17,6 +17,7 @@ from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, watched, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
+from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -29,8 +30,10 @@ from polyclinic.hospital.off_shift import read_whole
 from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
+from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.memories import bring, memories_of, open_brought
+from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
 from polyclinic.hospital.running import run as run_hospital
@@ -38,7 +41,7 @@ from polyclinic.hospital.simulation import LOOKAHEAD
 from polyclinic.knowledge.knowledge import Knowledge, read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.memory.published import version_of
-from polyclinic.models.session import read_price
+from polyclinic.models.session import ModelOptions, read_price
 from polyclinic.players.minds import HUMAN, model_of
 from polyclinic.players.patient_trust import trust_in
 from polyclinic.terminal.screen import console, note, plain, print_json
@@ -187,6 +190,10 @@ def run(
     ] = None,
     live: Live = False,
     port: Port = PORT,
+    fork: Annotated[
+        bool,
+        Parameter(negative="", help="With --resume and --out: a new run that begins with what that one has so far."),
+    ] = False,
     json: options.Json = False,
     max_failures: options.MaxFailures = 5.0,
     models: options.Models = options.MODELS,
@@ -196,12 +203,17 @@ def run(
         raise UserError("a person plays in one process and one run; leave out --workers and --replicas")
     replicas.check()
     out, workers, traces = (None, 1, None) if models.dry_run else (out, workers, traces)
+    check_fork(fork, out, resume)
     if resume is not None:
-        given = (town, out, replicas, traces, learning, protocol)
-        if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
-            raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
-        with Store.open(resume) as store, watched(resume if live else None, port):
-            held = [(store.summary, "") if store.summary else _go_on(store, workers, quiet=json)]
+        _check_resume(town, None if fork else out, replicas, traces, learning, protocol)
+        minds = {"doctor": doctor, "nurse": nurse, "pharmacist": pharmacist, "examiner": examiner} | {
+            "patient": patient,
+            "profiles": profiles,
+            "course": course,
+        }
+        resume = resume if out is None else _forked(resume, out, minds, models)
+        with watched(resume if live else None, port):
+            held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
@@ -263,9 +275,10 @@ def run(
             if out is not None and told:
                 setup = msgspec.structs.replace(configuration.setup, traces=True)
                 configuration = msgspec.structs.replace(configuration, setup=setup)
+            configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
-            kept = msgspec.to_builtins(configuration, str_keys=True)
-            with nullcontext() if folder is None else Store.create(folder, kept) as store:
+            plain_values = msgspec.to_builtins(configuration, str_keys=True)
+            with nullcontext() if folder is None else Store.create(folder, plain_values) as store:
                 if store is not None and learning.memory is not None and learns is not None:
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, store.folder)
@@ -273,8 +286,7 @@ def run(
                     held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
     documents = [document for document, _ in held]
     _show(documents, replicas, json=json)
-    folder = resume or out
-    if folder is not None and not json:
+    if (folder := resume or out) is not None and not json:
         _tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
@@ -310,13 +322,29 @@ def _worth_reading(configuration: Configuration) -> bool:
     return fall_ill <= _READ
 
 
-def _go_on(store: Store, workers: int, *, quiet: bool) -> tuple[dict[str, Any], str]:
-    """Takes up a run that has not ended."""
-    try:
-        configuration = msgspec.convert(store.configuration, Configuration, strict=False)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
-    return _hold(configuration, store, workers, quiet=quiet)
+def _check_resume(*given: object) -> None:
+    """Refuses what a run is made of beside one that is taken up."""
+    if given != (TOWN, None, ONE, None, FORGETFUL, "ours"):
+        raise UserError("--resume takes up a run as it was begun; of what a run is made of, give nothing beside it")
+
+
+def _forked(folder: Path, to: Path, minds: dict[str, str], models: ModelOptions) -> Path:
+    """Begins a new run that has what another has so far; returns its folder."""
+    with Store.open(folder) as store:
+        going = taken_up(store, minds, models, fork=True)
+        begin_fork(folder, to, msgspec.to_builtins(going, str_keys=True))
+    return to
+
+
+def _go_on(
+    folder: Path, minds: dict[str, str], models: ModelOptions, workers: int, *, quiet: bool
+) -> tuple[dict[str, Any], str]:
+    """Takes up a run that has not ended, or returns what one said that has; that may lie where nothing is written."""
+    with RecordedRun(folder) as kept:
+        if kept.summary is not None:
+            return kept.summary, ""
+    with Store.open(folder) as store:
+        return _hold(taken_up(store, minds, models), store, workers, quiet=quiet)
 
 
 def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
@@ -334,7 +362,7 @@ def _hold(
 
     Where it stops before its end, it says how to go on.
     """
-    again, setup = "" if store is None else f"polyclinic run --resume {store.folder}", configuration.setup
+    again, setup = "" if store is None else go_on(store.folder, workers=workers), configuration.setup
     try:
         with watching(configuration, quiet=quiet or HUMAN in (setup.doctor, setup.patient, setup.nurse)) as looks_on:
             going = run_hospital(
@@ -342,8 +370,7 @@ def _hold(
             )
             came = asyncio.run(going)
     except BudgetSpent as spent:
-        how = f"go on, with a higher limit, in a new run; what came so far: {again}"
-        how = how if again else "--out DIR keeps a run"
+        how = f"go on, with as much again or another limit, with: {again}" if again else "--out DIR keeps a run"
         raise BudgetSpent(f"{spent}; the run is not over; {how}") from None
     except KeyboardInterrupt:
         note(f"Go on with: {again}" if again else "Nothing was kept; --out DIR keeps a run.")

@@ -29,6 +29,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     lookahead: int = LOOKAHEAD  # minutes by which an episode is launched ahead
     profiles: str = ""  # a model that writes those who fall ill; "" for templates
     course: str = ""  # a model that says how illnesses go on; "" for the knowledge's courses
+    made_of: dict[str, str] = {}  # fingerprints of the package's version, knowledge, prompts and words, and of files
     setup: Setup  # who plays and how models are asked; its journal is the run's own
 
     @property

@@ -22,6 +22,7 @@ from polyclinic.models.model import AskOptions, Price
 from polyclinic.models.parameters import Parameters
 from polyclinic.models.retry import Fault, Patience, retry_after
 from polyclinic.models.schema import Form
+from polyclinic.models.secrets import check_address
 from polyclinic.seeds import derive
 
 LARGEST = 4 * 2**20
@@ -101,6 +102,11 @@ class Direct(Door):
     def model(self) -> str:
         """Names the model as the endpoint does."""
         return self._model
+
+    @property
+    def address(self) -> str:
+        """Where it is asked, without the query."""
+        return self._shown
 
     @property
     def price(self) -> Price | None:
@@ -256,12 +262,11 @@ def _below(base: yarl.URL, path: str) -> yarl.URL:
 
 
 def _address(text: str) -> yarl.URL:
+    check_address(text)
     try:
         url = yarl.URL(text.rstrip("/"))
     except ValueError:
         url = yarl.URL()
-    if url.user or url.password:
-        raise BadInput("the address of an endpoint holds a user name or password; keys come from the environment only")
     if url.scheme not in {"http", "https"} or not url.host:
         raise BadInput(f"{text!r} is no address of an endpoint; one looks like http://127.0.0.1:8000/v1")
     return url

@@ -1,7 +1,7 @@
 """The journal: every answer is stored before it is used, and a run that starts again answers from what is stored.
 
-A call is known by its run, its episode, its request, and by which of the equal requests of that episode it is,
-counted in the order in which the program makes them. When answers come does not matter.
+A call is known by its run, its episode, its request with where it is sent, and by which of the equal requests of that
+episode it is, counted in the order in which the program makes them. When answers come does not matter.
 
 The file has one row for each answer, and is written in groups. A row of the table `calls`:
 
@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
@@ -27,10 +27,13 @@ from polyclinic.models.answers import Completion, read
 from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.schema import form_of
-from polyclinic.sqlite_file import GroupWriter, application, connect, is_empty, transaction
+from polyclinic.sqlite_file import GroupWriter, application, connect, is_empty, read_errors, transaction
 
 APPLICATION = 0x706F6C79
 """Marks a SQLite file as a journal of ours."""
+
+FORMAT = 2
+"""Number of the format; another is refused by name."""
 
 _TABLE = """\
 CREATE TABLE calls (
@@ -38,6 +41,7 @@ CREATE TABLE calls (
   purpose TEXT NOT NULL, reply BLOB NOT NULL, PRIMARY KEY (run, episode, request, k)
 ) WITHOUT ROWID"""
 _INSERT = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)"
+_FIND = "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?"
 
 FAILURES = {failure.__name__: failure for failure in (CutOff, ModelError, Refused, UnreadableReply)}
 """Failures that are answers of the model: they are stored, and met again by a run that starts again."""
@@ -70,31 +74,34 @@ _encode = msgspec.json.Encoder().encode
 class Journal:
     """A file of answers, made where there is none. Use it with `async with`; `wrap` a model for each episode.
 
-    It can hold several runs, each with a name; answers are taken from the same run only. A file that is something else,
-    or cannot be read or written, is `BadInput`.
+    It can hold several runs, each with a name; answers are taken from the same run only, also from journals `beside`
+    it, which are not written. A file that is something else, or cannot be read or written, is `BadInput`.
     """
 
-    def __init__(self, path: Path | str, *, run: str = "") -> None:
-        self.path, self.run = Path(path), run
+    def __init__(self, path: Path | str, *, run: str = "", beside: Iterable[Path] = ()) -> None:
+        self.path, self.run, self._beside = Path(path), run, tuple(beside)
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
-        self._resumes = False
-        self._reader: sqlite3.Connection | None = None
+        self._readers: list[tuple[Path, sqlite3.Connection]] = []
         self._writer: GroupWriter | None = None
 
     async def __aenter__(self) -> Self:
-        self._reader = _open(self.path)
-        any_row = self._reader.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,))
-        self._resumes = any_row.fetchone() is not None
+        for path in (self.path, *self._beside):
+            connection = _open(path)
+            self._readers.append((path, connection))
+            with read_errors(path):
+                if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is None:
+                    self._readers.remove((path, connection))
+                    connection.close()
         self._writer = GroupWriter(_open(self.path), named=self._named, name="polyclinic-journal")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        writer, reader, self._writer, self._reader = self._writer, self._reader, None, None
+        writer, readers, self._writer, self._readers = self._writer, self._readers, None, []
         if writer is not None:
             with contextlib.suppress(BadInput):  # whoever stored what could not be written was told
                 await asyncio.to_thread(writer.close)
-        if reader is not None:
+        for _path, reader in readers:
             reader.close()
 
     def wrap(self, model: Model, *, episode: str = "") -> Journalled:
@@ -114,15 +121,19 @@ class Journal:
 
     def find(self, key: Key) -> StoredReply | None:
         """Returns the stored answer, None where there is none."""
-        if not self._resumes or self._reader is None:
-            return None
-        row = self._reader.execute(
-            "SELECT reply FROM calls WHERE run = ? AND episode = ? AND request = ? AND k = ?", (self.run, *key)
-        ).fetchone()
-        if row is None:
-            return None
-        self.answered += 1
-        return _STORED.decode(row[0])
+        for path, reader in self._readers:
+            with read_errors(path):
+                row = reader.execute(_FIND, (self.run, *key)).fetchone()
+            if row is None:
+                continue
+            try:
+                found = _STORED.decode(row[0])
+            except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
+                problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
+                raise BadInput(problem, path=path) from None
+            self.answered += 1
+            return found
+        return None
 
     async def store(self, key: Key, purpose: str, reply: StoredReply) -> None:
         """Stores an answer; returns when it is in the file, or raises `BadInput` where it cannot be written."""
@@ -164,6 +175,12 @@ def _open(path: Path) -> sqlite3.Connection:
                 with transaction(connection):
                     connection.execute(_TABLE)
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+            number = connection.execute("PRAGMA user_version").fetchone()[0]
+            if number != FORMAT:
+                raise BadInput(
+                    f"a journal in format {number}; this polyclinic keeps format {FORMAT}; name another", path=path
+                )
             stack.pop_all()
             return connection
     except sqlite3.Error as error:
@@ -181,8 +198,8 @@ class Journalled(Wrapper):
         super().__init__(model)
         self._journal, self._episode, self._places = journal, episode, self.limit
         # A request that says more than the question is another one; most say no more.
-        variant = getattr(model, "variant", "")
-        self._known_as = (self.name, variant) if variant else (self.name,)
+        variant, address = str(getattr(model, "variant", "")), str(getattr(model, "address", ""))
+        self._known_as = tuple(part for part in (self.name, address and f"at {address}", variant) if part)
 
     def branch(self, name: str) -> Journalled:
         """Returns the same model for a part of the episode that runs beside others."""
@@ -226,7 +243,7 @@ class Journalled(Wrapper):
 
 def _replayed(stored: StoredReply, answer: Answer) -> Reply:
     if stored.failure:
-        error = FAILURES[stored.failure]
+        error = FAILURES.get(stored.failure, ModelError)
         failure = error(stored.problem, text=stored.text, usage=stored.usage, attempts=stored.attempts)
         failure.replayed = True
         raise failure

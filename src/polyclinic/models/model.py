@@ -172,6 +172,16 @@ class Wrapper:
         return self._model.name
 
     @property
+    def address(self) -> str:
+        """Where the model behind is asked; "" where that is no place."""
+        return str(getattr(self._model, "address", ""))
+
+    @property
+    def variant(self) -> str:
+        """What each of its requests says beside the question."""
+        return str(getattr(self._model, "variant", ""))
+
+    @property
     def limit(self) -> Limit | None:
         """Returns the limit of the model behind, None where it has none."""
         limit = getattr(self._model, "limit", None)

@@ -22,8 +22,9 @@ from typing import Annotated, Any, Literal, NoReturn, get_args
 
 import msgspec
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_file, decode, split_place
+from polyclinic.models.secrets import check_address, check_variable
 
 PlayedBy = Literal["doctor", "patient", "examiner", "director", "nurse", "pharmacist", "judge"]
 """The roles that a file may speak of."""
@@ -131,9 +132,16 @@ def _check(path: Path, text: str, place: tuple[str, ...], entry: object) -> None
         problem = "a key never stands in a file; say which environment variable holds it: api_key_env"
         raise BadInput(problem, path=path, line=_line(text, (*place, "api_key")))
     try:
-        msgspec.convert(entry, Asking)
+        asking = msgspec.convert(entry, Asking)
     except msgspec.ValidationError as error:
         _refuse(path, text, place, error)
+    try:
+        for url in asking.base_urls:
+            check_address(url)
+        if asking.api_key_env is not None:
+            check_variable(asking.api_key_env)
+    except UserError as error:
+        raise BadInput(str(error), path=path, line=_line(text, place)) from None
 
 
 def _refuse(path: Path, text: str, place: tuple[str, ...], error: msgspec.ValidationError) -> NoReturn:

@@ -124,6 +124,11 @@ class Replicas:
         return str(getattr(self.doors[0], "variant", ""))
 
     @property
+    def address(self) -> str:
+        """Where they are asked."""
+        return " ".join(sorted(str(getattr(door, "address", "")) for door in self.doors))
+
+    @property
     def limit(self) -> Limit | None:
         """The limit of all of them."""
         limit = getattr(self.doors[0], "limit", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ from polyclinic.models.open import door_named, open_model
 from polyclinic.models.opened import Nowhere, OpenModels, addresses_of, door_of, one_of
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
+from polyclinic.models.secrets import check_address, check_variable
 
 MOST_AT_ONCE = 1024
 """Questions at a time to an endpoint that is adapted to, over all processes of a run."""
@@ -41,6 +43,11 @@ class Address:
     """The environment variable that holds the key."""
     model_file: Path | None = None
     """Where each model, and each role, is asked, with which key, how, and what it costs; TOML."""
+
+    def __post_init__(self) -> None:
+        check_variable(self.api_key_env)
+        if self.base_url is not None:
+            check_address(self.base_url)
 
     @functools.cached_property
     def said(self) -> ModelFile:
@@ -72,6 +79,7 @@ class ModelOptions(Address):
     """With --dry-run: put the first so many questions of each purpose to the model, to measure tokens and seconds."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in _LEAST.items():
             value = getattr(self, name)
             most = _HOTTEST if name == "temperature" else value
@@ -163,10 +171,10 @@ async def open_session(
             models[name] = one_of([await stack.enter_async_context(door) for door in doors])
         kept = None
         if journal is not None:
-            journal = Path(journal)
+            whole, journal = Path(journal), Path(journal)
             if share.of > 1:
-                journal = journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
-            kept = await stack.enter_async_context(Journal(journal, run=run))
+                journal = whole.with_name(f"{whole.stem}.{share.number + 1}-of-{share.of}{whole.suffix}")
+            kept = await stack.enter_async_context(Journal(journal, run=run, beside=_parts_of(whole, journal)))
         yield Session(models, kept, ledger)
 
 
@@ -202,6 +210,13 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
             _REHEARSING.reset(before)
     if outer is None:
         raise DryRunOver(rehearsing.forecast(max_tokens=options.max_tokens, max_cost=options.max_cost))
+
+
+def _parts_of(journal: Path, but: Path) -> list[Path]:
+    """Returns the other files in which a run's answers may stand, by however many processes it was held."""
+    part = re.compile(rf"{re.escape(journal.stem)}(?:\.\d+-of-\d+)?{re.escape(journal.suffix)}")
+    there = sorted(journal.parent.iterdir()) if journal.parent.is_dir() else []
+    return [path for path in there if part.fullmatch(path.name) and path.name != but.name]
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:

@@ -44,11 +44,11 @@ def with_questions(cases: Sequence[Case], knowledge: Knowledge, *, seed: int) ->
     None of the wrong options is the right one by another name, a kind or a part of it, or another diagnosis of the same
     case. The seed gives the options and their order.
     """
-    beside = Beside(cases, knowledge, seed=seed)
+    beside = OptionsBeside(cases, knowledge, seed=seed)
     return [with_question(case, beside.names(case), knowledge, seed=seed) for case in cases]
 
 
-class Beside:
+class OptionsBeside:
     """Finds what stands beside the right options of some cases."""
 
     def __init__(self, cases: Sequence[Case], knowledge: Knowledge, *, seed: int) -> None:

@@ -58,7 +58,7 @@ class OptionName(NamedTuple):
     department: str
 
 
-class Groups:
+class OptionGroups:
     """The divisions of all names of a language, made from a seed."""
 
     def __init__(self, names: Sequence[OptionName], alike: Likeness, *, seed: int) -> None:
@@ -99,7 +99,7 @@ class Groups:
         return self._divisions[number]
 
 
-def groups_of(cases: Sequence[Case], language: Language, knowledge: Knowledge, *, seed: int) -> Groups:
+def groups_of(cases: Sequence[Case], language: Language, knowledge: Knowledge, *, seed: int) -> OptionGroups:
     """Returns the groups of all names that may be an answer of these cases.
 
     They are the cases' diagnoses, where these recur or are many; else the knowledge's diseases by the cases' names.
@@ -111,9 +111,9 @@ def groups_of(cases: Sequence[Case], language: Language, knowledge: Knowledge, *
     names = tuple(sorted(counted if closed else known))
     told = _told(own, language, knowledge) if closed else {}
     if not told:
-        return Groups(*_known_options(names, language, knowledge), seed=seed)
+        return OptionGroups(*_known_options(names, language, knowledge), seed=seed)
     options = [_option(name, known.get(name), told, knowledge) for name in names]
-    return Groups(options, _likeness(options), seed=seed)
+    return OptionGroups(options, _likeness(options), seed=seed)
 
 
 @functools.lru_cache(maxsize=16)

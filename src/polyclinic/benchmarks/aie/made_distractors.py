@@ -16,7 +16,7 @@ from typing import Annotated
 
 import msgspec
 
-from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, Beside, distinct, with_question
+from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS, OptionsBeside, distinct, with_question
 from polyclinic.cases.case import Case
 from polyclinic.errors import PlayFailure
 from polyclinic.knowledge.knowledge import Knowledge
@@ -64,7 +64,7 @@ async def with_made_questions(cases: Sequence[Case], model: Model, knowledge: Kn
         WrongKey: its endpoint wants another key.
         BudgetSpent: the run has cost what it may cost.
     """
-    beside = Beside(cases, knowledge, seed=seed)
+    beside = OptionsBeside(cases, knowledge, seed=seed)
     made = await asyncio.gather(*(_make(case, beside, model, knowledge, seed=seed) for case in cases))
     new = [one for one in made if one.made]
     taken = [one.taken for one in new if one.taken is not None]
@@ -86,7 +86,7 @@ class _MadeCase(msgspec.Struct, frozen=True):
     taken: bool | None = None
 
 
-async def _make(case: Case, beside: Beside, model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
+async def _make(case: Case, beside: OptionsBeside, model: Model, knowledge: Knowledge, *, seed: int) -> _MadeCase:
     if case.question is not None or not case.truth.diagnoses:
         return _MadeCase(case)
     right = [diagnosis.name for diagnosis in case.truth.diagnoses]

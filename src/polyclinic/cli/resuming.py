@@ -1,0 +1,119 @@
+"""Taking up a run of the hospital: as it was begun, or as a new run that begins with what the two have in common."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic import __version__
+from polyclinic.cli.given import is_given, said
+from polyclinic.errors import BadInput, UserError
+from polyclinic.fingerprints import of_file, of_package, others
+from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.record.store import Store
+from polyclinic.models.session import ModelOptions, read_price
+
+_MINDS = ("doctor", "patient", "nurse", "pharmacist", "examiner")
+_NATURE = ("profiles", "course")
+_ENDPOINT = ("base_url", "model_file", "temperature")
+_OF_THIS_COMMAND = ("api_key_env", "concurrency", "max_tokens", "max_cost", "price", "timeout")
+
+
+def made_of(configuration: Configuration) -> dict[str, str]:
+    """Returns the fingerprints of what a run is made of beside its configuration."""
+    prints = {"polyclinic": __version__, **of_package()}
+    setup = configuration.setup
+    if not (setup.asks_models or configuration.profiles or configuration.course):
+        del prints["prompts"]
+    if setup.model_file is not None:
+        prints["--model-file"] = of_file(Path(setup.model_file))
+    return prints
+
+
+def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fork: bool = False) -> Configuration:
+    """Returns the configuration with which a run goes on: its own, with the limits that are given now.
+
+    Args:
+        store: the run.
+        minds: who plays by this command, by option; `profiles` and `course` among them.
+        models: how models are asked by this command.
+        fork: it becomes another run, with the minds and the endpoint that are given.
+
+    Raises:
+        UserError: something is given that is another than the run's, or the run was begun with another knowledge,
+            other prompts, another version or model file; names it.
+    """
+    try:
+        began = msgspec.convert(store.configuration, Configuration, strict=False)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{store.folder}: its configuration cannot be read by this version: {error}") from None
+    setup = _plain(models)
+    given = {name: value for name, value in {**minds, **setup}.items() if is_given(_option(name))}
+    if not fork:
+        now = made_of(began)
+        _refuse_others(store, began, given)
+        if changed := others(began.made_of, now):
+            was = f"; it was polyclinic {began.made_of['polyclinic']}" if "polyclinic" in changed else ""
+            raise UserError(
+                f"{store.folder} was begun with another {' and another '.join(changed)}{was}; {_fork(store)}"
+            )
+    of_run = {name: value for name, value in given.items() if name in _NATURE}
+    of_setup = {name: value for name, value in given.items() if name not in _NATURE}
+    going = msgspec.structs.replace(began, setup=msgspec.structs.replace(began.setup, **of_setup), **of_run)
+    return msgspec.structs.replace(going, made_of=made_of(going)) if fork else going
+
+
+def go_on(folder: Path, *, workers: int) -> str:
+    """Returns the command that takes up a run as this one held it."""
+    at_once = f" --workers {workers}" if workers > 1 else ""
+    said_again = {_option(name) for name in _OF_THIS_COMMAND}
+    given = [f" {option} {shlex.quote(value)}" for option, value in said() if option in said_again]
+    return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{''.join(given)}"
+
+
+def _plain(models: ModelOptions) -> dict[str, Any]:
+    values = {name: getattr(models, name) for name in (*_ENDPOINT, *_OF_THIS_COMMAND)}
+    values["price"] = read_price(models.price)
+    values["model_file"] = None if models.model_file is None else str(models.model_file.resolve())
+    return values
+
+
+def _refuse_others(store: Store, began: Configuration, given: Mapping[str, Any]) -> None:
+    for name in (*_MINDS, *_NATURE, *_ENDPOINT):
+        if name not in given:
+            continue
+        own = getattr(began if name in _NATURE else began.setup, name)
+        if own != given[name]:
+            has = f"has {own}" if own not in (None, "") else "has none"
+            raise UserError(
+                f"{_option(name)} {given[name]}: the run in {store.folder} {has}; leave it out, or {_fork(store)}"
+            )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _fork(store: Store) -> str:
+    return f"go on from here in a new run: --resume {shlex.quote(str(store.folder))} --fork --out NEW"
+
+
+def check_fork(fork: bool, out: Path | None, resume: Path | None) -> None:
+    """Refuses a fork that comes from nowhere or goes nowhere.
+
+    Raises:
+        UserError: it does.
+        BadInput: where it is to go is where it comes from.
+    """
+    if not fork:
+        return
+    if resume is None:
+        raise UserError("--fork begins a new run with what another has; say which with --resume DIR")
+    if out is None:
+        raise UserError("--fork keeps the new run in a folder of its own; say where with --out DIR")
+    if out.exists() and out.resolve() == resume.resolve():
+        raise BadInput("the new run cannot be kept where the old one is; name another folder", path=out)

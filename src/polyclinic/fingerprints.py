@@ -1,0 +1,51 @@
+"""What a run is made of beside its options, as short hashes: knowledge, prompts, words, and files of others."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from polyclinic.errors import BadInput
+
+_PACKAGE = Path(__file__).parent
+_BYTES = 8
+
+
+@functools.cache
+def of_package() -> dict[str, str]:
+    """Returns the fingerprints of the package's knowledge, its prompts and its words."""
+    knowledge = sorted(one for one in (_PACKAGE / "knowledge").rglob("*") if one.suffix in {".yaml", ".csv"})
+    prompts = sorted(_PACKAGE.rglob("*.md"))
+    words = sorted(one for one in _PACKAGE.rglob("*.yaml") if not one.is_relative_to(_PACKAGE / "knowledge"))
+    return {
+        "knowledge": _of(knowledge),
+        "prompts": _of(prompts),
+        "words": _of(words),
+    }
+
+
+def of_file(path: Path) -> str:
+    """Returns the fingerprint of a file.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    try:
+        return hashlib.blake2b(path.read_bytes(), digest_size=_BYTES).hexdigest()
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+
+
+def others(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Returns the names of what is another now than it was before; what was not noted before is none of it."""
+    return [name for name, print_ in before.items() if now.get(name, "") != print_]
+
+
+def _of(paths: Iterable[Path]) -> str:
+    hashed = hashlib.blake2b(digest_size=_BYTES)
+    for path in paths:
+        hashed.update(f"{path.relative_to(_PACKAGE).as_posix()}\0".encode())
+        hashed.update(path.read_bytes() + b"\0")
+    return hashed.hexdigest()
