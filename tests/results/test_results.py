@@ -7,12 +7,15 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import BadInput, UserError, meant
+from polyclinic.protocols.study_plan import PublishedValue
 from polyclinic.results.comparing import compare_results
+from polyclinic.results.drawing import simultaneous
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.joining import flat_rows, item_rows, join
 from polyclinic.results.provenance import address, command_words, without_secrets
 from polyclinic.results.reading import read_results
+from polyclinic.statistics.uncertainty import estimate, paired_difference, share_estimate
 
 
 def rows(model, right, *, method="zero_shot", seed=0, n=10, **more):
@@ -79,8 +82,6 @@ def test_two_are_compared_on_the_items_of_both_and_over_cases(tmp_path):
 def test_what_is_left_open_is_said():
     mine = [100.0 * (i % 2) for i in range(40)]
     theirs = [100.0 * (i % 3 == 0) for i in range(40)]
-    from polyclinic.statistics.uncertainty import paired_difference
-
     found = paired_difference(mine, theirs)
     assert found.p > 0.05 and 25 < found.detectable < 40
 
@@ -156,3 +157,39 @@ def test_twenty_folders_are_joined_at_once(tmp_path):
 )
 def test_which_name_is_meant(came, there, near):
     assert meant(came, there) == (f" (did you mean {near}?)" if near else "")
+
+
+def test_a_page_goes_from_the_table_down_to_what_was_said(tmp_path, run):
+    outcome = {"question": "q0", "trace": [{"purpose": "vote", "text": "<b>I say A</b>"}], "answers": ["A"]}
+    one = rows("m1", 4, at="m1.jsonl:1", n=1) + rows("m1", 4)[1:]
+    folder = written(tmp_path / "a", one, rows("m1", 9, method="medagents"))
+    (folder / "m1.jsonl").write_bytes(msgspec.json.encode({"outcome": outcome, "key": ["B"]}) + b"\n")
+    visit = [
+        {"event": "opened", "seq": 0},
+        {"event": "said", "seq": 1, "who": "doctor", "turn": 1, "text": "Since when?"},
+    ]
+    trace = b"".join(msgspec.json.encode(event) + b"\n" for event in (*visit, {"event": "opened", "seq": 0}))
+    seen = [
+        ItemRow(item="p1", values={"DIAGNOSIS": 100.0, "AVG_LEN": 7.5}, set="aie", model="rules", at="rules.jsonl:1")
+    ]
+    (written(tmp_path / "b", seen, measures=("DIAGNOSIS",)) / "rules.jsonl").write_bytes(trace)
+    published = PublishedValue(model="GPT-4 (published)", method="medagents", measure="right", set="medqa", value=83.7)
+    record = RunRecord(kind="study run", title="My <study>", published=[published])
+    write_record(folder, record, one + rows("m1", 9, method="medagents"))
+    done = run("report", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "page.html")
+    assert "21 items of 2 runs" in done.stdout
+    page = (tmp_path / "page.html").read_text("utf-8")
+    told = ("My &lt;study&gt;", "&lt;b&gt;I say A&lt;/b&gt;", "A; right: B", "Since when?", "83.70", "DIAGNOSIS 100")
+    for text in (*told, 'class="published"', "<svg", "detectable"):
+        assert text in page, text
+    assert "http" not in page and "<script" not in page and "<b>I say" not in page
+
+
+def test_intervals_of_a_figure_hold_together():
+    alone = share_estimate([100.0] * 5 + [0.0] * 5)
+    low, high = simultaneous(alone, 1, share=True)
+    assert (low, high) == pytest.approx((alone.low, alone.high), abs=0.5)
+    wider = simultaneous(alone, 10, share=True)
+    assert wider[0] < low and wider[1] > high
+    assert simultaneous(share_estimate([0.0] * 12), 1, share=True)[1] == pytest.approx(24.2, abs=0.1)
+    assert simultaneous(estimate([1.0, 2.0, 3.0]), 3, share=False)[1] > 3

@@ -22,8 +22,8 @@ COMMANDS = {
     "replay": "replay:replay Show recorded visits again.",
     "ask": "ask:ask Ask the patient of a case what you like, or with --examiner order examinations.\n\nEach question "
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
-    "report": "report:report Report on a run of the hospital: one HTML file with pictures and tables, also while the "
-    "run goes on.",
+    "report": "report:report Report on runs: one HTML file with tables and pictures; of the hospital also while it "
+    "goes on, of evaluations and studies any number in one page.",
     "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again, and the "
     f"doctor's chair.\n\n{_NEVER}",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",

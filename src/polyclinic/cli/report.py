@@ -1,28 +1,39 @@
-"""`polyclinic report`: what came of a run of the hospital, as a page with pictures, or its log for other tools."""
+"""`polyclinic report`: what runs came to, as one page; of the hospital with pictures, or its log for other tools."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from polyclinic.cli.options import FILE, Json
+from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, write_text
 from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
+from polyclinic.hospital.record.run_file import RUN
+from polyclinic.results.comparing import compare_results
+from polyclinic.results.joining import flat_rows, join
+from polyclinic.results.page import page as page_of_results
+from polyclinic.results.reading import read_results
 from polyclinic.terminal.screen import console, print_json
 
 
 def report(
-    run: Annotated[Path, Parameter(help="The folder of a run, as 'polyclinic run --out' makes it.")],
-    /,
-    *,
+    *runs: Annotated[
+        Path,
+        Parameter(
+            metavar="DIR...",
+            help="The folder of a run of the hospital; or folders of evaluations and studies, in one page.",
+        ),
+    ],
     out: Annotated[
-        Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the run's folder.")
+        Path | None, FILE, Parameter(help="Where to write; by default report.html, or the log, in the first folder.")
     ] = None,
     export: Annotated[
         LogLayout | None,
@@ -33,6 +44,44 @@ def report(
     json: Json = False,
 ) -> None:
     """Writes the report, or the log, and prints what stands in it."""
+    if not runs:
+        raise UserError("name a folder: polyclinic report DIR")
+    if len(runs) == 1 and (export is not None or not _holds_results(runs[0])):
+        _of_hospital(runs[0], out, export, json=json)
+        return
+    if export is not None:
+        raise UserError("--export writes the log of one run of the hospital; of results: polyclinic results export")
+    _of_results(runs, out or runs[0] / "report.html", json=json)
+
+
+def _holds_results(folder: Path) -> bool:
+    """Whether these are results to join; a run of the hospital has a page of its own."""
+    if (folder / RUN).exists() or not folder.is_dir():
+        return False
+    try:
+        return bool(read_results(folder))
+    except BadInput:
+        return any((folder / name).exists() for name in ("results.json", "summary.json"))
+
+
+def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
+    """Writes one page of all of them."""
+    check_writable(path)
+    results = read_results(*folders)
+    joined = join(results)
+    try:
+        compared = compare_results(results)
+    except UserError:
+        compared = None  # one of each set: there is nothing to compare
+    write_text(path, page_of_results(results, joined, compared))
+    if json:
+        print_json({"file": str(path), "rows": flat_rows(joined)})
+    else:
+        items = sum(len(one.rows) for one in results)
+        console().print(f"{items:,} items of {len(results)} runs: {path}")
+
+
+def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:
     with RecordedRun(run) as recorded:
         if export is not None:
             path = out or run / export.file

@@ -1,0 +1,183 @@
+"""One page of any number of runs: tables, figures, what each run was, and down to what was said of each item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from polyclinic.results.comparing import ResultsComparison
+from polyclinic.results.drawing import forest
+from polyclinic.results.folder import ItemRow
+from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
+from polyclinic.results.reading import RunResults
+from polyclinic.results.transcripts import transcript
+from polyclinic.statistics.uncertainty import Estimate
+from polyclinic.terminal.html import page_table, shown
+
+_DRAWN = 12  # measures of a set that are drawn
+_SAID = 2_000_000  # letters of what was said that the page holds; of further items it says where it lies
+_ITEMS = 5_000  # items that are listed
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --faint: #777; --ink: #16507a }
+@media (prefers-color-scheme: dark) { :root { --ink: #7ab8e6; --faint: #aaa } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; margin: .5rem 0 1rem } th, td { padding: .2rem .6rem; text-align: left }
+th { border-bottom: 2px solid var(--line); vertical-align: bottom } td { border-bottom: 1px solid var(--line) }
+.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
+.note, figcaption { color: var(--faint); font-size: .9em } figure { margin: 1rem 0 } svg { max-width: 100% }
+svg text { font-size: 12px; fill: currentColor } .grid { stroke: var(--line) }
+.span { stroke: var(--ink); stroke-width: 2 }
+.ours { fill: var(--ink) } .published { fill: none; stroke: var(--faint); stroke-width: 2 }
+details { margin: .2rem 0 } details p { margin: .3rem 0 .3rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere }
+summary { cursor: pointer } dt { font-weight: 600 } dd { margin: 0 0 .4rem 1rem; overflow-wrap: anywhere }
+"""
+
+
+def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsComparison | None) -> str:
+    """Returns the page, in one file."""
+    titles = [one.record.title for one in results if one.record.title]
+    title = titles[0] if titles else ", ".join(dict.fromkeys(one.record.kind for one in results)) or "results"
+    parts = [
+        f"<h1>{shown(title)}</h1>",
+        *(f'<p class="note">{shown(one.record.paper)}</p>' for one in results if one.record.paper),
+        "<p>For research and teaching only; never for the care of real people.</p>",
+        "<h2>Table</h2>",
+        *_by_set(joined),
+        _joined(joined),
+        *(f'<p class="note">{shown(note)}</p>' for note in joined.notes),
+        '<p class="note">Intervals of 95 %, over cases: Wilson’s of shares, of other numbers by bootstrap. Rows marked '
+        "(published) are what the paper prints.</p>",
+        "<h2>Figures</h2>",
+        *_figures(results, joined),
+        *(["<h2>Differences</h2>", _compared(compared)] if compared is not None else []),
+        "<h2>What was run</h2>",
+        *map(_record, results),
+        "<h2>Items</h2>",
+        *_items(results),
+    ]
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{shown(title)}</title>'
+    return (
+        f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>{"".join(parts)}</body></html>'
+    )
+
+
+def _number(value: float | None, form: str = ".2f") -> str:
+    return "–" if value is None else f"{value:{form}}"
+
+
+def _cell(one: Estimate | None) -> str:
+    if one is None or one.mean is None:
+        return "–"
+    return f"{one.mean:.2f}" if one.low is None else f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]"
+
+
+def _joined(joined: JoinedTable) -> str:
+    heads = ["set", "model", "method", *joined.measures, "n", "failed", "calls", "tokens", "cost", "seconds"]
+    rows = [
+        [
+            row.set,
+            row.model,
+            row.method,
+            *(_cell(row.measures.get(name)) for name in joined.measures),
+            *(["–"] * 6 if row.published else _costs(row)),
+        ]
+        for row in joined.rows
+    ]
+    return f'<div class="wide">{page_table(heads, rows, left=3)}</div>'
+
+
+def _by_set(joined: JoinedTable) -> Iterator[str]:
+    """Yields each measure with a column for each set, as papers print it, where there are several sets."""
+    sets = list(dict.fromkeys(row.set for row in joined.rows))
+    for measure in joined.measures if len(sets) > 1 else ():
+        rows: dict[tuple[str, str], dict[str, float]] = {}
+        for row in joined.rows:
+            mean = row.measures[measure].mean if measure in row.measures else None
+            if mean is not None:
+                rows.setdefault((row.model, row.method), {})[row.set] = mean
+        cells = [
+            [*who, *(_number(means.get(name)) for name in sets), _average(means, sets)] for who, means in rows.items()
+        ]
+        table = page_table([f"model ({measure})", "method", *sets, "average"], cells, left=2)
+        yield f'<div class="wide">{table}</div>'
+
+
+def _average(means: Mapping[str, float], sets: Sequence[str]) -> str:
+    """Returns the mean over the sets; nothing where one is missing."""
+    return _number(sum(means.values()) / len(sets)) if len(means) == len(sets) else "–"
+
+
+def _costs(row: JoinedRow) -> list[str]:
+    counts = [str(row.n), str(row.failed), f"{row.calls:.1f}", f"{row.tokens:,.0f}"]
+    return [*counts, _number(row.cost, ".5f"), _number(row.seconds)]
+
+
+def _figures(results: Sequence[RunResults], joined: JoinedTable) -> Iterator[str]:
+    values: dict[str, set[float]] = {}
+    for row in (row for one in results for row in one.rows):
+        for name, value in row.values.items():
+            values.setdefault(name, set()).add(value)
+    for name in dict.fromkeys(row.set for row in joined.rows):
+        rows = [row for row in joined.rows if row.set == name]
+        for measure in joined.measures[:_DRAWN]:
+            if any(measure in row.measures for row in rows):
+                drawn = forest(rows, measure, share=is_share(values.get(measure, ())))
+                told = f"{shown(name)}: {shown(measure)}, with intervals that hold together; ○ published"
+                yield f"<figure>{drawn}<figcaption>{told}</figcaption></figure>"
+
+
+def _compared(compared: ResultsComparison) -> str:
+    heads = ("set", "measure", "first", "second", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
+    rows = []
+    for row in compared.rows:
+        d = row.difference
+        span = "–" if d.low is None else f"{d.low:+.2f} to {d.high:+.2f}"
+        found = row.p_holm is not None and row.p_holm < 0.05
+        ends = [_number(d.p, ".4f"), _number(row.p_holm, ".4f"), str(d.n), "–" if found else _number(d.detectable)]
+        rows.append([row.set, row.measure, row.first, row.second, _number(d.mean, "+.2f"), span, *ends])
+    told = "detectable, where none was found: the smallest difference that so many cases show four times in five"
+    return f'<div class="wide">{page_table(heads, rows, left=4)}</div><p class="note">{told}</p>'
+
+
+def _record(one: RunResults) -> str:
+    record = one.record
+    set_to = {name: value for name, value in record.configuration.items() if value not in (None, False, "", [])}
+    asked: dict[str, list[str]] = {}
+    for model in record.models:
+        how = ", ".join(f"{name} {value}" for name, value in model.parameters.items())
+        at = f" at {', '.join(model.base_url)}" if model.base_url else ""
+        asked.setdefault(f"{model.name}{at}{f' ({how})' if how else ''}", []).append(model.role)
+    facts = {
+        "command": " ".join(["polyclinic", *record.command]) if record.command else record.kind,
+        "finished": record.finished,
+        "seed": str(record.seed),
+        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        "options": ", ".join(f"{name} {value}" for name, value in set_to.items()),
+        "data": "; ".join(f"{file.file} (SHA-256 {file.sha256})" for file in record.data),
+        "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
+    }
+    told = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in facts.items() if fact)
+    return f"<details><summary>{shown(str(one.folder))}</summary><dl>{told}</dl></details>"
+
+
+def _items(results: Iterable[RunResults]) -> Iterator[str]:
+    """Yields a list of items for each entrant, with what was said of each, as long as there is room."""
+    room, left = _SAID, _ITEMS
+    for one in results:
+        groups: dict[str, list[ItemRow]] = {}
+        for row in one.rows:
+            groups.setdefault(", ".join(filter(None, (row.set, row.model, row.method))), []).append(row)
+        for name, rows in groups.items():
+            yield f"<details><summary>{shown(name)}: {len(rows):,} items</summary>"
+            for row in rows[: max(left, 0)]:
+                said = transcript(one.folder, row.at) if room > 0 and row.at else []
+                told = "".join(f"<p><b>{shown(line.who)}</b>: {shown(line.text)}</p>" for line in said)
+                room -= len(told)
+                values = ", ".join(f"{measure} {value:g}" for measure, value in row.values.items())
+                label = shown(f"{row.item}: {values or row.end or 'failed'}")
+                where = f'<p class="note">{shown(row.at)}</p>' if row.at else ""
+                yield f"<details><summary>{label}</summary>{told}{where}</details>"
+            if len(rows) > max(left, 0):
+                yield f'<p class="note">and {len(rows) - max(left, 0):,} more: items.jsonl</p>'
+            left -= len(rows)
+            yield "</details>"

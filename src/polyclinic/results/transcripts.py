@@ -1,0 +1,70 @@
+"""What was said of one item, read where its row says: the calls of a method, or the events of a visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+_FILES = 32  # whose lines are held
+_TEXT = 4_000  # letters of one thing that was said
+
+
+class TranscriptLine(NamedTuple):
+    """One thing that was said: by whom, or what for, and the text."""
+
+    who: str
+    text: str
+
+
+def transcript(folder: Path, at: str) -> list[TranscriptLine]:
+    """Returns what was said of the item that stands `at` FILE:LINE; nothing where that is no longer there."""
+    name, _, line = at.rpartition(":")
+    lines = _lines(folder / name) if name else ()
+    if not line.isdecimal() or not 1 <= int(line) <= len(lines):
+        return []
+    try:
+        first = msgspec.json.decode(lines[int(line) - 1])
+        if "outcome" in first:
+            return [*_of_method(first)]
+        return [*_of_visit([first, *_until_next(lines[int(line) :])])]
+    except (msgspec.DecodeError, TypeError):
+        return []
+
+
+@lru_cache(maxsize=_FILES)
+def _lines(path: Path) -> tuple[bytes, ...]:
+    try:
+        return tuple(path.read_bytes().splitlines())
+    except OSError:
+        return ()
+
+
+def _until_next(lines: tuple[bytes, ...]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        event = msgspec.json.decode(line)
+        if event.get("seq") == 0:
+            return
+        yield event
+
+
+def _of_method(record: Mapping[str, Any]) -> Iterator[TranscriptLine]:
+    outcome = record["outcome"]
+    for call in outcome.get("trace", ()):
+        told = call.get("text") or f"({call.get('error', 'nothing')}: {call.get('problem', '')})"
+        yield TranscriptLine(call["purpose"], told[:_TEXT])
+    chosen, key = ", ".join(sorted(outcome.get("answers", ()))), ", ".join(record.get("key", ()))
+    yield TranscriptLine("chosen", f"{chosen or 'nothing'}; right: {key}")
+
+
+def _of_visit(events: list[dict[str, Any]]) -> Iterator[TranscriptLine]:
+    for event in events:
+        kind = event.get("event", "")
+        if kind == "said":
+            yield TranscriptLine(f"{event['who']}, turn {event.get('turn', 0)}", str(event["text"])[:_TEXT])
+        elif kind != "opened":
+            rest = {key: value for key, value in event.items() if key not in ("event", "seq", "turn")}
+            yield TranscriptLine(kind, msgspec.json.encode(rest).decode()[:_TEXT])
