@@ -147,6 +147,7 @@ def test_cases_show_takes_a_file_and_an_id_and_hides_the_truth_from_json(case, t
         show_case("shipped")
 
 
+@pytest.mark.slow
 def test_the_check_says_what_failed_and_its_exit_code_does(capsys):
     code = check(patients=60, diseases="respiratory", seed=3, json=True)
     found = json.loads(capsys.readouterr().out)

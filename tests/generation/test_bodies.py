@@ -45,6 +45,7 @@ def test_a_text_is_drawn_as_the_standard_library_draws_it():
     assert set(drawn) == {"clear", "crackles", "wheeze"}
 
 
+@pytest.mark.slow
 def test_panels_show_what_was_measured_elsewhere(drawn):
     pulses = Counter()
     for _, _, _, _, body in drawn:

@@ -251,6 +251,7 @@ def test_identical_sets_agree_wholly(sides):
     assert all(summary.metrics[name].mean in (100, None) for name in ("precision", "recall", "f1"))
 
 
+@pytest.mark.slow
 @given(PAIRS, st.randoms(use_true_random=False))
 def test_the_order_of_cases_and_of_names_changes_nothing(sides, draw):
     pairs = [pair(i, *s) for i, s in enumerate(sides)]

@@ -44,6 +44,7 @@ def brute_force(passages, query, scored=None):
     return +scores
 
 
+@pytest.mark.slow
 @given(PASSAGES, TEXTS, st.integers(1, 6))
 def test_scores_are_those_of_a_brute_force(passages, query, k):
     numbered = dict(enumerate(passages))

@@ -46,6 +46,7 @@ async def test_nothing_fits_a_query_without_words(corpus):
         await corpus.search("toe", 3, by="magic")
 
 
+@pytest.mark.slow
 async def test_what_changes_is_found_as_it_is_now(corpus):
     await corpus.embed()
     changed = NewPassage("gout", "Gout", "A kidney stone.")

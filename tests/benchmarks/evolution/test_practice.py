@@ -45,6 +45,7 @@ def practised(patients):
     return asyncio.run(practise(patients))
 
 
+@pytest.mark.slow
 def test_it_begins_at_chance_and_learns(practised):
     _, (first, *_, last) = practised
     assert first.right[ClinicalTask.DIAGNOSIS] < 0.25 * TEST

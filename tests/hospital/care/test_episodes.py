@@ -101,6 +101,7 @@ def traces(episode):
     return [Trace([msgspec.json.decode(line, type=Event) for line in seen.trace.splitlines()]) for seen in episode.seen]
 
 
+@pytest.mark.slow
 async def test_rules_minds_see_a_day_of_patients(knowledge):
     cases = drawn(knowledge, n=120)
     at = clinic(knowledge)
