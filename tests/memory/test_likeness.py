@@ -59,13 +59,23 @@ def test_it_is_the_same_learnt_at_once_or_bit_by_bit():
         said = [f"s{k}" for k in rng.choice(9, 3, replace=False)]
         right = LABELS[n % 3]
         entries.append(record(n, right, *said) if n % 2 else lesson(n, (right, "y"), *said))
-    whole, bits = LearntLikeness(LABELS, trust=0.5), LearntLikeness(LABELS, trust=0.5)
+    whole, bits = (LearntLikeness(LABELS, trust=0.5, silence=0.5) for _ in range(2))
     whole.learn(*libraries(entries), {"c7": "known"})
     for n in range(1, 61):
         bits.learn(*libraries(entries[:n]), {"c7": "known"})
     assert whole.kinds("s1\ns2").tolist() == bits.kinds("s1\ns2").tolist()
     for a, b in zip(whole.kinds_of(range(30), range(30)), bits.kinds_of(range(30), range(30)), strict=True):
         assert a.tolist() == b.tolist()
+
+
+def test_what_is_not_said_speaks_where_it_may():
+    entries = [record(n, "x", "a", "b") for n in range(9)] + [record(10 + n, "y", "a") for n in range(9)]
+    deaf, listening = LearntLikeness(LABELS), LearntLikeness(LABELS, silence=1.0)
+    for likeness in (deaf, listening):
+        likeness.learn(*libraries(entries), {})
+    assert deaf.kinds("a") == pytest.approx([0.5, 0.5])
+    assert listening.kinds("a")[1] > 0.8
+    assert listening.kinds("a\nb")[0] > 0.8
 
 
 def test_many_who_ask_get_what_one_gets():

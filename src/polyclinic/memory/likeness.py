@@ -30,6 +30,9 @@ _LEAST = 1e-12
 """A kind that nothing speaks for is still possible."""
 
 
+_SURELY = 0.98
+"""So often at most is a statement made of those of one kind; what is not said never rules a kind out."""
+
 _GUIDED = 32
 """Cases for which what statements are worth is not worked out anew while they are taken in."""
 
@@ -67,10 +70,11 @@ class LearntLikeness:
         labels: what could be answered.
         group: the last statement of the cases that count; "" for all.
         trust: what is said of one patient goes together; each statement counts for so much of what it would alone.
+        silence: what is not said speaks, too; for so much of what it would, were each statement made by chance alone.
     """
 
-    def __init__(self, labels: Sequence[str], group: str = "", *, trust: float = 1.0) -> None:
-        self._trust = trust
+    def __init__(self, labels: Sequence[str], group: str = "", *, trust: float = 1.0, silence: float = 0.0) -> None:
+        self._trust, self._silence = trust, silence
         self._labels = {label: place for place, label in enumerate(labels)}
         self._group = group
         self._numbers: dict[str, int] = {}
@@ -78,10 +82,10 @@ class LearntLikeness:
         # A row each statement, from 1; row 0 is no statement, which says nothing.
         self._counts = np.zeros((256, 0))
         self._cases = CaseTable()
-        self._worth: Shares | None = None
+        self._worth: tuple[Shares, Shares] | None = None
         self._every: tuple[Shares, Shares] | None = None
         self._added = self._looked_at = 0
-        self._guide: Shares | None = None
+        self._guide: tuple[Shares, Shares] | None = None
         self._right = np.zeros((2, len(labels), 0))
         """How often each label, a row, was right for each kind, of how often that is known."""
         self.usual: Shares = np.zeros(0)
@@ -119,7 +123,8 @@ class LearntLikeness:
     def kinds(self, query: str) -> Shares:
         """Returns how likely a patient of whom that is said is of each kind."""
         numbers = [self._numbers[one] for one in query.splitlines() if one in self._numbers]
-        return self._shares(self._scores()[numbers].sum(axis=0))
+        worth, silent = self._scores()
+        return self._shares(worth[numbers].sum(axis=0) + silent)
 
     def kinds_of(self, records: _Places, experience: _Places) -> tuple[Shares, Shares]:
         """Returns it of entries, of records and then of experience, a row each: by what is said, and as known.
@@ -163,7 +168,8 @@ class LearntLikeness:
     def _worked_out(self, rows: Numbers) -> tuple[Shares, Shares]:
         # A statement of each case after the other, so that whole rows of cases are added up.
         numbers = self._cases.statements.take(rows, axis=0).T
-        said = self._shares(self._scores().take(numbers, axis=0).sum(axis=0))
+        worth, silent = self._scores()
+        said = self._shares(worth.take(numbers, axis=0).sum(axis=0) + silent)
         return said, self._known(said, self._cases.kinds[rows], self._cases.labels[rows])
 
     def _take_in(self, which: int, place: int, entry: Entry, turned_out: str | None) -> None:
@@ -202,9 +208,10 @@ class LearntLikeness:
             share[fitting] = 1.0
             return share
         # What statements are worth is not worked out anew for each case, and the same whoever looks on in between.
-        if self._guide is None or self._guide.shape[1] != len(self._kinds) or self._added % _GUIDED == 0:
+        if self._guide is None or self._guide[0].shape[1] != len(self._kinds) or self._added % _GUIDED == 0:
             self._guide = self._scores()
-        said = self._shares(self._guide[numbers[numbers < len(self._guide)]].sum(axis=0))[fitting] + _LEAST
+        worth, silent = self._guide
+        said = self._shares(worth[numbers[numbers < len(worth)]].sum(axis=0) + silent)[fitting] + _LEAST
         share[fitting] = said / said.sum()
         return share
 
@@ -224,14 +231,22 @@ class LearntLikeness:
         shares: Shares = possible / possible.sum(axis=1, keepdims=True)
         return shares
 
-    def _scores(self) -> Shares:
-        """Returns of each statement and kind, as a logarithm, how much likelier it is said of that kind than usual."""
+    def _scores(self) -> tuple[Shares, Shares]:
+        """Returns of each statement and kind how much likelier it is said of that kind than usual, and of silence.
+
+        As logarithms; the second is of each kind that nothing at all is said.
+        """
         if self._worth is None:
             usual = (self.usual + 1) / (self.usual + 1).sum()
             counts = self._counts[: len(self._numbers) + 1]
             shares = (counts + _SMOOTH * usual) / (counts.sum(axis=1, keepdims=True) + _SMOOTH)
-            self._worth = np.log(shares / usual)
-            self._worth[0] = 0.0
+            worth = np.log(shares / usual)
+            worth[0], silent = 0.0, np.zeros(len(usual))
+            if self._silence:
+                unsaid = self._silence * np.log1p(-np.minimum(counts / (self.usual + 2), _SURELY))
+                worth -= unsaid
+                silent = unsaid.sum(axis=0)
+            self._worth = worth, silent
         return self._worth
 
     def _shares(self, scores: Shares) -> Shares:

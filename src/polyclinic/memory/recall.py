@@ -30,6 +30,9 @@ _SHARPNESS = 2.0
 _TRUST = {ClinicalTask.EXAMINATION: 1.0, ClinicalTask.DIAGNOSIS: 0.5, ClinicalTask.TREATMENT: 0.5}
 """See `LearntLikeness`: complaints come more by themselves than the results of one examination do."""
 
+_SILENCE = {ClinicalTask.EXAMINATION: 0.5, ClinicalTask.DIAGNOSIS: 0.0, ClinicalTask.TREATMENT: 0.0}
+"""See `LearntLikeness`: patients say all that they feel, and what one examination leaves unsaid was not looked for."""
+
 _FOCUS = {ClinicalTask.EXAMINATION: 4.0, ClinicalTask.DIAGNOSIS: 2.0, ClinicalTask.TREATMENT: 1.0}
 """The power of a learnt likeness."""
 
@@ -124,7 +127,12 @@ class RecallDoctor:
         key = (put.task, put.labels, group, id(records), id(experience))
         # The libraries are kept with what was learnt of them, so that no other gets their ids.
         likeness, *_ = self._likeness.setdefault(
-            key, (LearntLikeness(put.labels, group, trust=_TRUST[put.task]), records, experience)
+            key,
+            (
+                LearntLikeness(put.labels, group, trust=_TRUST[put.task], silence=_SILENCE[put.task]),
+                records,
+                experience,
+            ),
         )
         likeness.learn(records, experience, self._turned_out(put, brought, records, experience))
         of_this = likeness.kinds(put.asked.query)

@@ -1,6 +1,7 @@
 """The practice: it learns what is so and nothing else, and goes on as if it had never been cut off."""
 
 import asyncio
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -26,6 +27,21 @@ def patients():
     knowledge = read_knowledge().select("respiratory")
     cases = list(generate(knowledge, n=TRAIN + TEST, seed=7))
     return practice_patients(cases[:TRAIN], knowledge), practice_patients(cases[TRAIN:], knowledge)
+
+
+async def test_the_cut_of_the_docs_comes_out_to_the_digit():
+    table = (Path(__file__).parents[3] / "docs" / "learning.md").read_text().split("| of the cut |")[1]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:5]]
+    knowledge = read_knowledge().select("respiratory")
+    cases = list(generate(knowledge, n=160, seed=1))
+    cut = practice_patients(cases[:100], knowledge), practice_patients(cases[100:], knowledge)
+    _, points = await practise(cut, batch=1, test_every=50)
+    found = [
+        [str(point.patients), *(f"{100 * point.right[task] / point.n:.1f}" for task in ClinicalTask)]
+        + [str(sum(counts.values())) for counts in (point.records, point.experience, point.wrong)]
+        for point in points
+    ]
+    assert found == rows
 
 
 async def practise(patients, memory=None, **options):
