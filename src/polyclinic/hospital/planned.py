@@ -120,7 +120,10 @@ Looking = Callable[[Case], Acuity | None]
 
 
 def look(visit: Encounter, case: Case, at_the_door: Looking | None) -> None:
-    """Puts down how urgent a visit is, and what of that anybody sees at the door."""
+    """Puts down how urgent a visit is, and what of that anybody sees at the door; once for each case."""
+    if visit.seen_as is case:
+        return
+    visit.seen_as = case
     visit.is_of_level(case.truth.acuity)
     if at_the_door is not None:
         visit.acuity = at_the_door(case)

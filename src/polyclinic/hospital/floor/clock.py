@@ -15,7 +15,7 @@ from typing import Any, Self
 from polyclinic.errors import PolyclinicError
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
-_STEPS = 256  # events between two chances for tasks to go on, where the clock need not wait: about a millisecond
+_STEPS = 32  # events between two chances for tasks to go on, where the clock need not wait: a millisecond, or more
 
 
 class DueInThePast(PolyclinicError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from polyclinic.cases.case import Case
 from polyclinic.hospital.floor.clock import Signal
 from polyclinic.hospital.floor.lines import Ticket
 from polyclinic.hospital.plan.plan import Hospital
@@ -46,6 +47,7 @@ class Encounter:
         self.acuity: Acuity | None = None  # before triage, what anybody sees
         self.care = 0  # its number among those under care
         self.unseen = False  # has set out, and neither seen a doctor nor left yet
+        self.seen_as: Case | None = None  # the case that was looked at
         self.left = False  # is out of the hospital again, or has died there
         self.episode: Episode | None = None  # once triage is over
         self.anew: Signal | None = None  # happens with the episode of who got worse, where that is launched anew
