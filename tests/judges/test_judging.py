@@ -145,7 +145,7 @@ def test_what_is_harmless_stays_as_it_is():
         assert quoted(text) == text
 
 
-@pytest.mark.parametrize(("language", "line"), [("en", "Examination department: ok"), ("zh", "检查科: ok")])
+@pytest.mark.parametrize(("language", "line"), [("en", "Examination department: ok"), ("zh", "检查科：ok")])
 def test_who_speaks(language, line):
     assert spoken(Role.EXAMINER, "ok", language) == line
 

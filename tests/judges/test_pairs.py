@@ -230,7 +230,7 @@ async def test_a_judge_is_never_told_who_the_doctors_are(language):
 
 def test_a_dialogue_is_read_out_in_order():
     said = said_in(visit(case(language="zh"), "多久了？", examined="白细胞：5").trace)
-    assert said == ("病人: 咳嗽3天", "医生: 多久了？", "检查科: 白细胞：5")
+    assert said == ("病人：咳嗽3天", "医生：多久了？", "检查科：白细胞：5")
     assert said_in(visit(case()).trace) == ()
 
 

@@ -114,6 +114,8 @@ def test_nothing_is_given_away_and_the_form_is_kept(name):
                 found.append(f"{call.purpose}: it ends with a heading that has nothing below it")
             if language == "zh" and (half := HALF_WIDTH.search(call.system)):
                 found.append(f"{call.purpose}: {half[0]!r} is no Chinese punctuation")
+            if colon := re.search(r"[\u4e00-\u9fff]: ", call.text):
+                found.append(f"{call.purpose}: {colon[0]!r} is no Chinese colon")
             if broken := re.search(r"[a-z,]\n[a-z]", call.system):
                 found.append(f"{call.purpose}: a line ends inside a sentence: {broken[0]!r}")
     assert not found, "\n".join(found)

@@ -53,7 +53,9 @@ def _show(screen: Console, protocol: PaperProtocol[Any]) -> None:
     roles = ((role, one.models, one.section) for role, one in protocol.roles.items())
     screen.print(table("who played in the paper", ("role", "models", "section"), roles, left=3), "")
     rows = setting_rows(protocol)
-    cells = ((one.name, one.paper, one.ours or "as the paper", one.section) for one in rows)
+    # A narrow screen breaks names at spaces.
+    names = [one.name.removeprefix("methods.").replace(".", " ") for one in rows]
+    cells = ((n, one.paper, one.ours or "as the paper", one.section) for n, one in zip(names, rows, strict=True))
     screen.print(table("what is set", ("setting", "--protocol paper", "ours", "section"), cells, left=4))
     _points(screen, "Ours is other, and why", [(_changed(one), one.why) for one in rows if one.ours and one.why])
     _points(screen, "With --protocol paper this still differs", [(one.what, one.why) for one in protocol.differs])

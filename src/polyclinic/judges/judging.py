@@ -69,7 +69,8 @@ def quoted(text: str) -> str:
 
 def spoken(who: Role, text: str, language: Language) -> str:
     """Returns an utterance as a judge is shown it."""
-    return f"{_SPEAKERS[language][who]}: {text}"
+    colon = "：" if language == "zh" else ": "
+    return f"{_SPEAKERS[language][who]}{colon}{text}"
 
 
 def answer_type(name: str, fields: Iterable[tuple[str, Any]]) -> type[msgspec.Struct]:
