@@ -8,6 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from polyclinic.cli import options
+from polyclinic.cli.chair_options import CHAIR, ChairOptions
 from polyclinic.cli.live import PORT, need_pages
 from polyclinic.cli.options import between
 from polyclinic.errors import BadInput
@@ -27,6 +29,8 @@ def serve(
     host: Annotated[
         str, Parameter(help="This machine alone by default; 0.0.0.0 for others too, who then need the printed token.")
     ] = "127.0.0.1",
+    chair: ChairOptions = CHAIR,
+    models: options.Models = options.MODELS,
 ) -> None:
     """Serves the pages until Ctrl-C."""
     need_pages()
@@ -39,7 +43,14 @@ def serve(
         if not folder.is_dir():
             raise BadInput("no such folder; name a run, or a folder of runs", path=folder)
     token = "" if host in _LOOPBACK else secrets.token_urlsafe(18)
-    serving = Serving(shown, host=host, token=token)
+    serving = Serving(
+        shown,
+        host=host,
+        token=token,
+        practice=chair.practice,
+        cases=chair.case_files(),
+        players=chair.players(models),
+    )
     with bound(host, port) as taken:
         if not serving.shelf.look():
             note("There is no run here yet; polyclinic run --out DIR makes one.")

@@ -1,0 +1,82 @@
+"""Options of the doctor's chair and the annotator's desk, for the server of the pages."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cli import options
+from polyclinic.errors import UserError
+from polyclinic.events import Role
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.players.minds import HUMAN, check_mind, model_of
+from polyclinic.web.chair.staff import OfferedPlayers
+
+_GROUP = Group("Doctor's chair", sort_key=12)
+
+
+@Parameter(name="*", group=_GROUP)
+@dataclass(frozen=True, kw_only=True)
+class ChairOptions:
+    """What can be played in the doctor's chair, and with whom."""
+
+    cases: Annotated[list[Path] | None, options.FILES] = None
+    """Case files that can be played, beside those that come with polyclinic."""
+    patient: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
+    """Who may play the patient, the first by default: rules, a model, saps:MODEL, or FILE.py:NAME."""
+    beside: Annotated[list[str] | None, Parameter(metavar="MIND...", consume_multiple=1)] = None
+    """Doctors who see the same patient, to be compared with; rules unless given."""
+    judge: Annotated[str, Parameter(metavar="MODEL")] = ""
+    """A model that grades the reports; rules unless given."""
+    practice: Annotated[Path | None, options.DIR] = None
+    """Where visits, classes and studies are kept; DIR/practice unless given."""
+
+    def players(self, models: ModelOptions) -> OfferedPlayers:
+        """Returns who may play.
+
+        Raises:
+            UserError: one of them cannot.
+        """
+        offered = OfferedPlayers(
+            patients=tuple(self.patient or ["rules"]),
+            beside=tuple(self.beside or ["rules"]),
+            judge=self.judge,
+            models=models,
+        )
+        for role, names in ((Role.PATIENT, offered.patients), (Role.DOCTOR, offered.beside)):
+            for name in names:
+                if name == HUMAN:
+                    raise UserError(f"--{'patient' if role is Role.PATIENT else 'beside'} human: nobody sits here")
+                if model_of(name) is None:
+                    check_mind(role, name)
+        if self.judge and model_of(self.judge) is None:
+            raise UserError(f"--judge {self.judge!r} is no model; leave it out, and rules grade the reports")
+        asked = filter(None, map(model_of, (*offered.patients, *offered.beside, self.judge)))
+        # What runs here takes a while to load, and is opened when somebody plays.
+        asyncio.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
+        return offered
+
+    def case_files(self) -> list[Path]:
+        """Returns the case files, each of them read once.
+
+        Raises:
+            BadInput: one of them cannot be read.
+        """
+        for path in self.cases or ():
+            for _ in read_cases(path):
+                pass
+        return self.cases or []
+
+
+async def _can_be_opened(names: list[str], models: ModelOptions) -> None:
+    """Raises a UserError where a model has no address or no key; nobody is asked anything."""
+    async with open_session(names, models):
+        pass
+
+
+CHAIR = ChairOptions()
