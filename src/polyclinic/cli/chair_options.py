@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cli import options
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Role
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.players.minds import HUMAN, check_mind, model_of
@@ -42,6 +42,8 @@ class ChairOptions:
         Raises:
             UserError: one of them cannot.
         """
+        if models.dry_run:
+            raise UserError("--dry-run: what people will ask cannot be said before; --max-cost says what it may cost")
         offered = OfferedPlayers(
             patients=tuple(self.patient or ["rules"]),
             beside=tuple(self.beside or ["rules"]),
@@ -60,6 +62,19 @@ class ChairOptions:
         # What runs here takes a while to load, and is opened when somebody plays.
         asyncio.run(_can_be_opened([name for name in asked if not name.startswith("local")], models))
         return offered
+
+    def practice_folder(self) -> Path | None:
+        """Returns where visits are to be kept, where that was said.
+
+        Raises:
+            BadInput: no folder can be there.
+        """
+        if self.practice is not None and not self.practice.is_dir():
+            if self.practice.exists():
+                raise BadInput("this is a file; name a folder", path=self.practice)
+            if not self.practice.parent.is_dir():
+                raise BadInput(f"there is no folder {self.practice.parent}; make it first", path=self.practice)
+        return self.practice
 
     def case_files(self) -> list[Path]:
         """Returns the case files, each of them read once.

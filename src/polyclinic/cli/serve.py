@@ -47,7 +47,7 @@ def serve(
         shown,
         host=host,
         token=token,
-        practice=chair.practice,
+        practice=chair.practice_folder(),
         cases=chair.case_files(),
         players=chair.players(models),
     )
