@@ -157,7 +157,7 @@ async def aie(
 
 def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:
     """Returns what people can have judged: every two doctors on every case."""
-    pairs = {in_order((case.id, *two)) for case in cases for two in combinations(doctors, 2)}
+    pairs = {in_order((case.id, *two)): None for case in cases for two in combinations(doctors, 2)}
     return {f"pairs {view}": pairs for view in CRITERIA}
 
 
