@@ -70,6 +70,7 @@ frontend: frontend/node_modules
 
 docs: $(DEV)
 	@$(BIN)/python docs/make.py
+	@$(BIN)/python frontend/screenshots.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -19,6 +19,7 @@ PARTS = (
     "retrieval",
     "evolve",
     "visits",
+    "web",
     "options",
 )
 

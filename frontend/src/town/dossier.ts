@@ -97,7 +97,7 @@ function told(run: ShownRun, { what, about }: Moment): string {
     case "followed up":
       return happened(what, outcome(about["outcome"]));
     case "measured":
-      return happened(what, Object.entries((about["vital_signs"] ?? {}) as Record<string, unknown>).map(([sign, value]) => `${sign} ${String(value)}`).join(", "));
+      return happened(what, Object.entries((about["vital_signs"] ?? {}) as Record<string, unknown>).map(([sign, value]) => `${sign.replaceAll("_", " ")} ${String(value)}`).join(", "));
     case "reported":
       return happened(what, plain(about["diagnosis"], 300));
     default:

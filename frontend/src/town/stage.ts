@@ -80,7 +80,7 @@ export class Stage {
         stage.pool = [];
         stage.dots = [];
         this.textures.addCanvas("ground", ground);
-        this.textures.addCanvas("night", night);
+        this.textures.addCanvas("night", night)?.setFilter(stage.phaser.Textures.FilterMode.LINEAR);
         for (const [name, color] of Object.entries(COLORS)) this.textures.addCanvas(name, dot(name, color));
         this.textures.addCanvas("ring", ring());
         this.add.image(0, 0, "ground").setOrigin(0, 0);
