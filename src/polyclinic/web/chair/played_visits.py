@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import msgspec
 from polyclinic.errors import UserError
 from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.minds import order_names_of
 from polyclinic.visits.visit import Visit, see
 from polyclinic.web.chair.catalogue import Catalogue
@@ -62,6 +65,8 @@ class PlayedVisits:
         self._knowledge = knowledge
         self._scorer: Scorer | None = None
         self._sittings: dict[str, Sitting] = {}
+        self._answers: defaultdict[str, SharedAnswers] = defaultdict(SharedAnswers)
+        self._comparing = asyncio.Lock()
         self._beside: dict[tuple[str, str, str], PlayScore] = {}
 
     def begin(self, played: PlayedCase) -> Sitting:
@@ -92,7 +97,9 @@ class PlayedVisits:
             return self._sittings[id]
         if not _ID.fullmatch(id) or not self._path(id).is_file():
             raise NoSuchVisit("there is no such visit here")
-        self._sittings[id] = Sitting(self._path(id), self.catalogue.case, self.staff.minds, clock=self.clock)
+        self._sittings[id] = Sitting(
+            self._path(id), self.catalogue.case, self.staff.minds, answers=self._answers[id], clock=self.clock
+        )
         return self._sittings[id]
 
     def ids(self) -> list[str]:
@@ -162,11 +169,12 @@ class PlayedVisits:
         """Returns what another doctor's visit to the same patient is worth."""
         played = sitting.played
         key = (doctor, played.patient, f"{played.case.set}/{played.case.key}/{played.max_turns}")
-        if key not in self._beside:
-            minds = await self.staff.minds(played.patient, doctor)
-            visit: Visit = await see(sitting.case, minds, max_turns=played.max_turns)
-            self._beside[key] = await (await self._scorer_ready()).score(sitting.case, visit, minds, doctor=doctor)
-        return self._beside[key]
+        async with self._comparing:
+            if key not in self._beside:
+                minds = await self.staff.minds(played.patient, doctor)
+                visit: Visit = await see(sitting.case, minds, max_turns=played.max_turns)
+                self._beside[key] = await (await self._scorer_ready()).score(sitting.case, visit, minds, doctor=doctor)
+            return self._beside[key]
 
     async def _scorer_ready(self) -> Scorer:
         if self._scorer is None:

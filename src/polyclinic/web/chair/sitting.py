@@ -17,6 +17,7 @@ import msgspec
 from polyclinic.cases.case import Case
 from polyclinic.errors import PolyclinicError, UserError
 from polyclinic.events import End, Event, Failed, Trace
+from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
 from polyclinic.players.human.kept import Kept
 from polyclinic.players.human.moves import HintMove, Move, NoteMove, ReportMove, Turn, UndoMove
@@ -71,6 +72,7 @@ class Sitting:
         path: its file, which holds at least its first line.
         case: the case of a place.
         minds: whoever plays with a patient of that name.
+        answers: what models answered in this visit before, so that what is held once more comes out the same.
         clock: what time it is.
     """
 
@@ -80,8 +82,10 @@ class Sitting:
         case: Callable[[CaseAt], Case],
         minds: Callable[[str], Awaitable[Minds]],
         *,
+        answers: SharedAnswers | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._answers = answers or SharedAnswers()
         self.id = path.stem
         self._kept = Kept(path, KeptMove, "a move of a visit")
         first = self._kept.all[0].played
@@ -228,8 +232,9 @@ class Sitting:
             self.minds = await self._minds_of(self.played.patient)
             # A journal keeps the answers of a model by visit; by rules everybody meets the same patient.
             key = "" if self.played.patient == "rules" else f"{self.case.id} {self.id}"
+            seated = self.minds.sharing(self._answers).seated(self)
             attended = await attend(
-                self.case, self.minds.seated(self), max_turns=self.played.max_turns, key=key, watch=self._watch
+                self.case, seated, max_turns=self.played.max_turns, key=key, watch=self._watch
             )
             self.visit = attended.visit
             if self.visit.end is End.FAILED:
