@@ -44,7 +44,7 @@ const t = texts({
   undecided: ["still undecided", "仍未定"],
   disputed: ["{0}: two people differ on {1} items", "{0}：有{1}项意见不一"],
   download: ["Download the verdicts", "下载评判结果"],
-  use: ["Scorers read them: polyclinic verdicts agreement FILE, eval aie, eval mvme, eval reliability with --verdicts FILE, eval tor with --ratings FILE.", "评分程序可读取：polyclinic verdicts agreement FILE；eval aie、eval mvme、eval reliability 用 --verdicts FILE；eval tor 用 --ratings FILE。"],
+  use: ["Scorers read them: polyclinic verdicts agreement FILE; eval aie, mvme, tor and reliability with --verdicts FILE.", "评分程序可读取：polyclinic verdicts agreement FILE；eval aie、mvme、tor、reliability 用 --verdicts FILE。"],
   figures: ["What it comes to so far", "目前结果"],
   refresh: ["Look again", "刷新"],
   of: ["{0} of {1}", "{0}/{1}"],

@@ -233,9 +233,7 @@ class Sitting:
             # A journal keeps the answers of a model by visit; by rules everybody meets the same patient.
             key = "" if self.played.patient == "rules" else f"{self.case.id} {self.id}"
             seated = self.minds.sharing(self._answers).seated(self)
-            attended = await attend(
-                self.case, seated, max_turns=self.played.max_turns, key=key, watch=self._watch
-            )
+            attended = await attend(self.case, seated, max_turns=self.played.max_turns, key=key, watch=self._watch)
             self.visit = attended.visit
             if self.visit.end is End.FAILED:
                 failed = self.trace.last(Failed)
