@@ -6,21 +6,22 @@ What a patient costs must not depend on how many were before, and a neighbour mu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int32]
+Numbers = NDArray[np.signedinteger[Any]]
 
 NOT_THERE = -1
 
 
 class Rows:
-    """Rows of numbers, one behind the other."""
+    """Rows of numbers, one behind the other; small ones in two bytes, so that a row is read at one go."""
 
     def __init__(self, width: int, *, blank: int) -> None:
         self._blank, self._n = blank, 0
-        self._all: Numbers = np.full((256, width), blank, dtype=np.int32)
+        self._all: Numbers = np.full((256, width), blank, dtype=np.int16)
 
     def __len__(self) -> int:
         return self._n
@@ -33,14 +34,24 @@ class Rows:
     def append(self, row: Sequence[int] | Numbers) -> None:
         """Takes a row in; of one that is shorter than the widest so far, the rest is blank."""
         self.extend(1, len(row))
+        self._widen(max(row))
         self._all[self._n - 1, : len(row)] = row
+
+    def put(self, place: int, number: int) -> None:
+        """Writes a number over a whole row."""
+        self._widen(number)
+        self._all[place] = number
+
+    def _widen(self, most: int) -> None:
+        if most > np.iinfo(self._all.dtype).max:
+            self._all = self._all.astype(np.int32)
 
     def extend(self, n: int, width: int = 0) -> None:
         """Takes blank rows in."""
         room, before = self._all.shape
         if self._n + n > room or width > before:
             doubled = room if self._n + n <= room else max(2 * room, self._n + n)
-            wider = np.full((doubled, max(width, before)), self._blank, dtype=np.int32)
+            wider = np.full((doubled, max(width, before)), self._blank, dtype=self._all.dtype)
             wider[: self._n, :before] = self.rows
             self._all = wider
         self._n += n
@@ -69,7 +80,7 @@ class CaseTable:
 
     def add(self, which: int, place: int, statements: Sequence[int], facts: Sequence[int]) -> None:
         """Takes an entry of a library in."""
-        self._row_of[which].rows[place] = len(self)
+        self._row_of[which].put(place, len(self))
         self._statements.append(statements)
         self._facts.append(facts)
 
