@@ -62,7 +62,7 @@ export async function openVisit(page: Page, place: Place, isOpen: () => boolean)
 class Visit {
   private busy = false;
   private running: Promise<boolean> = Promise.resolve(true);
-  private draft: string;
+  private draft = "";
   private readonly kept: string;
   private dialogue!: HTMLElement;
   private log!: HTMLElement;
@@ -75,7 +75,7 @@ class Visit {
 
   constructor(private readonly page: Page, private readonly place: Place, private seen: SittingView, private readonly isOpen: () => boolean) {
     this.kept = `polyclinic.draft.${seen.id}`;
-    this.draft = sessionStorage.getItem(this.kept) ?? "";
+    try { this.draft = sessionStorage.getItem(this.kept) ?? ""; } catch { this.draft = ""; }
   }
 
   draw(): void {

@@ -4,7 +4,11 @@ import csv
 import io
 import json
 
+from tests.web.asking import asked
+
 from polyclinic.cases.loaders import find_case
+from polyclinic.web.application import application
+from polyclinic.web.serving import Serving
 
 
 async def made(client, **more):
@@ -98,3 +102,29 @@ async def test_what_a_class_cannot_be(client):
     assert "two students" in (await client.post("classes", {**new, "students": ["A", "A "]})).document["error"]
     added = (await client.post(f"classes/{kept['id']}/students", {"students": ["Cleo"]})).document["class"]["students"]
     assert [one["name"] for one in added] == ["Ann", "=HYPERLINK(1)", "Cleo"]
+
+
+async def test_students_need_their_link_alone_and_everybody_else_the_token(tmp_path, folder):
+    serving = Serving([tmp_path], practice=folder, host="0.0.0.0", token="secret")
+    app = application(serving)
+
+    async def status(path, **headers):
+        return (await asked(app, f"/api/chair/{path}", **headers)).status
+
+    knows = {"authorization": "Bearer secret"}
+    cases = (await asked(app, "/api/chair/cases", **knows)).document["cases"]
+    new = {"title": "x", "cases": [{"set": "shipped", "key": cases[0]["key"]}], "students": ["Ann"]}
+    made = await asked(
+        app,
+        "/api/chair/classes",
+        method="POST",
+        body=json.dumps(new).encode(),
+        content_type="application/json",
+        **knows,
+    )
+    kept = made.document["class"]
+    for path in ("settings", "visits", "classes", f"classes/{kept['id']}", f"classes/{kept['id']}/results.csv"):
+        assert (await status(path), await status(path, **knows)) == (401, 200), path
+    assert await status(f"by-link/{kept['students'][0]['key']}") == 200
+    assert await status("by-link/guessed") == 404
+    await serving.end()

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,9 @@ MOST_VISITS = 20_000
 
 _AT_ONCE = 200
 """Visits that are kept in memory; another that is taken up again is held once more from its moves."""
+
+_LOOKED = 500
+"""Visits that are looked through for a list, the latest first."""
 
 _ID = re.compile(r"[\w-]{22}")
 _score = msgspec.json.Decoder(Scored)
@@ -102,10 +106,21 @@ class PlayedVisits:
         )
         return self._sittings[id]
 
-    def ids(self) -> list[str]:
-        """Returns all visits that there are, the latest first."""
-        files = [p for p in (self.folder / "visits").glob("*.jsonl") if _ID.fullmatch(p.stem)]
-        return [path.stem for path in sorted(files, key=lambda path: -path.stat().st_mtime)]
+    def of_nobodys_class(self, most: int) -> list[tuple[Sitting, Scored | None]]:
+        """Returns the latest visits that no student plays, each with its score where it is over.
+
+        What cannot be read, or whose case is not offered any more, is left out.
+        """
+        files = [path for path in (self.folder / "visits").glob("*.jsonl") if _ID.fullmatch(path.stem)]
+        found: list[tuple[Sitting, Scored | None]] = []
+        for path in sorted(files, key=lambda path: -path.stat().st_mtime)[:_LOOKED]:
+            with suppress(UserError):
+                sitting = Sitting(path, self.catalogue.case, self.staff.minds)
+                if not sitting.played.student:
+                    found.append((sitting, self.stored_score(path.stem)))
+            if len(found) == most:
+                break
+        return found
 
     async def make_room(self) -> None:
         """Frees the memory of visits that were not asked for of late."""
@@ -121,7 +136,9 @@ class PlayedVisits:
     def stored_score(self, id: str) -> Scored | None:
         """Returns the score of a visit that was scored before; None of any other."""
         file = self._path(id, ".score.json")
-        return _score.decode(file.read_bytes()) if file.is_file() else None
+        with suppress(msgspec.DecodeError):  # one of another version is made again
+            return _score.decode(file.read_bytes()) if file.is_file() else None
+        return None
 
     async def scored(self, sitting: Sitting) -> Scored:
         """Returns what a visit is worth, beside what is so and beside others; keeps it, and the trace.

@@ -120,21 +120,16 @@ class _Playing:
         return reply({"cases": cases, "found": found})
 
     async def _visits(self, _: Request) -> Response:
-        rows: list[dict[str, object]] = []
-        for id in self._practice.ids():
-            sitting = self._practice.sitting(id)
-            if not sitting.played.student and len(rows) < _LISTED:
-                scored = self._practice.stored_score(id)
-                rows.append(
-                    {
-                        "id": id,
-                        "begun": sitting.begun,
-                        "patient": sitting.case.presentation,
-                        "moves": len(sitting.moves),
-                        "points": None if scored is None else scored.own.points.total,
-                    }
-                )
-        await self._practice.make_room()
+        rows = [
+            {
+                "id": sitting.id,
+                "begun": sitting.begun,
+                "patient": sitting.case.presentation,
+                "moves": len(sitting.moves),
+                "points": None if scored is None else scored.own.points.total,
+            }
+            for sitting, scored in self._practice.of_nobodys_class(_LISTED)
+        ]
         return reply({"visits": rows})
 
     async def _begin(self, request: Request) -> Response:
