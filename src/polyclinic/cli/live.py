@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from socket import socket
 from typing import Annotated
@@ -28,6 +27,7 @@ Port = Annotated[
     between(0, 65_535),
     Parameter(group=_WATCHING, help="Of the pages of --live; 0 takes any that is free."),
 ]
+_NAME = "polyclinic-pages"
 PORT = 8765
 """Where the pages are, if nobody says otherwise."""
 
@@ -53,16 +53,14 @@ def where_kept(out: Path | None, *, live: bool, several: bool) -> Path | None:
     return Path(tempfile.mkdtemp(prefix="polyclinic-")) / "run" if live and out is None else out
 
 
-@contextmanager
-def watched(folder: Path | None, port: int) -> Iterator[None]:
-    """Serves a run while it goes on, and afterwards until Ctrl-C; None serves nothing.
+def watch(folder: Path | None, port: int) -> None:
+    """Begins to serve a run that begins or goes on; None serves nothing.
 
     Raises:
         UserError: the port is in use.
         MissingExtra: what serves the pages is not installed.
     """
     if folder is None:
-        yield
         return
     need_pages()
     from polyclinic.web.server import address, bound  # noqa: PLC0415
@@ -70,20 +68,18 @@ def watched(folder: Path | None, port: int) -> Iterator[None]:
     host = "127.0.0.1"
     with bound(host, port) as taken:
         # Of its own, so that whoever looks never takes time from the run; it reads the run from its file.
-        server = multiprocessing.get_context("spawn").Process(target=_serve, args=(folder, host, taken), daemon=True)
-        server.start()
-        where = address(taken, host, page="town")
-    note(f"Watch it at {where}")
-    try:
-        yield
-        note(f"The run is over; its pages stay at {where} until Ctrl-C.")
-        server.join()
-    except KeyboardInterrupt:
-        if server.is_alive():
-            server.join(2)
-        raise
-    finally:
-        server.terminate()
+        context = multiprocessing.get_context("spawn")
+        context.Process(target=_serve, args=(folder, host, taken), name=_NAME, daemon=True).start()
+        note(f"Watch it at {address(taken, host, page='town')}")
+
+
+def stay() -> None:
+    """Where a run is watched, waits for Ctrl-C: whoever watches may look back."""
+    for server in multiprocessing.active_children():
+        if server.name == _NAME:
+            note("The run is over; its pages stay until Ctrl-C.")
+            with suppress(KeyboardInterrupt):
+                server.join()
 
 
 def _serve(folder: Path, host: str, taken: socket) -> None:

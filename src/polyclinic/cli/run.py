@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter
 from polyclinic.cli import options
 from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
-from polyclinic.cli.live import PORT, Live, Port, watched, where_kept
+from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
@@ -212,12 +212,12 @@ def run(
             "course": course,
         }
         resume = resume if out is None else _forked(resume, out, minds, models)
-        with watched(resume if live else None, port):
-            held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
+        watch(resume if live else None, port)
+        held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
     else:
         if town.preset is not None and town.hospital is not None:
             raise UserError("--preset and --hospital each say which hospital it is; give one of them")
-        out = where_kept(out, live=live, several=replicas.several)
+        out = where_kept(out, live=live and not models.dry_run, several=replicas.several)
         if traces and out is None:
             raise UserError("--traces keeps dialogues on disk; say where with --out DIR")
         days = town.days or (_DAYS if town.visits is None else _MOST_DAYS)
@@ -282,13 +282,13 @@ def run(
                 if store is not None and learning.memory is not None and learns is not None:
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, store.folder)
-                with watched(folder if live else None, port):
-                    held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
+                watch(folder if live else None, port)
+                held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
     documents = [document for document, _ in held]
     _show(documents, replicas, json=json)
     if (folder := resume or out) is not None and not json:
         _tell_where(folder, documents[0]["seed"] if replicas.several else None)
-    _check_failures(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
+    _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
 def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, json: bool) -> None:
@@ -387,7 +387,9 @@ def _hold(
     return document if store is None else store.finish(document), came.run.first_failure
 
 
-def _check_failures(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:
+def _end(documents: list[dict[str, Any]], max_failures: float, first: str, *, quiet: bool) -> None:
+    """Stays while somebody watches, and says how many visits failed, where they did."""
+    stay()
     visits, failed = (sum(d[name] for d in documents) for name in ("visits", "failed"))
     why = f" (the first: {first})" if first else ""
     if failed * 100 > max_failures * visits:
