@@ -1,6 +1,6 @@
 """`python -m polyclinic` is `polyclinic`."""
 
-from polyclinic.cli import main
+from polyclinic.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()

@@ -28,6 +28,7 @@ MAX_RECORD_BYTES = 16 * 2**20
 
 MAX_FILE_BYTES = 2 * 2**30
 
+_DATABASE = b"SQLite format 3\0"
 _NAMED = 3
 
 
@@ -138,8 +139,13 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
         raise BadInput(problem, path=path, line=line) from None
 
 
-def check_writable(path: Path, *, unlike: Path | None = None) -> None:
-    """Checks, before a long run, that its result can be written in the end, and not over its input (`unlike`)."""
+def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None) -> None:
+    """Checks, before a long run, that its result can be written in the end.
+
+    Not over its input (`unlike`), nor over what else it writes (`nor`), nor over a database.
+    """
+    if nor is not None and path.resolve() == nor.resolve():
+        raise BadInput("this file is named for two things; give each a file of its own", path=path)
     if path.is_dir():
         raise BadInput("this is a directory; name a file in it", path=path)
     if not path.parent.is_dir():
@@ -148,6 +154,16 @@ def check_writable(path: Path, *, unlike: Path | None = None) -> None:
         raise BadInput("may not be written to", path=path)
     if unlike is not None and path.exists() and unlike.exists() and path.samefile(unlike):
         raise BadInput("this is the file that is read; name another one to write to", path=path)
+    if _is_database(path):
+        raise BadInput("this is a run, a journal or another database; name another file to write to", path=path)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_DATABASE)) == _DATABASE
+    except OSError:
+        return False
 
 
 def make_folder(path: Path) -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from polyclinic import fingerprints
-from polyclinic.cli.given import GIVEN
+from polyclinic.cli.command_words import WORDS
 from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
 from polyclinic.errors import UserError
 from polyclinic.hospital.care.setup import Setup
@@ -36,7 +36,7 @@ def store(began, tmp_path):
 
 
 def given(*words):
-    GIVEN.set(words)
+    WORDS.set(words)
 
 
 @pytest.mark.parametrize(

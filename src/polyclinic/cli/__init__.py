@@ -6,6 +6,7 @@ Results go to stdout (with `--json` as one document), everything else to stderr.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -18,7 +19,7 @@ from cyclopts import CycloptsError
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
-from polyclinic.cli.given import GIVEN
+from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, stoppable
 from polyclinic.errors import PolyclinicError, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.terminal.screen import Screen, documents_alone, plain
@@ -31,8 +32,13 @@ _MARKUP = re.compile(
 )
 """Styles that other packages write into their errors for a terminal of their own."""
 
-INTERRUPTED = 130
-"""Exit code of a command that was stopped by Ctrl-C."""
+_NO_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF))
+
+
+def program() -> None:
+    """Runs the command line as a program of its own."""
+    alone()
+    main()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,15 +46,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     collect_seldom()
     came = sys.argv[1:] if arguments is None else arguments
     words = [_HOME.sub(lambda _: str(Path("~").expanduser()), word) for word in came]
+    if sys.stdout is None:  # closed by whoever started it
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     code: object = 0
-    GIVEN.set(tuple(words))
     try:
         if _is_group(words):
             APP.help_print(words, console=Screen(stderr=True))
             sys.exit(2)
         help_on = Screen(file=sys.stdout)
-        with words_of(words), documents_alone() if "--json" in words else nullcontext():
+        with stoppable(), words_of(words), documents_alone() if "--json" in words else nullcontext():
             code = _run(words, help_on)
+        sys.stdout.flush()
     except UserError as error:
         _fail(str(error), 2)
     except PolyclinicError as error:
@@ -56,10 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except CycloptsError as error:
         _fail(complaint(error), 2)
     except KeyboardInterrupt:
+        end_soon()
         _fail("interrupted", INTERRUPTED)
+    except MemoryError:
+        _fail("there is not enough memory for so much; ask for less", 1)
     except BrokenPipeError:
         # Whoever read our output has stopped reading (`| head`): nothing is wrong, and nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
+    except OSError as error:
+        if error.errno not in _NO_OUTPUT:
+            raise
+        _say_no_more()
+        _fail(f"the output cannot be written ({error.strerror})", 1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -76,6 +92,10 @@ def _is_group(words: Sequence[str]) -> bool:
     """Whether these words name no command, but a group of them."""
     chain, app, rest = APP.parse_commands(words)
     return not rest and app[-1].default_command is None and len(chain) == len(words)
+
+
+def _say_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> None:

@@ -17,3 +17,18 @@ def words_of(words: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         WORDS.reset(before)
+
+
+def is_given(option: str) -> bool:
+    """Whether an option such as `--doctor` is given, also where it says what would be so anyway."""
+    return any(word == option or word.startswith(f"{option}=") for word in WORDS.get())
+
+
+def said() -> list[tuple[str, str]]:
+    """Returns the options that are given with a value, each with it."""
+    words, found = WORDS.get(), []
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if option.startswith("--") and (equals or at + 1 < len(words)):
+            found.append((option, value if equals else words[at + 1]))
+    return found

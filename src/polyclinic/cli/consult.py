@@ -73,7 +73,7 @@ async def consult(
     path, case_id = split_case(case)
     one = case_id is not None
     if out is not None:
-        check_writable(out, unlike=path)
+        check_writable(out, unlike=path, nor=journal)
     doctors = _doctors(doctor, team)
     cases = list(read_cases(path, layout=layout)) if case_id is None else [find_case(path, case_id, layout=layout)]
     knowledge, screen = read_knowledge(), console()

@@ -16,7 +16,7 @@ from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.report import figures, page
-from polyclinic.hospital.record.run_file import RUN
+from polyclinic.hospital.record.run_file import RUN, SUMMARY
 from polyclinic.results.comparing import compare_results
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.page import page as page_of_results
@@ -82,6 +82,8 @@ def _of_results(folders: Sequence[Path], path: Path, *, json: bool) -> None:
 
 
 def _of_hospital(run: Path, out: Path | None, export: LogLayout | None, *, json: bool) -> None:
+    if out is not None and out.name == SUMMARY and out.parent.resolve() == run.resolve():
+        raise UserError(f"--out {out} is what the run itself wrote; name another file")
     with RecordedRun(run) as recorded:
         if export is not None:
             path = out or run / export.file

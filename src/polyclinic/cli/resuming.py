@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from polyclinic import __version__
-from polyclinic.cli.given import is_given, said
+from polyclinic.cli.command_words import is_given, said
 from polyclinic.errors import BadInput, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration

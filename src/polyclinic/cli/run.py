@@ -27,6 +27,7 @@ from polyclinic.hospital.care.remembering import about_memories, check_learns
 from polyclinic.hospital.care.setup import Feedback, LearningSetup, MemoryHolder, Setup
 from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.off_shift import read_whole
+from polyclinic.hospital.plan.check import MOST_RESIDENTS
 from polyclinic.hospital.plan.events import Incident, read_events
 from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
@@ -62,7 +63,9 @@ _MOST_DAYS = 100 * 365
 class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[int | None, options.POSITIVE, Parameter(show_default="the hospital's, 36,000 in ours")] = None
+    residents: Annotated[
+        int | None, options.between(1, MOST_RESIDENTS), Parameter(show_default="the hospital's, 36,000 in ours")
+    ] = None
     """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
     load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
     """Illnesses a day as a multiple of the town's own."""

@@ -14,6 +14,8 @@ from polyclinic.knowledge.knowledge import Knowledge
 
 LANGUAGES = ("en", "zh")
 
+MOST_RESIDENTS = 10_000_000
+_LAST_YEAR = 2900  # a run may last for centuries
 _EPSILON = 1e-6
 _WHERE_WORKED = {
     AreaKind.TRIAGE: Job.NURSE,
@@ -41,13 +43,14 @@ def problems(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, st
 def _wrong_head(hospital: Hospital, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     yield from _unnamed(hospital.name, "$.name")
     try:
-        datetime.date.fromisoformat(hospital.first_day)
+        if not 1900 <= datetime.date.fromisoformat(hospital.first_day).year <= _LAST_YEAR:
+            yield f"{hospital.first_day} lies in no year from 1900 to {_LAST_YEAR}", "$.first_day"
     except ValueError:
         yield f"{hospital.first_day!r} is no day; write it as 2026-01-05", "$.first_day"
     if not hospital.open:
         yield "the hospital is never open; name a day and its hours", "$.open"
-    if hospital.residents < 1:
-        yield f"{hospital.residents} residents; at least 1 is needed", "$.residents"
+    if not 1 <= hospital.residents <= MOST_RESIDENTS:
+        yield f"{hospital.residents} residents; 1 to {MOST_RESIDENTS:,} are allowed", "$.residents"
     if hospital.examinations is not None and hospital.examinations < 0:
         yield f"{hospital.examinations} examinations a visit; 0 or more are allowed, or null", "$.examinations"
     for key, name in hospital.departments.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,11 @@ from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
 from polyclinic.hospital.record.run_file import RUN, take
 from polyclinic.hospital.record.world import World, decode
+from polyclinic.sqlite_file import read_errors
 
 _WHAT = msgspec.json.Decoder(What)
 _EPISODE = msgspec.json.Decoder(Episode)
+_DAMAGE = (msgspec.DecodeError, zlib.error, ValueError, TypeError)
 _AT_ONCE = 1000  # rows held at a time
 
 
@@ -48,19 +49,17 @@ class RecordedRun:
     @property
     def configuration(self) -> dict[str, Any]:
         """What the run was started with."""
-        found: dict[str, Any] = msgspec.json.decode(self._about("configuration") or b"{}")
-        return found
+        return self._document("configuration") or {}
 
     @property
     def package(self) -> str:
         """The version of polyclinic that began the run."""
-        return (self._about("package") or b"").decode()
+        return (self._about("package") or b"").decode(errors="replace")
 
     @property
     def summary(self) -> dict[str, Any] | None:
         """What the run said at its end; None while it has not come to one."""
-        value = self._about("summary")
-        return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+        return self._document("summary")
 
     def __len__(self) -> int:
         return int(self._query("SELECT coalesce(max(seq) + 1, 0) FROM happenings")[0][0])
@@ -148,24 +147,35 @@ class RecordedRun:
     def _happening(self, seq: int, t: int, who: str, what: bytes) -> Happening:
         try:
             return Happening(seq=seq, t=t, who=who, what=_WHAT.decode(what))
-        except msgspec.DecodeError as error:
+        except _DAMAGE as error:
             raise BadInput(f"happening {seq} is damaged ({error})", path=self.folder / RUN) from None
 
     def _unpack(self, key: str, packed: bytes) -> Episode:
         try:
             return unpack(packed)
-        except (zlib.error, msgspec.DecodeError) as error:
+        except _DAMAGE as error:
             raise BadInput(f"episode {key} is damaged ({error})", path=self.folder / RUN) from None
+
+    def _document(self, name: str) -> dict[str, Any] | None:
+        value = self._about(name)
+        try:
+            return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+        except _DAMAGE as error:
+            raise BadInput(f"its {name} is damaged ({error})", path=self.folder / RUN) from None
 
     def _about(self, name: str) -> bytes | None:
         found = self._query("SELECT value FROM about WHERE name = ?", name)
-        return bytes(found[0][0]) if found else None
+        return (
+            str(found[0][0]).encode()
+            if found and not isinstance(found[0][0], bytes)
+            else found[0][0]
+            if found
+            else None
+        )
 
     def _query(self, query: str, *values: object) -> list[Any]:
-        try:
+        with read_errors(self.folder / RUN):
             return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise BadInput(f"cannot be read ({error})", path=self.folder / RUN) from None
 
 
 def pack(episode: Episode) -> bytes:

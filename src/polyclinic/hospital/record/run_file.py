@@ -71,6 +71,8 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
             stack.pop_all()
             return connection
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            raise DiskFull(f"{folder}: the disk is full, and nothing is kept; make room, and begin anew") from None
         raise not_stored(error, folder) from None
 
 
@@ -104,7 +106,7 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
                 raise BadInput(f"{problem}; polyclinic {__version__} reads format {FORMAT}", path=folder)
             stack.pop_all()
             return connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise BadInput(f"cannot be used as a run ({error})", path=path) from None
 
 

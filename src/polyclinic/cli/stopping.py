@@ -1,0 +1,83 @@
+"""Stopping a command: one line and a clean end, whichever signal asks for it and however often.
+
+The first signal ends what is under way, and gives it the time to write what it has. What comes after it changes
+nothing: raised in the middle of that, it would break it off. What takes too long all the same is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SECONDS = 4.0
+"""Until what was stopped is ended."""
+
+INTERRUPTED = 130
+"""Exit code of a command that was stopped."""
+
+_alone = False
+_TOO = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """While it lasts, SIGTERM and SIGHUP stop as Ctrl-C does, and what is stopped is stopped once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, _as_interrupt) for one in _TOO if signal.getsignal(one) is signal.SIG_DFL}
+    # `asyncio.run` raises at the second Ctrl-C, wherever its tasks then are; there is no other way to tell it not to.
+    ours = "_on_sigint"
+    asyncios = getattr(asyncio.Runner, ours, None)
+    if asyncios is not None:
+        setattr(asyncio.Runner, ours, lambda *given, **named: _once(asyncios, *given, **named))
+    try:
+        yield
+    finally:
+        if asyncios is not None:
+            setattr(asyncio.Runner, ours, asyncios)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def alone() -> None:
+    """Says that the command is all that this process does, so that the process may be ended."""
+    global _alone  # noqa: PLW0603
+    _alone = True
+
+
+def end_soon() -> None:
+    """Ends the process after a while, whatever it waits for, and lets nothing more stop it."""
+    if _alone:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _watch()
+
+
+def _as_interrupt(_: int, __: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def _once(asyncios: Any, runner: Any, *given: Any, **named: Any) -> None:
+    if not runner._interrupt_count:
+        _watch()
+        asyncios(runner, *given, **named)
+
+
+def _watch() -> None:
+    if _alone:
+        timer = threading.Timer(SECONDS, _end)
+        timer.daemon = True
+        timer.start()
+
+
+def _end() -> None:
+    # Not `print`: whoever hangs may hold its lock.
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2, b"polyclinic: interrupted\n")
+    os._exit(INTERRUPTED)
