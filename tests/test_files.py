@@ -1,5 +1,7 @@
 """Every way a file can be wrong has one clear line, and nothing is half-written."""
 
+import sqlite3
+
 import msgspec
 import pytest
 
@@ -113,3 +115,14 @@ def test_a_folder_for_results_holds_those_of_no_other_run(tmp_path):
         (folder / name).touch()
     said = problem(lambda: files.make_empty_folder(folder, beside=folder / "journal"))
     assert "holds a, b, c and 1 more;" in said
+
+
+def test_no_database_is_written_over(tmp_path):
+    run = tmp_path / "run.sqlite"
+    sqlite3.connect(run).execute("CREATE TABLE t (x)").connection.close()
+    before = run.read_bytes()
+    with pytest.raises(BadInput, match="a run, a journal or another database"):
+        files.write_text(run, "page")
+    assert run.read_bytes() == before
+    with pytest.raises(BadInput, match="named for two things"):
+        files.check_writable(tmp_path / "x", nor=tmp_path / "x")

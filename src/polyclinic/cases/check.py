@@ -146,11 +146,9 @@ def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, 
             problem = f"a diagnosis stands here, and {what}: {term!r}"
             yield "warning", f"$.record.history.{name}", problem
         elif said := _in_other_words(text, case, namings):
-            kept = withhold(text, (said.text,), section=name) != text
-            what = "the patient withholds it" if kept else "the patient, who knows of it, tells it when asked"
-            problem = f"a diagnosis stands here in other words, and {what}: {_quoted(said)}"
-            if not said.is_sure and not kept:
-                continue
+            if withhold(text, (said.text,), section=name) == text:
+                continue  # as something known
+            problem = f"a diagnosis stands here in other words, and the patient withholds it: {_quoted(said)}"
             if not said.is_sure:
                 problem = f"this may name a diagnosis, and the patient tells it; look at it: {_quoted(said)}"
             yield "warning", f"$.record.history.{name}", problem

@@ -6,6 +6,7 @@ nothing: raised in the middle of that, it would break it off. What takes too lon
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import os
 import signal
@@ -16,13 +17,16 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SECONDS = 4.0
+SECONDS = 4.5
 """Until what was stopped is ended."""
+
+_PATIENCE = 1.0  # seconds in which what is under way may come to a place where it waits, and ends there
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped."""
 
 _alone = False
+_insists = False
 _TOO = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -65,6 +69,10 @@ def _as_interrupt(_: int, __: FrameType | None) -> None:
 
 
 def _once(asyncios: Any, runner: Any, *given: Any, **named: Any) -> None:
+    global _insists  # noqa: PLW0603
+    if _insists:
+        _insists = False
+        raise KeyboardInterrupt
     if not runner._interrupt_count:
         _watch()
         asyncios(runner, *given, **named)
@@ -72,9 +80,18 @@ def _once(asyncios: Any, runner: Any, *given: Any, **named: Any) -> None:
 
 def _watch() -> None:
     if _alone:
-        timer = threading.Timer(SECONDS, _end)
-        timer.daemon = True
-        timer.start()
+        for seconds, then in ((_PATIENCE, _insist), (SECONDS, _end)):
+            timer = threading.Timer(seconds, then)
+            timer.daemon = True
+            timer.start()
+
+
+def _insist() -> None:
+    # What computes without waiting is not reached by a cancellation.
+    global _insists  # noqa: PLW0603
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.default_int_handler):
+        _insists = True
+        _thread.interrupt_main()
 
 
 def _end() -> None:

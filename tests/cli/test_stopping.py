@@ -1,0 +1,45 @@
+"""What is stopped is stopped once, however often it is asked to, and has the time to write what it has."""
+
+import asyncio
+import errno
+import io
+import os
+import signal
+
+import pytest
+
+from polyclinic.cli import main
+from polyclinic.cli.stopping import stoppable
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,) * 3, (signal.SIGTERM,), (signal.SIGHUP, signal.SIGINT)])
+def test_a_second_signal_does_not_break_off_what_the_first_has_begun(numbers):
+    written = []
+
+    async def work():
+        try:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+            await asyncio.sleep(9)
+        finally:
+            await asyncio.sleep(0)
+            written.append("all")
+
+    with pytest.raises(KeyboardInterrupt), stoppable():
+        asyncio.run(work())
+    assert written == ["all"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+class Full(io.StringIO):
+    def write(self, text):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_an_output_that_takes_nothing_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout", Full())
+    monkeypatch.setattr("polyclinic.cli._say_no_more", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "polyclinic: the output cannot be written (No space left on device)\n"
