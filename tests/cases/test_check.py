@@ -142,3 +142,31 @@ def test_published_tests_that_name_the_diagnosis(shared_data):
     result = check_cases(shared_data / "cases" / "agentclinic" / "agentclinic_medqa.jsonl")
     assert result.errors == 0
     assert len({p.id for p in result.problems if p.field.startswith("$.record.findings")}) == 17
+
+
+def test_impossible_ages_keys_twice_and_empty_names_are_errors(tmp_path):
+    def line(age="30", extra="", name="Gout", examination="Foot"):
+        return (
+            f'{{"id":"{age}{len(extra)}{name}{examination}"{extra},"record":{{"presentation":{{"complaint":"x","age":{age}}},'
+            f'"findings":[{{"examination":"{examination}","value":"y"}}]}},"truth":{{"diagnoses":[{{"name":"{name}"}}]}}}}'
+        )
+
+    wrong = [
+        line("-5"),
+        line("1e308"),
+        line(extra=',"setting":"ward","setting":"online"'),
+        line(name=" "),
+        line(examination=""),
+    ]
+    path = tmp_path / "c.jsonl"
+    path.write_text("\n".join([*wrong, line()]))
+    problems = {p.line: p.problem for p in check_cases(path).problems if p.level == "error"}
+    said = [
+        "nobody is -5 years old",
+        "nobody is 1e+308 years old",
+        "'setting' stands twice",
+        "without a name",
+        "without an ex",
+    ]
+    assert sorted(problems) == [1, 2, 3, 4, 5]
+    assert [part for number, part in enumerate(said, 1) if part not in problems[number]] == []

@@ -19,6 +19,7 @@ from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.withhold import withhold
 from polyclinic.errors import BadInput
+from polyclinic.files import key_twice
 from polyclinic.frames import Tabular
 from polyclinic.language.folding import stands_in
 
@@ -96,10 +97,13 @@ def check_cases(path: str | Path, layout: str | None = None, *, namings: Disease
             problems.append(_unreadable(element, error))
             continue
         layout = layout or recognise(element, record)
+        if layout != "tor" and (twice := key_twice(element.text)):
+            problem = f"the key {twice!r} stands twice in an object, and only the last is read; a key stands once"
+            problems.append(_error(element.number, _id_in(record), "", problem))
         try:
             case = load_element(element, layout, record)
         except BadInput as error:
-            problems.append(_unreadable(element, error, record.get("id")))
+            problems.append(_unreadable(element, error, _id_in(record)))
             continue
         counts.update(n=1, with_question=case.question is not None, findings=len(case.record.findings))
         languages[case.presentation.language] += 1
@@ -131,6 +135,9 @@ def _texts(case: Case, namings: DiseaseNamings | None) -> Iterator[tuple[Level, 
     terms, presentation = diagnosis_terms(case.truth.diagnoses), case.presentation
     if not case.truth.diagnoses:
         yield "warning", "$.truth.diagnoses", "no diagnosis: nothing that the doctor reports can be right"
+    for order, diagnosis in enumerate(case.truth.diagnoses):
+        if not diagnosis.name.strip():
+            yield "error", f"$.truth.diagnoses[{order}]", "a diagnosis without a name: no report can be right"
     for name, text in (("complaint", presentation.complaint), ("about", presentation.about)):
         if term := stands_in(text, terms):
             problem = f"the truth stands where the doctor sees it before asking: {term!r}"
@@ -168,6 +175,8 @@ def _findings(case: Case) -> Iterator[tuple[Level, str, str]]:
     if not case.record.findings and case.setting == "ward":
         yield "warning", "$.record.findings", "no findings: every examination will come back as not recorded"
     for order, finding in enumerate(case.record.findings):
+        if not finding.examination.strip():
+            yield "error", f"$.record.findings[{order}]", "a finding without an examination: nobody can order it"
         # What is looked for is named after its disease whatever comes out: "influenza B virus RNA: not detected".
         name = "" if _ANALYTE.search(finding.item) else f"{finding.examination}, {finding.item}"
         if term := stands_in(f"{name}: {finding.value_text}", diagnosis_terms(case.truth.diagnoses)):
@@ -213,6 +222,10 @@ def _error(line: int, identifier: str, field: str, problem: str) -> CaseProblem:
     return CaseProblem(level="error", line=line, id=identifier, field=field, problem=problem)
 
 
-def _unreadable(element: Element, error: BadInput, identifier: Any = "") -> CaseProblem:
-    known = str(identifier) if isinstance(identifier, str | int) else ""
-    return _error(error.line or element.number, known, error.field, error.problem)
+def _unreadable(element: Element, error: BadInput, identifier: str = "") -> CaseProblem:
+    return _error(error.line or element.number, identifier, error.field, error.problem)
+
+
+def _id_in(record: dict[str, Any]) -> str:
+    found = record.get("id")
+    return str(found) if isinstance(found, str | int) else ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from polyclinic.cases.case import case_schema
+from polyclinic.cases.case import Case, case_schema
 from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
@@ -35,8 +35,8 @@ from polyclinic.knowledge.regions import HOME, RegionName, in_region
 from polyclinic.language.language import Language
 from polyclinic.models.session import ModelOptions
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import counted, table
+from polyclinic.terminal.screen import console, note, plain, print_json, print_json_array
+from polyclinic.terminal.tables import counted, print_rows, table
 
 _MATRIX = 16
 """As many diseases as this are shown as a matrix of what was read as what."""
@@ -45,6 +45,9 @@ _AGENT_HOSPITAL = "respiratory"
 """The department of the paper's eight diseases."""
 
 _TRAIN, _TEST = 10_000, 500
+_TABLE = 2_000
+"""Rows that a table is laid out for; more are printed one by one."""
+
 _FEWEST = 4
 """Diseases without which no inpatient can be drawn that has other options too."""
 
@@ -61,41 +64,50 @@ def list_cases(
     json: Json = False,
 ) -> None:
     """Prints who is ill, and how much is recorded."""
-    cases = list(read_cases(shipped_path(file), layout=layout))
+    cases = read_cases(shipped_path(file), layout=layout)
     if summary:
-        summed = summarise(cases, read_knowledge())
+        summed = summarise(list(cases), read_knowledge())
         if json:
             print_json(msgspec.to_builtins(summed))
         else:
             show_summary(console(), summed)
         return
     if json:
-        print_json(
-            [
-                {
-                    "id": case.id,
-                    "language": case.presentation.language,
-                    "age": case.presentation.age,
-                    "sex": case.presentation.sex,
-                    "complaint": case.presentation.complaint,
-                    "setting": case.setting,
-                    "findings": len(case.record.findings),
-                }
-                | ({"diagnoses": [d.name for d in case.truth.diagnoses]} if truth else {})
-                for case in cases
-            ]
-        )
+        print_json_array(_listed(case, truth=truth) for case in cases)
         return
     columns = ["id", "language", "age", "sex", "complaint", "findings", *(["diagnoses"] if truth else [])]
-    listed = table(None, columns, right=("age", "findings"))
-    for case in cases:
-        p = case.presentation
-        row = [case.id, p.language, "" if p.age is None else f"{p.age:.3g}", p.sex or "", p.complaint]
-        row += [str(len(case.record.findings)), *(["; ".join(d.name for d in case.truth.diagnoses)] if truth else [])]
-        listed.add_row(*map(plain, row))
+    # As text, and not as cases: a file may hold more of them than memory does.
+    rows = [_row(case, truth=truth) for case in cases]
     screen = console()
-    screen.print(listed)
-    screen.print(f"\n{len(cases)} case{'s' if len(cases) != 1 else ''}")
+    if len(rows) > _TABLE:
+        print_rows(screen, columns, rows, right=("age", "findings"))
+    else:
+        listed = table(None, columns, right=("age", "findings"))
+        for row in rows:
+            listed.add_row(*row)
+        screen.print(listed)
+    screen.print(f"\n{len(rows)} case{'s' if len(rows) != 1 else ''}")
+
+
+def _listed(case: Case, *, truth: bool) -> dict[str, Any]:
+    presentation = case.presentation
+    found = {
+        "id": case.id,
+        "language": presentation.language,
+        "age": presentation.age,
+        "sex": presentation.sex,
+        "complaint": presentation.complaint,
+        "setting": case.setting,
+        "findings": len(case.record.findings),
+    }
+    return found | ({"diagnoses": [d.name for d in case.truth.diagnoses]} if truth else {})
+
+
+def _row(case: Case, *, truth: bool) -> list[str]:
+    p = case.presentation
+    row = [case.id, p.language, "" if p.age is None else f"{p.age:.3g}", p.sex or "", p.complaint]
+    row += [str(len(case.record.findings)), *(["; ".join(d.name for d in case.truth.diagnoses)] if truth else [])]
+    return list(map(plain, row))
 
 
 def show(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import Any, TextIO
@@ -70,6 +71,18 @@ def print_json(document: object) -> None:
 
     out = _DOCUMENTS.get() or sys.stdout
     out.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+
+
+def print_json_array(documents: Iterable[object]) -> None:
+    """Prints one JSON array on stdout, as `print_json` does, one element after the other."""
+    import msgspec
+
+    out, between = _DOCUMENTS.get() or sys.stdout, "[\n"
+    for document in documents:
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+        out.write(between + textwrap.indent(text, "  "))
+        between = ",\n"
+    out.write("[]\n" if between == "[\n" else "\n]\n")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import measure_renderables
 from rich.table import Table
@@ -144,3 +145,16 @@ def difference_cells(difference: Difference, p_holm: float | None, form: str = "
     d = difference
     ends = NOTHING if d.low is None else f"{d.low:{form}} to {d.high:{form}}"
     return number(d.mean, form), ends, p_value(d.p), p_value(p_holm), str(d.n)
+
+
+def print_rows(
+    screen: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str]
+) -> None:
+    """Prints rows too many for a table, each on a line of its own; `right` are the columns that are numbers."""
+    widths = [max(cell_len(name), *(cell_len(row[at]) for row in rows)) for at, name in enumerate(columns)]
+    for row in (columns, *rows):
+        cells = [
+            f"{' ' * (width - cell_len(cell))}{cell}" if name in right else set_cell_size(cell, width)
+            for name, cell, width in zip(columns, row, widths, strict=True)
+        ]
+        screen.file.write("  ".join(cells).rstrip() + "\n")

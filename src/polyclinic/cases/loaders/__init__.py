@@ -44,6 +44,9 @@ _SIGNS = {
     "aie": {"raw_data"},
     "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
 }
+OLDEST = 130
+"""Years."""
+
 _SHOWN = 8
 
 
@@ -148,6 +151,9 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
         raise element.bad(f"layout {name} made a {type(case).__name__} of it, and no Case")
     if not case.id.strip():
         raise element.bad("a case needs an id", "$.id")
+    age = case.presentation.age
+    if age is not None and not 0 <= age <= OLDEST:
+        raise element.bad(f"nobody is {age:g} years old; allowed: 0 to {OLDEST}", "$.record.presentation.age")
     if not case.presentation.complaint.strip():
         raise element.bad("a case needs a complaint", "$.record.presentation.complaint")
     return case
