@@ -46,8 +46,8 @@ async def test_whoever_is_not_on_this_machine_needs_the_token(behind_token):
     assert (await asked(behind_token, "/api/town/runs", **at, authorization="Bearer guessed")).status == 401
     assert (await asked(behind_token, "/api/town/runs", **at, authorization="Bearer kept-to-ourselves")).status == 200
     assert (await asked(behind_token, "/town", **at)).status == 200  # the page itself holds nothing
-    came = await asked(behind_token, "/town?run=one&token=kept-to-ourselves", **at)
-    assert came.status == 303 and came.headers["location"] == "/town?run=one"
+    came = await asked(behind_token, "/town?run=one&paused&token=kept-to-ourselves", **at)
+    assert came.status == 303 and came.headers["location"] == "/town?run=one&paused="
     cookie = came.headers["set-cookie"]
     assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
     assert (await asked(behind_token, "/api/town/runs", **at, cookie=cookie.partition(";")[0])).status == 200

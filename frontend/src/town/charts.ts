@@ -26,6 +26,7 @@ const [WIDTH, HEIGHT] = [320, 76];
 const MOST = 240; // points of a line
 const WINDOW = 6 * 3600;
 const AGAIN = 4_000;
+const BETWEEN = 25; // milliseconds from one piece of a long log to the next
 
 interface Line {
   name: string;
@@ -87,6 +88,7 @@ export class Charts {
   private every = 1_800;
   private drawn: { now: SVGElement; values: HTMLElement[]; chart: Chart; top: number }[] = [];
   private closed = false;
+  private painted = 0; // points that were there when they were drawn last
   private at = -1;
 
   constructor(private readonly run: ShownRun) {
@@ -109,9 +111,13 @@ export class Charts {
           this.notes.push(...read.notes);
           this.onNotes();
         }
-        if (read.points.length || !this.drawn.length) this.paint(more);
+        if ((read.points.length && !more) || this.points.length > 1.3 * this.painted || !this.drawn.length) this.paint(more);
         if (!more && read.over) return;
-        if (more) continue;
+        if (more) {
+          // Whoever seeks meanwhile goes first.
+          await new Promise((done) => setTimeout(done, BETWEEN));
+          continue;
+        }
       } catch {
         // The page says so already; asked again below.
       }
@@ -133,6 +139,7 @@ export class Charts {
     const step = Math.max(1, Math.ceil(points.length / MOST));
     const [from, to] = [(points[0] as Point)[0], (points[points.length - 1] as Point)[0]];
     this.drawn = [];
+    this.painted = points.length;
     const made = charts().map((chart) => {
       const values = chart.lines.map((line) => points.map((point, n) => line.value(point, this.before(n))));
       const top = values.reduce((most, line) => line.reduce<number>((m, value) => Math.max(m, value ?? 0), most), chart.least);

@@ -24,6 +24,7 @@ export interface Hospital {
   staff: Record<string, { name: { en: string; zh: string }; job: string; area: string; departments?: string[]; about?: Record<string, string>; skill?: string }>;
 }
 
+const FIRST = 500; // lines of the first page after a seek
 const PAGE = 2_000;
 const LOW = 3_000; // lines ahead below which more are fetched
 const HIGH = 12_000; // lines ahead above which a stream is left, until they are used up
@@ -112,7 +113,7 @@ export class Feed {
     this.asking = true;
     const turn = this.turn;
     try {
-      const { rows } = await get<{ rows: Happening[] }>("api/town/happenings", { run: this.about.id, begin: this.next, n: PAGE });
+      const { rows } = await get<{ rows: Happening[] }>("api/town/happenings", { run: this.about.id, begin: this.next, n: this.ahead.length ? PAGE : FIRST });
       if (turn !== this.turn) return;
       this.problem("");
       this.add(rows);

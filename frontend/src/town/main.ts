@@ -53,6 +53,7 @@ class Town {
   private told = 0;
   private moving = false;
   private painted = "";
+  private wanted: number | undefined; // where a dragged slider is
   private readonly panel = h("aside", { class: "panel", "aria-label": t("now") });
   private readonly maps = h("div", { class: "maps" });
   private readonly summary = h("div", { class: "now" });
@@ -111,7 +112,7 @@ class Town {
     this.views = this.runs.map((run) => new View(run, (chosen) => this.choose(chosen), this.talk));
     this.charts = this.runs.map((run) => new Charts(run));
     (this.charts[0] as Charts).onNotes = () => this.listNotes();
-    this.slider.addEventListener("input", () => void this.seek(Number(this.slider.value)));
+    this.slider.addEventListener("input", () => void this.drag(Number(this.slider.value)));
     put(
       this.maps,
       ...this.views.map((view, n) =>
@@ -257,6 +258,19 @@ class Town {
     }
     this.told = 0;
     this.paintPlay();
+  }
+
+  /** Seeks while the slider is dragged: the time where it is by then, and none of those between. */
+  private async drag(time: number): Promise<void> {
+    const dragging = this.wanted !== undefined;
+    this.wanted = time;
+    if (dragging) return;
+    for (let to: number | undefined = time; to !== undefined; ) {
+      await this.seek(to);
+      const next: number = this.wanted;
+      to = next === to ? undefined : next;
+    }
+    this.wanted = undefined;
   }
 
   private frame(now: number): void {

@@ -130,7 +130,7 @@ class Guard:
 
 
 def _asked(scope: Scope) -> dict[str, str]:
-    return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=None))
+    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
 
 def _cookie(headers: Headers) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
@@ -41,6 +42,8 @@ class ShownRun:
         self.id, self.folder = id, folder
         self.key = _key(folder)
         self.recorded = RecordedRun(folder)
+        # Somebody may read it still when it is not among the last ones any more: closed when nobody has it.
+        weakref.finalize(self, self.recorded.close)
         self.course = RunCourse()
         self._map: dict[str, Any] | None = None
         self._blocks: OrderedDict[int, Block] = OrderedDict()
@@ -130,20 +133,18 @@ class Runs:
             folder = self._shelf.folder(id)
             found = self._open.pop(id, None)
             if found is not None and found.key != _key(folder):
-                found.recorded.close()
                 found = None
             if found is None:
                 found = ShownRun(id, folder)
             self._open[id] = found
             while len(self._open) > _OPEN:
-                self._open.popitem(last=False)[1].recorded.close()
+                self._open.popitem(last=False)
             return found
 
     def close(self) -> None:
-        """Closes all."""
+        """Lets all go."""
         with self._lock:
-            while self._open:
-                self._open.popitem()[1].recorded.close()
+            self._open.clear()
 
 
 def _key(folder: Path) -> _Key:
