@@ -33,7 +33,7 @@ def folder(run, medqa, serving, tmp_path_factory):
     """Two models and two methods in one run."""
     out = tmp_path_factory.mktemp("results") / "out"
     with serving(answer) as endpoint:
-        models = ("--model", "direct/good", "--model", "direct/bad", "--base-url", f"{endpoint.url}?api-key=sesame")
+        models = ("--model", "direct/good", "--model", "direct/bad", "--base-url", f"{endpoint.url}?api-version=sesame")
         methods = ("--method", "zero_shot", "--method", "chain_of_thought", "--price", "1,2", "--temperature", "0.5")
         done = run("eval", "medqa", "--questions", medqa, *models, *methods, "--out", out, "--seed", 7)
         assert endpoint.requests == 48
@@ -72,6 +72,16 @@ def test_runs_in_one_table(run, folder, complaint, tmp_path):
     assert len((tmp_path / "items.csv").read_text("utf-8").splitlines()) == 49
     assert "there are no results here" in complaint("results", "join", tmp_path)
     assert "no command 'jion' (did you mean join?)" in complaint("results", "jion")
+
+
+def test_every_table_is_csv_too(run, folder):
+    done = run("results", "join", folder, "--csv")
+    header, first, *_ = done.stdout.splitlines()
+    assert header == "set,model,method,right,95 % interval,n,failed,calls,tokens,cost,s"
+    assert first.startswith("medqa,direct/good,zero_shot,66.67,")
+    assert "intervals of 95 %" in done.stderr
+    done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--csv").stdout
+    assert done.startswith("# AIE, mean ± se\nmetric,rules\n") and "\n\n,rules\n" in done
 
 
 def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, serving):

@@ -22,7 +22,7 @@ from polyclinic.cli.complaints import complaint
 from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, stoppable
 from polyclinic.errors import PolyclinicError, UserError
 from polyclinic.lazy import collect_seldom
-from polyclinic.terminal.screen import Screen, documents_alone, plain
+from polyclinic.terminal.screen import Screen, documents_alone, plain, tables_as_csv
 
 _HOME = re.compile(r"(?<![^=:,])~(?=/)")
 """What the shell leaves as it is behind `--out=`, `scripted:` and a comma."""
@@ -54,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             APP.help_print(words, console=Screen(stderr=True))
             sys.exit(2)
         help_on = Screen(file=sys.stdout)
-        with stoppable(), words_of(words), documents_alone() if "--json" in words else nullcontext():
+        as_csv, words = "--csv" in words, [word for word in words if word != "--csv"]
+        output = documents_alone() if "--json" in words else tables_as_csv() if as_csv else nullcontext()
+        with stoppable(), words_of(words), output:
             code = _run(words, help_on)
         sys.stdout.flush()
     except UserError as error:

@@ -68,7 +68,7 @@ Journal = Annotated[
     ),
 ]
 
-Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document on stdout, and nothing else; --csv: tables as CSV.")]
 Seed = Annotated[int, between(0), Parameter(help="Of everything that is drawn; the same seed gives the same result.")]
 BootstrapSeed = Annotated[int, between(0), Parameter(help="Of the bootstrap.")]
 Out = Annotated[Path | None, DIR]

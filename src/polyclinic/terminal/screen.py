@@ -15,6 +15,7 @@ from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
+_AS_CSV: ContextVar[bool] = ContextVar("as csv", default=False)
 _DOCUMENTS: ContextVar[TextIO | None] = ContextVar("documents", default=None)
 
 
@@ -24,10 +25,23 @@ def plain(text: str) -> str:
 
 
 class Screen(Console):
-    """A console for which a reader that has read enough (`| head`) is nothing wrong."""
+    """A console for which a reader that has read enough (`| head`) is nothing wrong.
+
+    Where tables are wanted as CSV, those of stdout are printed so, and what else goes there is for people on stderr.
+    """
+
+    _told = False  # whether a table was printed as CSV
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
         """Prints as rich does; a line of text that goes into a file or a pipe is not broken."""
+        if _AS_CSV.get() and self.file is sys.stdout:
+            for one in objects:
+                if hasattr(one, "columns"):
+                    self.file.write(("\n" if self._told else "") + _csv(one))
+                    self._told = True
+                elif one:
+                    Screen(stderr=True, highlight=False, markup=False).print(one, soft_wrap=soft_wrap, **options)
+            return
         if soft_wrap is None and not self.is_terminal and all(isinstance(one, str) for one in objects):
             soft_wrap = True
         super().print(*objects, soft_wrap=soft_wrap, **options)
@@ -52,6 +66,37 @@ def console(file: TextIO | None = None) -> Console:
 def note(text: str) -> None:
     """Prints a line for people on stderr, without control characters."""
     print(plain(text), file=sys.stderr)  # noqa: T201
+
+
+@contextmanager
+def tables_as_csv() -> Iterator[None]:
+    """While it lasts, tables are printed as CSV, each below a line with its title behind a #."""
+    before = _AS_CSV.set(True)
+    try:
+        yield
+    finally:
+        _AS_CSV.reset(before)
+
+
+def _csv(table: Any) -> str:
+    """Returns a table of rich as CSV."""
+    import csv
+    import io
+
+    from polyclinic.frames import cell
+
+    def text(one: object) -> str:
+        return " ".join(str(getattr(one, "plain", one)).split())
+
+    out = io.StringIO()
+    if table.title is not None:
+        out.write(f"# {text(table.title)}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(text(column.header) for column in table.columns)
+    writer.writerows(
+        [cell(text(one)) for one in row] for row in zip(*(one.cells for one in table.columns), strict=True)
+    )
+    return out.getvalue()
 
 
 @contextmanager
