@@ -32,7 +32,8 @@ def test_tables_and_files(run, tmp_path):
     )
     assert "tree_of_reasoning" in done.stdout
     written = sorted(path.name for path in (tmp_path / "o").iterdir())
-    assert written == ["summary.json", "tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl"]
+    own = ["tree_of_reasoning.jsonl", "tree_of_reasoning.meetings.jsonl"]
+    assert written == ["items.jsonl", "results.json", "summary.json", *own]
 
 
 def fill(schema, defs):
@@ -181,7 +182,7 @@ def test_a_folder_with_results_is_not_written_over(run, complaint, tmp_path):
     run(*words, cwd=tmp_path)
     before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
     said = complaint(*words, "--seed", "2", cwd=tmp_path)
-    assert "o: the folder holds summary.json" in said and "name another folder" in said
+    assert "o: the folder holds items.jsonl" in said and "name another folder" in said
     assert {path: path.read_bytes() for path in (tmp_path / "o").iterdir()} == before
 
 
@@ -293,7 +294,7 @@ def test_replies_that_a_method_went_on_without_are_counted(run, serving, tmp_pat
         done = run(*words, cwd=tmp_path)
         document = json.loads(run(*words, "--json", "--out", "o", cwd=tmp_path).stdout)
     (method,) = document["methods"].values()
-    (name,) = [path for path in (tmp_path / "o").glob("*.jsonl") if "meetings" not in path.name]
+    (name,) = [path for path in (tmp_path / "o").glob("tree*.jsonl") if "meetings" not in path.name]
     plays = [json.loads(line) for line in name.read_text().splitlines()]
     unusable = [call for play in plays for call in play["outcome"]["trace"] if call.get("error")]
     assert unusable and method["unusable"] == len(unusable) / 2

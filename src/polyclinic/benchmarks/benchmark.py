@@ -26,6 +26,9 @@ from polyclinic.tasks import AT_ONCE, run_until_error
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from polyclinic.visits.team import TeamVisit
+    from polyclinic.visits.visit import Visit
+
 Item = TypeVar("Item")
 Who = TypeVar("Who")
 Played = TypeVar("Played")
@@ -146,6 +149,15 @@ class Output:
             write_text(folder / name, "".join(pieces))
         document = msgspec.json.format(msgspec.json.encode(self.document), indent=2).decode()
         write_text(folder / self.document_file, document + "\n")
+
+
+def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, str]:
+    """Returns by case where its visit begins in a file of traces, as `FILE:LINE`."""
+    places, line = {}, 1
+    for visit in visits:
+        places[visit.case] = f"{file}:{line}"
+        line += sum(map(len, visit.traces))
+    return places
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

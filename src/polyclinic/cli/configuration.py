@@ -8,7 +8,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from polyclinic.cases.shipped import shipped_path
+import msgspec
+
+from polyclinic.cases.shipped import SHIPPED, shipped_path
 from polyclinic.cli.command_words import WORDS
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
@@ -100,6 +102,11 @@ def record_of_study(
     )
 
 
+def _stem(cases: str) -> str:
+    """Returns what a set of cases is called: its file without its ending."""
+    return cases if cases in SHIPPED else Path(cases).stem
+
+
 def _each_once(things: Iterable[T]) -> list[T]:
     found: list[T] = []
     for thing in things:
@@ -123,6 +130,8 @@ def write_results(
         BadInput: the folder cannot be written to.
     """
     this = configured()
+    stem = _stem(str(this.options.get("cases") or ""))
+    rows = [row if row.set else msgspec.structs.replace(row, set=stem) for row in rows]
     asked = asked_models(
         ledger,
         models.said,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
@@ -120,7 +121,39 @@ def join_results(*folders: Folders, measure: Measures = None, json: Json = False
 
 
 def show_joined(screen: Console, joined: JoinedTable) -> None:
-    """Prints the table, with the intervals where there are few measures."""
+    """Prints the table, with the intervals where there are few measures; many measures of few entrants stand below."""
+    if len(joined.measures) > _SEVERAL // 2 and len(joined.rows) <= _SEVERAL // 2:
+        screen.print(_by_measure(joined))
+    else:
+        screen.print(_by_entrant(joined))
+    for note in joined.notes:
+        screen.print(plain(note), style="yellow", soft_wrap=True)
+    screen.print(
+        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap; calls, tokens, s: an item",
+        style="dim",
+    )
+
+
+def _by_measure(joined: JoinedTable) -> Table:
+    """Returns a row for each measure, a column for each entrant."""
+    names = [", ".join(filter(None, (row.set, row.model, row.method))) for row in joined.rows]
+    shown = table(None, ("measure", *names))
+    for name in joined.measures:
+        means = [row.measures.get(name) for row in joined.rows]
+        shown.add_row(
+            plain(name),
+            *(NOTHING if one is None else f"{_mean(one)} [{interval(one)}]" if one.n else _mean(one) for one in means),
+        )
+    shown.add_section()
+    for name in ("n", "failed"):
+        shown.add_row(name, *(NOTHING if row.published else str(getattr(row, name)) for row in joined.rows))
+    for name in ("calls", "tokens", "seconds"):
+        shown.add_row(name, *(NOTHING if row.published else f"{getattr(row, name):,.1f}" for row in joined.rows))
+    return shown
+
+
+def _by_entrant(joined: JoinedTable) -> Table:
+    """Returns a row for each entrant."""
     few = len(joined.measures) <= _SEVERAL // 3
     money = any(row.cost is not None for row in joined.rows)
     names = [part for name in joined.measures for part in ((name, "95 % interval") if few else (name,))]
@@ -136,13 +169,7 @@ def show_joined(screen: Console, joined: JoinedTable) -> None:
         counts = [NOTHING for _ in counts] if row.published else counts
         who = (Text(plain(one)) for one in (row.set, row.model, row.method))
         shown.add_row(*who, *cells, *counts, style="italic" if row.published else None)
-    screen.print(shown)
-    for note in joined.notes:
-        screen.print(plain(note), style="yellow", soft_wrap=True)
-    screen.print(
-        "intervals of 95 %, over cases: Wilson's of shares, of other numbers by bootstrap; calls, tokens, s: an item",
-        style="dim",
-    )
+    return shown
 
 
 def _mean(one: Estimate | None) -> str:

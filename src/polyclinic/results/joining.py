@@ -93,8 +93,12 @@ def gathered(results: Iterable[RunResults]) -> tuple[dict[JoinedEntrant, Items],
     for one in results:
         for row in one.rows:
             items = found.setdefault(JoinedEntrant(row.set, row.model, row.method), {})
-            twice += (row.item, row.seed) in items
-            items[row.item, row.seed] = row
+            before = items.get((row.item, row.seed))
+            apart = before is not None and not before.values.keys() & row.values.keys()
+            twice += before is not None and not apart
+            # What two benchmarks measured on one case stands together.
+            both = {**before.values, **row.values} if before is not None and apart else row.values
+            items[row.item, row.seed] = msgspec.structs.replace(row, values=both)
     return found, twice
 
 
@@ -105,6 +109,9 @@ def chosen_measures(results: Sequence[RunResults], wanted: Sequence[str]) -> lis
         UserError: nobody measured one of them.
     """
     there = list(dict.fromkeys(name for one in results for name in one.measures))
+    there += dict.fromkeys(
+        value.measure for one in results for value in one.record.published if value.measure not in there
+    )
     for name in wanted:
         if name not in there:
             raise UserError(f"no measure {name!r}{meant(name, there)}; there are: {', '.join(there) or 'none'}")

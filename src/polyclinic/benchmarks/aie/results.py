@@ -42,6 +42,7 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         visits: those with dialogue, in the order of the cases.
         recalled: passages that the patient's tracker took for the answer, in all dialogues.
         near: how many of them it gave in other words, and were matched to the nearest.
+        chosen: by case, whether the doctor who reads everything chose rightly.
     """
 
     name: str
@@ -55,6 +56,7 @@ class DoctorResult(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     visits: tuple[Visit, ...]
     recalled: int = 0
     near: int = 0
+    chosen: dict[str, bool] = {}
 
 
 def doctor_result(
@@ -77,6 +79,7 @@ def doctor_result(
         name=name,
         summary=summarise(scores, names=names, left_out=left_out, seed=seed),
         mcqe=_mean(answered, MCQE, seed),
+        chosen={str(score.id): bool(score.values[MCQE]) for score in answered if MCQE in score.values},
         mcqe_failed=len(at_once) - len(answered),
         by_length=_by_length(scores, {visit.case: visit.turns for visit in visits}, seed),
         truncated=truncated(cuts, seed),

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.distractors import WRONG_OPTIONS
 from polyclinic.benchmarks.aie.evaluation import AieResult
+from polyclinic.benchmarks.aie.items import aie_measures, aie_rows
 from polyclinic.benchmarks.aie.judging_tables import show_correlations, show_judgements
 from polyclinic.benchmarks.aie.made_distractors import MadeOptions
 from polyclinic.benchmarks.aie.results import MCQE, BySource, DoctorResult
@@ -56,6 +57,8 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
         written="Traces and summary: {}. Score them again with: polyclinic score aie",
         failed=sum(visit.end is End.FAILED for visit in visits),
         n=len(visits),
+        rows=[row for one in result.doctors for row in aie_rows(one, f"{names[one.name]}.jsonl", seed=seed)],
+        measures=aie_measures(result.doctors[0]),
     )
 
 

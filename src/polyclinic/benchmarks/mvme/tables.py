@@ -11,7 +11,8 @@ from rich.table import Table
 
 from polyclinic.benchmarks.benchmark import Output, file_names
 from polyclinic.benchmarks.mvme.evaluation import MvmeResult, Versus
-from polyclinic.benchmarks.mvme.results import EntrantResult
+from polyclinic.benchmarks.mvme.items import MEASURES, mvme_rows
+from polyclinic.benchmarks.mvme.results import EntrantResult, TablePart
 from polyclinic.files import json_lines
 from polyclinic.judges.failure_reasons import FailureReason
 from polyclinic.metrics.director import AspectMean, brackets
@@ -74,6 +75,12 @@ def mvme_output(
         written="Traces, judgements and summary: {}",
         failed=sum(sum(one.failed.values()) for one in result.entrants),
         n=sum(len(one.visits) for one in result.entrants),
+        rows=[
+            row
+            for one in result.entrants
+            for row in mvme_rows(one, f"{names[one.name]}.jsonl", seed=about.get("seed", 0))
+        ],
+        measures=MEASURES,
     )
 
 
@@ -166,7 +173,7 @@ def _show_effort(screen: Console, entrants: Sequence[EntrantResult]) -> None:
     rows = [
         (plain(one.name), mean_and_error(one.qa), mean_and_error(one.tests), str(one.told_as_normal), str(one.qa.n))
         for one in entrants
-        if one.qa.mean
+        if one.setting is not TablePart.ONE_STEP and one.qa.mean is not None
     ]
     if rows:
         title = "What a visit took, mean ± se (of a team, all its doctors together)"

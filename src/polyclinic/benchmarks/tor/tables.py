@@ -17,6 +17,7 @@ from polyclinic.benchmarks.tor.ablations import Row, Shows, rows_of
 from polyclinic.benchmarks.tor.comparison import RecordsAgainst, compare_on_records
 from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores
 from polyclinic.benchmarks.tor.inpatients import Inpatient
+from polyclinic.benchmarks.tor.items import MEASURES, tor_rows
 from polyclinic.benchmarks.tor.recorded import RecordedMeeting
 from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
@@ -142,6 +143,13 @@ def records_output(
         plays="records",
         failures=_failures(one for methods in results.values() for one in methods.values()),
         written="Outcomes, meetings and summary: {0}. Next: polyclinic replay {0}/…meetings.jsonl",
+        rows=[
+            row
+            for model, methods in results.items()
+            for name, one in methods.items()
+            for row in tor_rows(one, model, f"{called[model, name]}.jsonl", seed=seed)
+        ],
+        measures=MEASURES,
     )
 
 
