@@ -156,7 +156,7 @@ def _left(folder):
     """Returns all that is left of a practice: the memory, bit for bit, and the results but for their seconds."""
     with sqlite3.connect(folder / FILE) as file:
         rows = [file.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("entries", "practice")]
-    return rows, json.loads((folder / "results.json").read_text()) | {"wall_seconds": 0}
+    return rows, json.loads((folder / "summary.json").read_text()) | {"wall_seconds": 0}
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_the_document(evolved):
         assert all(point[part].keys() == TASKS for part in ("records", "experience", "wrong"))
     assert document["final"] == {task: document["curve"][-1][task] for task in TASKS}
     assert document["records"] == sum(document["curve"][-1]["records"].values())
-    assert json.loads((folder / "results.json").read_text()) == document
+    assert json.loads((folder / "summary.json").read_text()) == document
     assert [one["patients"] for one in document["snapshots"]] == [0]
     assert document["ablations"]["right"]["both"] == document["final"]
     assert len(document["ablations"]["by_k"]) == 11

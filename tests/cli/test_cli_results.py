@@ -141,3 +141,44 @@ async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
 )
 def test_the_name_that_is_meant_is_told(complaint, words, told):
     assert told in complaint(*words)
+
+
+@pytest.fixture(scope="module")
+def lived(run, tmp_path_factory):
+    out = tmp_path_factory.mktemp("town") / "run"
+    run("run", "--residents", 30, "--days", 1, "--visits", 4, "--seed", 5, "--out", out)
+    return out
+
+
+def test_every_kind_of_run_leaves_one_kind_of_folder(run, lived, tmp_path):
+    run("eval", "aie", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--seed", 3, "--out", tmp_path / "aie")
+    record = json.loads((tmp_path / "aie" / "results.json").read_text("utf-8"))
+    assert (record["kind"], record["seed"], record["configuration"]["max_turns"]) == ("eval aie", 3, None)
+    assert record["data"][0]["file"].endswith("respiratory.jsonl") and record["finished"] and record["versions"]
+    listed = json.loads(run("results", "list", lived, tmp_path / "aie", "--json").stdout)
+    assert [(one["kind"], one["sets"], one["models"]) for one in listed] == [
+        ("run", ["hospital"], ["rules"]),
+        ("eval aie", ["shipped"], ["rules"]),
+    ]
+    hospital = json.loads((lived / "results.json").read_text("utf-8"))
+    assert (hospital["seed"], hospital["measures"][0]["name"]) == (5, "right diagnosis, %")
+    rows = {row["set"]: row for row in json.loads(run("results", "join", lived, tmp_path / "aie", "--json").stdout)}
+    assert rows["shipped"]["DIAGNOSIS"] == 100 and rows["hospital"]["right diagnosis, %"] is not None
+    items = [json.loads(line) for line in (tmp_path / "aie" / "items.jsonl").read_text("utf-8").splitlines()]
+    traces = (tmp_path / "aie" / "rules.jsonl").read_text("utf-8").splitlines()
+    for item in items:
+        opened = json.loads(traces[int(item["at"].partition(":")[2]) - 1])
+        assert (opened["event"], opened["case"]) == ("opened", item["item"])
+
+
+@pytest.mark.slow
+def test_a_learning_run_and_a_tree_run_leave_it_too(run, tmp_path):
+    run("cases", "generate", "--diseases", "respiratory", "--n", 24, "--seed", 1, "--out", tmp_path / "train.jsonl")
+    run("cases", "generate", "--diseases", "respiratory", "--n", 24, "--seed", 2, "--out", tmp_path / "test.jsonl")
+    cases = ("--train", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", "--ablations", "no")
+    run("evolve", *cases, "--out", tmp_path / "evolved")
+    run("eval", "tor", "--cases", "inpatients", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "tor")
+    run("eval", "mvme", "--cases", "shipped", "--limit", 2, "--doctor", "rules", "--out", tmp_path / "mvme")
+    rows = {row["set"]: row for row in json.loads(run("results", "join", tmp_path, "--json").stdout)}
+    assert rows["test"]["method"] == "after 24 patients" and rows["test"]["diagnosis"] is not None
+    assert rows["inpatients"]["f1_of_a_record"] is not None and rows["shipped"]["symptoms"] is not None

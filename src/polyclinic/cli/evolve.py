@@ -24,6 +24,7 @@ from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
+from polyclinic.cli.configuration import write_results
 from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.following import Protocol
@@ -32,6 +33,7 @@ from polyclinic.errors import BadInput, BudgetSpent, EndpointError, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.embedding import CASE_WORDS, asked_for, check_memory_embedder, dimensions_of, memory_embedder
+from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.learner import Learner
 from polyclinic.memory.memory import About, open_memory
 from polyclinic.memory.options import NEAREST
@@ -39,11 +41,12 @@ from polyclinic.memory.recall import NEIGHBOURS, RecallDoctor
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
 from polyclinic.models.session import Session, open_session
 from polyclinic.players.minds import model_of
+from polyclinic.results.folder import ItemMeasure
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.usage import show_usage
 
 _RECALL = "recall"
-_CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "results.json", "report.html", "answers.sqlite"
+_CONFIGURATION, _RESULTS, _PAGE, _ANSWERS = "evolve.json", "summary.json", "report.html", "answers.sqlite"
 _K = between(0, 1000)
 _RECALLED = ("k", "k_records", "k_experience")
 _DISEASES = "respiratory"
@@ -209,6 +212,9 @@ async def evolve(
     document = came.document()
     write_text(folder / _RESULTS, msgspec.json.format(msgspec.json.encode(document)).decode() + "\n")
     write_text(folder / _PAGE, page(came))
+    measures = [ItemMeasure(name=task.value) for task in ClinicalTask]
+    rows = came.rows(Path(configuration.test).stem, seed=configuration.seed)
+    write_results(folder, rows, measures, seed=configuration.seed, models=models, ledger=session.ledger)
     if json:
         print_json(document)
         return

@@ -17,6 +17,7 @@ from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
+from polyclinic.cli.results_of_run import write_run_results
 from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
@@ -288,13 +289,15 @@ def run(
                 watch(folder if live else None, port)
                 held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
     documents = [document for document, _ in held]
-    _show(documents, replicas, json=json)
+    _show(documents, replicas, kept_in=resume or out, json=json)
     if (folder := resume or out) is not None and not json:
         _tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
-def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, json: bool) -> None:
+def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in: Path | None, json: bool) -> None:
+    if kept_in is not None:
+        write_run_results(kept_in)
     minds = documents[0]["minds"]
     if any(document["failed"] < document["visits"] for document in documents):
         note_trust(trust_in(minds["patient"], [minds["doctor"]]))

@@ -65,6 +65,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         records, experience: of each task, how much is remembered.
         wrong: of each task, how many of the patients so far were treated wrongly.
         unusable: how many answers of the test could not be used; they are wrong.
+        of_patients: which tasks of each patient of the test were done rightly, by the case's id.
     """
 
     patients: int
@@ -76,6 +77,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     experience: dict[ClinicalTask, int]
     wrong: dict[ClinicalTask, int]
     unusable: int = 0
+    of_patients: dict[str, dict[ClinicalTask, bool]] = {}
 
 
 class BatchLearnt(msgspec.Struct, frozen=True):
@@ -294,6 +296,10 @@ class Practice:
             experience={task: len(self._memory.experience[task]) for task in ClinicalTask},
             wrong={task: done - right.get(task, 0) for task in ClinicalTask},
             unusable=sum(not one.answered.label for came in treated for one in came.values()),
+            of_patients={
+                patient.case.id: {task: one.is_right for task, one in came.items()}
+                for patient, came in zip(patients, treated, strict=True)
+            },
         )
 
     # --- answers

@@ -13,6 +13,7 @@ from polyclinic.benchmarks.evolution.practice import Point
 from polyclinic.frames import Tabular
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.memory.options import NEAREST
+from polyclinic.results.folder import ItemRow
 from polyclinic.statistics.uncertainty import wilson
 from polyclinic.terminal.tables import NOTHING, p_value, table
 
@@ -51,6 +52,20 @@ class Evolution(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     def snapshots(self) -> list[Point]:
         """Returns the points at the snapshots, the one before the first patient among them."""
         return [point for point in self.curve if point.patients % self.every == 0]
+
+    def rows(self, test: str, *, seed: int) -> list[ItemRow]:
+        """Returns what came of each patient of the last test, for results that last."""
+        return [
+            ItemRow(
+                item=id,
+                values={task.value: 100.0 * right for task, right in tasks.items()},
+                set=test,
+                model=self.learner,
+                method=f"after {self.curve[-1].patients:,} patients",
+                seed=seed,
+            )
+            for id, tasks in self.curve[-1].of_patients.items()
+        ]
 
     def document(self) -> dict[str, Any]:
         """Returns it as plain values; shares in per cent."""

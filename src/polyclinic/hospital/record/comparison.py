@@ -75,7 +75,7 @@ class RunComparison(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     only_second: int
 
 
-class _Illnesses:
+class Illnesses:
     """What one run says: every onset, and every coming with it."""
 
     def __init__(self, run: RecordedRun, seed: int, begin: int) -> None:
@@ -119,7 +119,7 @@ def _is(a: object, b: object) -> float | None:
     return None if a is None or b is None else 100.0 * (a == b)
 
 
-_OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
+OF_PATIENTS: dict[str, Callable[[Sequence[Attendance]], float | None]] = {
     "minutes to the first doctor": lambda all: _minutes(all[0].waited),
     "minutes in the hospital, first visit": lambda all: (
         None if all[0].left is None or all[0].admitted else (all[0].left - all[0].arrived) / 60
@@ -164,8 +164,8 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
     if first.resolve() == second.resolve():
         raise UserError(f"{first} and {second} are the same run; name two that differ in who plays or in the hospital")
     pairs = _paired_folders(first, second)
-    ours: list[_Illnesses] = []
-    theirs: list[_Illnesses] = []
+    ours: list[Illnesses] = []
+    theirs: list[Illnesses] = []
     differs: dict[str, tuple[str, str]] = {}
     seeds, days = [], 0
     for one, other in pairs:
@@ -173,8 +173,8 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
             configuration = _check(a, b)
             differs |= _differences(a.configuration, b.configuration)
             seed, begin = int(configuration.get("seed") or 0), int(configuration.get("warm_up") or 0)
-            ours.append(_Illnesses(a, seed, begin * DAY))
-            theirs.append(_Illnesses(b, seed, begin * DAY))
+            ours.append(Illnesses(a, seed, begin * DAY))
+            theirs.append(Illnesses(b, seed, begin * DAY))
             _check_onsets(ours[-1], theirs[-1], a, b)
         seeds.append(seed)
         days = max(days, int(configuration.get("days") or 0))
@@ -219,7 +219,7 @@ def _check(a: RecordedRun, b: RecordedRun) -> dict[str, Any]:
     return one
 
 
-def _check_onsets(one: _Illnesses, other: _Illnesses, a: RecordedRun, b: RecordedRun) -> None:
+def _check_onsets(one: Illnesses, other: Illnesses, a: RecordedRun, b: RecordedRun) -> None:
     adds = any(_at(a.configuration, name) != _at(b.configuration, name) for name in _ADDS)
     for here, there, run in ((one, other, a), (other, one, b)):
         for onset, (t, what) in here.onsets.items():
@@ -263,7 +263,7 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-Run = Sequence[_Illnesses]
+Run = Sequence[Illnesses]
 
 
 def _paired(ours: Run, theirs: Run) -> Iterator[tuple[Onset, list[Attendance], list[Attendance]]]:
@@ -305,9 +305,9 @@ def _by_patients(ours: Run, theirs: Run) -> list[PairedMeasure]:
 def _rows_of_patients(
     paired: Iterator[tuple[Onset, list[Attendance], list[Attendance]]],
 ) -> dict[str, tuple[list[float], list[float], list[Any]]]:
-    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_PATIENTS}
+    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in OF_PATIENTS}
     for (seed, who, _), mine, yours in paired:
-        for name, measure in _OF_PATIENTS.items():
+        for name, measure in OF_PATIENTS.items():
             a, b = measure(mine), measure(yours)
             if a is not None and b is not None:
                 _add(rows[name], a, b, (seed, who))
@@ -331,7 +331,7 @@ def _by_days(ours: Run, theirs: Run) -> list[PairedMeasure]:
     return _measures("days", rows)
 
 
-def _days(run: _Illnesses) -> dict[int, list[Attendance]]:
+def _days(run: Illnesses) -> dict[int, list[Attendance]]:
     """Returns who came on each day."""
     days: dict[int, list[Attendance]] = defaultdict(list)
     for comings in run.comings.values():
@@ -344,7 +344,7 @@ def _by_runs(ours: Run, theirs: Run) -> list[PairedMeasure]:
     """Returns the same of whole runs, of which each is a mean over its patients; of one run nothing."""
     if len(ours) < 2:
         return []
-    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in _OF_PATIENTS}
+    rows: dict[str, tuple[list[float], list[float], list[Any]]] = {name: ([], [], []) for name in OF_PATIENTS}
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         for name, (first, second, _) in _rows_of_patients(_paired([one], [other])).items():
             a, b = _mean(first), _mean(second)

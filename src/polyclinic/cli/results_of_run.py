@@ -1,0 +1,62 @@
+"""The folder of a run of the hospital as results that last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.cli.configuration import configured
+from polyclinic.hospital.record.items import MEASURES, run_rows
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import RUN
+from polyclinic.models.model_file import NOTHING_SAID, read_model_file
+from polyclinic.players.minds import model_of
+from polyclinic.results.folder import AskedModel, CallSum, RunRecord, write_record
+from polyclinic.results.provenance import address, command_words, data_files, now, versions, without_secrets
+
+
+def write_run_results(folder: Path) -> None:
+    """Writes what each run of a folder was, and what came of each of its illnesses."""
+    below = [one for one in folder.iterdir() if one.is_dir() and (one / RUN).is_file()]
+    for run in [folder] if (folder / RUN).is_file() else below:
+        with RecordedRun(run) as recorded:
+            _write(run, recorded)
+
+
+def _write(folder: Path, run: RecordedRun) -> None:
+    this, begun, summary = configured(), run.configuration, run.summary or {}
+    setup = begun.get("setup", {})
+    seed, doctor = begun.get("seed", 0), setup.get("doctor", "rules")
+    record = RunRecord(
+        kind="run",
+        command=command_words(this.words),
+        configuration=without_secrets(msgspec.to_builtins(begun)),
+        versions=versions() | {"polyclinic": run.package},
+        finished=now(),
+        seed=seed,
+        data=data_files(this.files),
+        models=_models(setup),
+        measures=MEASURES,
+        calls=[CallSum(role="all", purpose="", calls=summary.get("calls", 0), cost=summary.get("cost"))],
+    )
+    rows = run_rows(run, seed=seed, doctor=doctor, warm_up=begun.get("warm_up", 0))
+    write_record(folder, record, rows)
+
+
+def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
+    """Returns who played which role with a model, and how it was asked."""
+    file = setup.get("model_file")
+    said = read_model_file(Path(file)) if file and Path(file).is_file() else NOTHING_SAID
+    asked = []
+    for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
+        if (name := model_of(setup.get(role, ""))) is not None:
+            own = said.asking(name, role)
+            urls = own.base_urls or [one for one in [setup.get("base_url")] if one]
+            how = {key: setup[key] for key in ("temperature", "concurrency", "timeout") if setup.get(key) is not None}
+            how |= {key: one for key, one in msgspec.to_builtins(own).items() if key not in ("base_url", "api_key_env")}
+            parameters = without_secrets(how)
+            asked.append(AskedModel(name=name, role=role, base_url=[*map(address, urls)], parameters=parameters))
+    return asked
