@@ -10,12 +10,14 @@ import msgspec
 
 from polyclinic.cli.configuration import configured
 from polyclinic.hospital.record.items import MEASURES, run_rows
+from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import address, command_words, data_files, now, versions, without_secrets
+from polyclinic.terminal.screen import note
 
 
 def write_run_results(folder: Path) -> None:
@@ -24,6 +26,16 @@ def write_run_results(folder: Path) -> None:
     for run in [folder] if (folder / RUN).is_file() else below:
         with RecordedRun(run) as recorded:
             _write(run, recorded)
+
+
+def tell_where(folder: Path, seed: int | None) -> None:
+    """Says where runs are kept and how to read them; `seed` is the first of several."""
+    run = folder if seed is None else folder / f"seed-{seed}"
+    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
+    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
+    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
+    if seed is not None:
+        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
 
 
 def _write(folder: Path, run: RecordedRun) -> None:

@@ -17,7 +17,7 @@ from polyclinic.cli.as_agent_hospital import PaperTown, town_of
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
-from polyclinic.cli.results_of_run import write_run_results
+from polyclinic.cli.results_of_run import tell_where, write_run_results
 from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
@@ -34,7 +34,7 @@ from polyclinic.hospital.plan.file import Preset, read_hospital
 from polyclinic.hospital.plan.plan import Hospital, Job
 from polyclinic.hospital.record.forking import fork as begin_fork
 from polyclinic.hospital.record.happenings import DAY
-from polyclinic.hospital.record.memories import bring, memories_of, open_brought
+from polyclinic.hospital.record.memories import bring, open_brought
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import document_of
@@ -291,7 +291,7 @@ def run(
     documents = [document for document, _ in held]
     _show(documents, replicas, kept_in=resume or out, json=json)
     if (folder := resume or out) is not None and not json:
-        _tell_where(folder, documents[0]["seed"] if replicas.several else None)
+        tell_where(folder, documents[0]["seed"] if replicas.several else None)
     _end(documents, max_failures, next((why for _, why in held if why), ""), quiet=json)
 
 
@@ -308,16 +308,6 @@ def _show(documents: list[dict[str, Any]], replicas: ReplicaOptions, *, kept_in:
         show_run(console(), document)
     else:
         show_replicas(console(), document)
-
-
-def _tell_where(folder: Path, seed: int | None) -> None:
-    """Says where runs are kept and how to read them; `seed` is the first of several."""
-    run = folder if seed is None else folder / f"seed-{seed}"
-    kept = f"Kept in {folder}." if seed is None else f"Kept in {folder}, each run in a folder of its own."
-    memories = f" Memories: polyclinic memory show {run}" if memories_of(run) else ""
-    note(f"{kept} Pictures: polyclinic report {run}. Visits: polyclinic replay {run}.{memories}")
-    if seed is not None:
-        note(f"Beside runs of the same seeds: polyclinic results compare {folder} OTHER")
 
 
 def _worth_reading(configuration: Configuration) -> bool:
