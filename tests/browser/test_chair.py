@@ -147,3 +147,24 @@ def test_a_class_from_its_links_to_its_table(opened, served, looked_at):
         rows = list(csv.DictReader(io.StringIO(answer.read().decode("utf-8-sig"))))
     assert [(row["student"], row["state"]) for row in rows][:2] == [("Ann", "done"), ("Ann", "new")]
     assert rows[0]["comment"] == "Well asked." and json.loads(rows[0]["points"]) >= 0
+
+
+def test_a_shift_at_the_door_is_played_by_keyboard_alone(opened, served, looked_at):
+    page = opened(f"{served.at}/chair", ready=False)
+    page.wait_for_selector(".begin .nurse")
+    tab_to(page, ".begin .nurse")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#question")
+    page.keyboard.type("Are you short of breath?")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("ul.points li")
+    assert looked_at(page) == []
+    for number in range(2, 10):
+        tab_to(page, ".level")
+        page.keyboard.press("3")
+        page.wait_for_function(
+            "n => document.querySelector('tbody th') || document.querySelector('[role=status]').textContent.includes(n)",
+            arg=f"Patient {number}",
+        )
+    page.wait_for_selector("tbody th")
+    assert page.locator("tbody tr").count() == 8 and looked_at(page) == []

@@ -5,6 +5,7 @@ import { texts } from "../shell/language";
 import { openPage } from "../shell/shell";
 import type { Page } from "../shell/shell";
 import { openClass, openClasses, openNewClass, openStudentsVisit } from "./classes";
+import { openShift } from "./nurse";
 import { openStart } from "./start";
 import { openStudent } from "./student";
 import { openVisit } from "./visit";
@@ -21,6 +22,7 @@ function route(page: Page): void {
   if (kind === "visit" && PART.test(first)) void openVisit(page, { base: "api/chair", visit: `visits/${first}`, back: "#/" }, isOpen);
   else if (kind === "link" && PART.test(first) && /^\d+$/.test(second)) void openVisit(page, { base: `api/chair/by-link/${first}`, visit: `visits/${second}`, back: `#/link/${first}` }, isOpen);
   else if (kind === "link" && PART.test(first)) void openStudent(page, first, isOpen);
+  else if (kind === "shift" && PART.test(first)) void openShift(page, first, isOpen);
   else if (kind === "classes") void openClasses(page, isOpen);
   else if (kind === "class" && first === "new") void openNewClass(page, isOpen);
   else if (kind === "class" && PART.test(first) && second && /^\d+$/.test(third)) void openStudentsVisit(page, first, decodeURIComponent(second), Number(third), isOpen);

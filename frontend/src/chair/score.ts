@@ -124,7 +124,7 @@ function fact(name: string, values: string[]): Node[] {
 function sideBySide(scored: Scored): HTMLElement {
   const columns: [string, Partial<Report>][] = [
     [t("own"), scored.own.report ?? {}],
-    [t("so"), { diagnoses: scored.truth.diagnoses, rationale: scored.truth.rationale, treatment: scored.truth.treatment }],
+    [t("so"), { ...scored.record, diagnoses: scored.truth.diagnoses, rationale: scored.truth.rationale, treatment: scored.truth.treatment }],
     ...scored.beside.map((one): [string, Partial<Report>] => [`${doctorName(one.doctor)} (${one.points.total})`, one.report ?? {}]),
   ];
   const points = (report: Partial<Report>, part: "symptoms" | "examinations" | "rationale" | "treatment"): string[] => report[part] ?? [];

@@ -4,6 +4,7 @@ import { get, post, ServerError } from "../shell/api";
 import { h, plain, put, quoted } from "../shell/dom";
 import { language, texts } from "../shell/language";
 import type { Page } from "../shell/shell";
+import { beginShift } from "./nurse";
 import type { OfferedCase, Presentation, Settings, SittingView } from "./types";
 import { w, who } from "./words";
 
@@ -14,6 +15,7 @@ const t = texts({
     "请坐，为一位模拟病人看病：提问、开检查、说出可能的诊断、写报告。之后与真实情况和另一位医生比较评分。",
   ],
   any: ["See any patient", "随机一位病人"],
+  nurse: ["Be the nurse at the door", "当分诊护士"],
   choose: ["Or choose one", "或自选一位"],
   set: ["Cases", "病例"],
   search: ["Search", "搜索"],
@@ -76,7 +78,8 @@ export async function openStart(page: Page, isOpen: () => boolean): Promise<void
         finder.chooser,
         settings.patients.length > 1 ? field(t("patient"), h("select", { onchange: (event) => { state.patient = (event.target as HTMLSelectElement).value; } }, ...settings.patients.map((one) => h("option", { value: one }, one === "rules" ? w("rules") : plain(one))))) : null,
         field(t("turns"), h("input", { type: "number", min: 1, max: 50, value: state.turns, oninput: (event) => { state.turns = Math.min(50, Math.max(1, Number((event.target as HTMLInputElement).value) || settings.max_turns)); } })),
-        h("button", { type: "button", class: "main", onclick: () => void begin("") }, t("any")))),
+        h("button", { type: "button", class: "main", onclick: () => void begin("") }, t("any")),
+        h("button", { type: "button", class: "nurse", onclick: () => void beginShift(page, state.set) }, t("nurse")))),
     begun.length ? h("section", {}, h("h2", {}, t("visits")), h("ul", { class: "list" }, ...begun.map((one) => h("li", { class: "row" },
       h("span", { class: "grow" }, h("strong", {}, quoted(who(one.patient))), " ", quoted(plain(one.patient.complaint, 120), { class: "soft" })),
       h("span", { class: "soft" }, one.points === null ? t("moves", one.moves) : `${one.points} ${w("points")}`),

@@ -26,7 +26,7 @@ export interface PlayScore {
   points: { parts: Record<string, [number, number]>; hints: number; total: number }; beliefs: [number, number][];
 }
 export interface Truth { diagnoses: Diagnosis[]; rationale: string[]; treatment: string[]; severity: string | null; complications: string[]; differential: string[]; prevention: string[] }
-export interface Scored { truth: Truth; own: PlayScore; beside: PlayScore[]; taken_back: number; seconds: number }
+export interface Scored { truth: Truth; record: { symptoms: string[]; examinations: string[] }; own: PlayScore; beside: PlayScore[]; taken_back: number; seconds: number }
 export interface OfferedCase { key: string; number: number; presentation: Presentation }
 export interface OfferedSet { name: string; cases: number; languages: string[] }
 export interface Settings { sets: OfferedSet[]; patients: string[]; beside: string[]; judge: string; max_turns: number }
@@ -35,3 +35,5 @@ export interface KeptClass { id: string; made: number; scores_out: boolean; stud
 export interface ClassRow { student: string; case: number; case_id: string; state: "new" | "begun" | "done"; points?: number; verdict?: string; diagnosis?: string; hint_points?: number; taken_back?: number; minutes?: number; turns?: number; comment?: string }
 export interface ClassTold { class: KeptClass; cases: (Presentation | null)[]; rows: ClassRow[] }
 export interface StudentsClass { title: string; name: string; scores: boolean; cases: { number: number; state: "new" | "begun" | "done"; points: number | null; comment: string }[] }
+export interface TriagedPatient { patient: Presentation; diagnosis: string; given: number; so: number; rules: number }
+export interface ShiftView { id: string; moves: number; number: number; of: number; patient: Presentation | null; signs: ShownResult[]; exchanges: [string, string][]; questions_left: number; received: TriagedPatient[] }

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from polyclinic.cases.record import Record, read_out
 from polyclinic.errors import UserError
 from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
@@ -163,6 +164,7 @@ class PlayedVisits:
         )
         scored = Scored(
             truth=sitting.case.truth,
+            record=_record_of(sitting.case.record),
             own=own,
             beside=tuple([await self._seen_by(doctor, sitting) for doctor in self.staff.players.beside]),
             taken_back=sitting.taken_back,
@@ -201,3 +203,9 @@ class PlayedVisits:
 
     def _path(self, id: str, ending: str = ".jsonl") -> Path:
         return self.folder / "visits" / f"{id}{ending}"
+
+
+def _record_of(record: Record) -> dict[str, tuple[str, ...]]:
+    """Returns what a record has of what a report tells: symptoms, or the story of the illness, and examinations."""
+    symptoms = record.history.symptoms or tuple(filter(None, (record.history.present,)))
+    return {"symptoms": symptoms, "examinations": tuple(read_out(record.findings, record.presentation.language))}

@@ -32,6 +32,7 @@ from polyclinic.players.human.moves import Move, OrderMove, ReportMove
 from polyclinic.visits.consultation import MAX_TURNS
 from polyclinic.web.chair.catalogue import CaseAt, Catalogue
 from polyclinic.web.chair.classes import Classes, KeptClass, NewClass
+from polyclinic.web.chair.nursing_routes import nursing
 from polyclinic.web.chair.played_visits import PlayedVisits
 from polyclinic.web.chair.sitting import PlayedCase, Sitting
 from polyclinic.web.chair.staff import Staff
@@ -81,7 +82,12 @@ def chair(serving: Serving) -> Sequence[BaseRoute]:
     practice = PlayedVisits(serving.practice, catalogue=Catalogue(serving.cases), knowledge=knowledge, staff=staff)
     serving.on_end(practice.close)
     players, classes = _Playing(practice), Classes(practice)
-    return [*players.routes(), *_Teaching(practice, classes).routes(), *_Linked(practice, classes).routes()]
+    return [
+        *players.routes(),
+        *nursing(practice, knowledge),
+        *_Teaching(practice, classes).routes(),
+        *_Linked(practice, classes).routes(),
+    ]
 
 
 class _Playing:

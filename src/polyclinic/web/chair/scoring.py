@@ -90,9 +90,13 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """A visit that is over, beside what is so, and beside others who saw the same patient."""
+    """A visit that is over, beside what is so, and beside others who saw the same patient.
+
+    `record` has the symptoms and examinations of the case's record.
+    """
 
     truth: Truth
+    record: dict[str, tuple[str, ...]]
     own: PlayScore
     beside: tuple[PlayScore, ...]
     taken_back: int

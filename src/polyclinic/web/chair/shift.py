@@ -1,0 +1,199 @@
+"""A shift at the door: somebody plays the nurse, patient after patient, and says how soon each must be seen.
+
+The nurse sees who comes and what is measured, may ask the patient a few questions, and gives a level of the five-level
+index. What is so, and what the nurse by rules said of the same patients, is told when the shift is over. A shift is a
+file of its own: what was asked and judged, one after the other; each patient is received anew with what stands there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.presentation import Presentation
+from polyclinic.errors import PersonLeft, UserError
+from polyclinic.events import Examined
+from polyclinic.hospital.care.triage import StationFailure, TriageStation
+from polyclinic.knowledge.acuity import Level
+from polyclinic.knowledge.knowledge import Knowledge
+from polyclinic.players.human.kept import Kept
+from polyclinic.players.minds import Minds
+from polyclinic.players.player import Ask, Triage
+from polyclinic.players.roles.nurse import MAX_QUESTIONS, Nurse
+from polyclinic.seeds import derive
+from polyclinic.web.chair.catalogue import CaseAt, Catalogue
+from polyclinic.web.chair.shown_results import ShownResult, shown_results
+from polyclinic.web.chair.sitting import NotNow
+
+_CLINIC = "clinic"
+_REASON = {"en": "as a person judged it", "zh": "由人判断"}
+
+
+class NewShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """So many patients of a set, drawn by the seed among those of whom it is known how soon they must be seen."""
+
+    set: str = "shipped"
+    patients: Annotated[int, msgspec.Meta(ge=1, le=40)] = 8
+    seed: int = 0
+
+
+class NursesMove(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the nurse does: asks, or judges with a level from 1 (at once) to 5."""
+
+    ask: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    level: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+
+
+class KeptShift(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A line of a shift's file: who comes, in the first one, or a move, and when it was (seconds since 1970)."""
+
+    at: float
+    patients: tuple[CaseAt, ...] = ()
+    move: NursesMove | None = None
+
+
+class TriagedPatient(msgspec.Struct, frozen=True, kw_only=True):
+    """How soon a patient was to be seen, as the player, the rules and the case have it; 1 is at once."""
+
+    patient: Presentation
+    diagnosis: str
+    given: int
+    so: int
+    rules: int
+
+
+class ShiftView(msgspec.Struct, frozen=True, kw_only=True):
+    """A shift as far as it has come; who was received is told when it is over.
+
+    Attributes:
+        number: of the patient at the door, from 1; behind the last where the shift is over.
+    """
+
+    id: str
+    moves: int
+    number: int
+    of: int
+    patient: Presentation | None = None
+    signs: tuple[ShownResult, ...] = ()
+    exchanges: tuple[tuple[str, str], ...] = ()
+    questions_left: int = 0
+    received: tuple[TriagedPatient, ...] = ()
+
+
+class Shift:
+    """One shift; see the module. Patients answer by rules."""
+
+    def __init__(
+        self, path: Path, catalogue: Catalogue, knowledge: Knowledge, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.id, self._clock, self._knowledge = path.stem, clock, knowledge
+        self._kept = Kept(path, KeptShift, "a move of a shift")
+        self._cases = [catalogue.case(at) for at in self._kept.all[0].patients]
+        if not self._cases:
+            raise UserError(f"{path} does not begin with who comes")
+
+    @property
+    def _moves(self) -> list[NursesMove]:
+        return [one.move for one in self._kept.all if one.move is not None]
+
+    def _at(self) -> tuple[int, list[NursesMove]]:
+        """Returns how many were judged, and what was asked of the patient at the door."""
+        judged = [place for place, move in enumerate(self._moves) if move.level is not None]
+        return len(judged), self._moves[judged[-1] + 1 if judged else 0 :]
+
+    async def view(self) -> ShiftView:
+        """Returns what the player may see."""
+        number, asked = self._at()
+        of = len(self._cases)
+        if number == of:
+            return ShiftView(id=self.id, moves=len(self._moves), number=of + 1, of=of, received=await self._received())
+        nurse = await self._receive(self._cases[number], asked)
+        measured = [event for event in nurse.seen if isinstance(event, Examined)]
+        return ShiftView(
+            id=self.id,
+            moves=len(self._moves),
+            number=number + 1,
+            of=of,
+            patient=self._cases[number].presentation,
+            signs=tuple(shown_results(measured)),
+            exchanges=nurse.exchanges(),
+            questions_left=nurse.questions_left(),
+        )
+
+    async def make(self, move: NursesMove, *, after: int) -> None:
+        """Makes a move; one that is sent twice is made once.
+
+        Raises:
+            NotNow: it cannot be made now, or its maker does not know of all moves.
+        """
+        made = self._moves
+        if after == len(made) - 1 and made[after] == move:
+            return
+        if after != len(made):
+            raise NotNow("the shift has gone on elsewhere, in another window perhaps; load it again")
+        number, asked = self._at()
+        if number == len(self._cases):
+            raise NotNow("the shift is over")
+        if bool(move.ask.strip()) == (move.level is not None):
+            raise UserError("either ask something, or judge with a level from 1 to 5")
+        if move.level is None and len(asked) >= MAX_QUESTIONS:
+            raise NotNow(f"no more than {MAX_QUESTIONS} questions at the door; say how soon the patient must be seen")
+        self._kept.keep(KeptShift(at=round(self._clock(), 3), move=move))
+
+    async def _receive(self, case: Case, asked: Sequence[NursesMove]) -> Nurse:
+        """Receives a patient as far as was asked, and returns what the nurse knows then."""
+        left, seen = list(asked), list[Nurse]()
+
+        def nurse(_: Ask[Any], role: Nurse) -> Triage:
+            seen[:] = [role]
+            if not left:
+                raise PersonLeft("the nurse thinks")
+            reason = _REASON[case.presentation.language]
+            return Triage(_CLINIC, "emergency", reason, ask=left.pop(0).ask)
+
+        with suppress(PersonLeft, StationFailure):
+            await self._station(case, Minds(nurse=nurse, knowledge=self._knowledge, seed=0))
+        return seen[0]
+
+    async def _station(self, case: Case, minds: Minds) -> Level:
+        _, at_door = await TriageStation(self._knowledge).receive(
+            case, minds, key=case.id, departments={_CLINIC: _CLINIC}, max_questions=MAX_QUESTIONS
+        )
+        return at_door.level
+
+    async def _received(self) -> tuple[TriagedPatient, ...]:
+        given = [move.level for move in self._moves if move.level is not None]
+        rules = Minds(knowledge=self._knowledge, seed=0)
+        return tuple(
+            [
+                TriagedPatient(
+                    patient=case.presentation,
+                    diagnosis="; ".join(one.name for one in case.truth.diagnoses),
+                    given=level,
+                    so=cast(int, case.truth.acuity),
+                    rules=await self._station(case, rules),
+                )
+                for case, level in zip(self._cases, given, strict=True)
+            ]
+        )
+
+
+def who_comes(new: NewShift, catalogue: Catalogue) -> tuple[CaseAt, ...]:
+    """Returns the patients of a shift.
+
+    Raises:
+        NoSuchCase: there is no such set.
+        UserError: of none of its cases it is known how soon they must be seen.
+    """
+    keys = catalogue.keys(new.set)
+    known = [key for key in keys if catalogue.case(CaseAt(set=new.set, key=key)).truth.acuity is not None]
+    if not known:
+        raise UserError("of none of these cases it is known how soon they must be seen; take another set")
+    drawn = derive(new.seed, "shift", new.set).sample(known, min(new.patients, len(known)))
+    return tuple(CaseAt(set=new.set, key=key) for key in drawn)
