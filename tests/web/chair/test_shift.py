@@ -10,7 +10,12 @@ async def test_a_shift_from_the_first_patient_to_what_was_so(client):
     assert {sign["item"] for sign in seen["signs"]} >= {"body temperature", "heart rate", "oxygen saturation"}
     for level in (2, 4, 5):
         asked = (await client.post(at, {"after": moves, "move": {"ask": "Are you short of breath?"}})).document
-        assert asked["questions_left"] == 2 and len(asked["exchanges"]) == 1 and asked["exchanges"][0][1] and asked["moves"] == moves + 1
+        assert (
+            asked["questions_left"] == 2
+            and len(asked["exchanges"]) == 1
+            and asked["exchanges"][0][1]
+            and asked["moves"] == moves + 1
+        )
         # The same sent twice is made once.
         again = await client.post(at, {"after": moves, "move": {"ask": "Are you short of breath?"}})
         assert again.document == asked

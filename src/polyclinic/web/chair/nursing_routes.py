@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.web.chair.played_visits import NoSuchVisit, PlayedVisits
-from polyclinic.web.chair.shift import KeptShift, NewShift, NursesMove, Shift, who_comes
+from polyclinic.web.chair.shift import KeptShift, NewShift, NursesMove, NurseShift, who_comes
 from polyclinic.web.replies import body, reply
 
 _ID = re.compile(r"[\w-]{22}")
@@ -35,12 +35,12 @@ def nursing(practice: PlayedVisits, knowledge: Knowledge) -> list[BaseRoute]:
     """Returns the routes."""
     folder = practice.folder / "shifts"
 
-    def shift(request: Request) -> Shift:
+    def shift(request: Request) -> NurseShift:
         id = request.path_params["id"]
         path = folder / f"{id}.jsonl"
         if not _ID.fullmatch(id) or not path.is_file():
             raise NoSuchVisit("there is no such shift here")
-        return Shift(path, practice.catalogue, knowledge)
+        return NurseShift(path, practice.catalogue, knowledge)
 
     async def begin(request: Request) -> Response:
         patients = who_comes(await body(request, NewShift, most=_MOST_BODY), practice.catalogue)
@@ -48,7 +48,7 @@ def nursing(practice: PlayedVisits, knowledge: Knowledge) -> list[BaseRoute]:
         make_folder(folder)
         path = folder / f"{secrets.token_urlsafe(16)}.jsonl"
         write_text(path, json_lines([KeptShift(at=round(time.time(), 3), patients=patients)]))
-        return reply(await Shift(path, practice.catalogue, knowledge).view(), 201)
+        return reply(await NurseShift(path, practice.catalogue, knowledge).view(), 201)
 
     async def seen(request: Request) -> Response:
         return reply(await shift(request).view())

@@ -86,7 +86,7 @@ class ShiftView(msgspec.Struct, frozen=True, kw_only=True):
     received: tuple[TriagedPatient, ...] = ()
 
 
-class Shift:
+class NurseShift:
     """One shift; see the module. Patients answer by rules."""
 
     def __init__(
