@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 from polyclinic.files import json_lines, make_folder, write_text
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.web.chair.played_visits import NoSuchVisit, PlayedVisits
-from polyclinic.web.chair.shift import KeptShift, NewShift, NursesMove, NurseShift, who_comes
+from polyclinic.web.chair.shift import KeptShift, NewShift, NurseShift, NursesMove, who_comes
 from polyclinic.web.replies import body, reply
 
 _ID = re.compile(r"[\w-]{22}")
