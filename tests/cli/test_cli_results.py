@@ -182,3 +182,38 @@ def test_a_learning_run_and_a_tree_run_leave_it_too(run, tmp_path):
     rows = {row["set"]: row for row in json.loads(run("results", "join", tmp_path, "--json").stdout)}
     assert rows["test"]["method"] == "after 24 patients" and rows["test"]["diagnosis"] is not None
     assert rows["inpatients"]["f1_of_a_record"] is not None and rows["shipped"]["symptoms"] is not None
+
+
+def test_a_folder_of_visits_is_scored_and_replayed(run, complaint, tmp_path):
+    aie = ("eval", "aie", "--cases", "shipped", "--limit", 1)
+    run(*aie, "--doctor", "rules", "--out", tmp_path / "one")
+    assert "rules" in run("score", "aie", tmp_path / "one", "--cases", "shipped").stdout
+    assert "Case p1-00001" in run("replay", tmp_path / "one").stdout
+    assert "no traces of visits are here" in complaint("score", "aie", tmp_path)
+    (tmp_path / "one" / "other.jsonl").write_bytes((tmp_path / "one" / "rules.jsonl").read_bytes())
+    assert "holds 2 traces; name one of them" in complaint("replay", tmp_path / "one")
+
+
+def test_who_asked_nothing_stays_in_the_table_of_turns(run, tmp_path):
+    silent = tmp_path / "silent.json"
+    report = {"diagnoses": [{"name": "influenza"}], "rationale": "x", "treatment": "rest"}
+    silent.write_text(json.dumps({"speak": [{"say": "Goodbye.", "conclude": True}], "report": [report]}))
+    command = ("eval", "mvme", "--cases", "shipped", "--limit", 1, "--doctor", f"scripted:{silent}", "rules")
+    shown = run(*command, "--max-failures", 100).stdout.partition("What a visit took")[2]
+    assert "silent.json" in "".join(shown.split("told as normal:")[0].split())
+
+
+def test_a_share_of_none_is_no_certainty(run):
+    aie = ("eval", "aie", "--cases", "shipped", "--limit", 12, "--doctor", "rules", "--max-turns", 1, "--json")
+    (doctor,) = json.loads(run(*aie).stdout)["doctors"]
+    share = doctor["metrics"]["DIAGNOSIS"]
+    assert share["low"] < share["mean"] < share["high"] or share["high"] - share["low"] > 20
+    assert doctor["mcqe"]["high"] - doctor["mcqe"]["low"] > 20
+
+
+def test_a_host_out_of_reach_is_named():
+    from polyclinic.models.inspect import Inspect
+
+    door = Inspect("mockllm/model")
+    told = door._named(ConnectionError("HTTPSConnection(host='example.org', port=443): key=sesame"))
+    assert "example.org cannot be reached" in str(told) and "sesame" not in str(told) and "made-up" in str(told)

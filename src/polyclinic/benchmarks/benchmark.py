@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from polyclinic.errors import BudgetSpent
+from polyclinic.errors import BudgetSpent, PolyclinicError
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
@@ -99,7 +99,16 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
         if stopped is None:
             return await self.summarise(plays)
         told = f"{stopped}; {len(over)} of {len(players) * len(self.items)} are over"
-        raise StoppedEarly(told, await self.summarise(plays) if self.sums_up_parts else None) from None
+        raise StoppedEarly(told, await self._so_far(plays)) from None
+
+    async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
+        """Sums up what is over, where that can be done without asking anybody."""
+        if not self.sums_up_parts or not any(plays.values()):
+            return None
+        try:
+            return await self.summarise(plays)
+        except (PolyclinicError, ArithmeticError, LookupError, ValueError):
+            return None  # a judge may not be asked any more, or too little is over
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from polyclinic.benchmarks.benchmark import Benchmark, Output
+from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
@@ -25,6 +27,9 @@ from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
+
+_STOPPED: ContextVar[StoppedEarly | None] = ContextVar("stopped", default=None)
+"""What ended the evaluation that is being held, from `hold` to `finish`."""
 
 Who = TypeVar("Who")
 Summary = TypeVar("Summary")
@@ -116,9 +121,21 @@ async def hold(
     run: RunOptions,
     what: str = "evaluating",
 ) -> Summary:
-    """Holds the evaluation, and shows how far it is."""
+    """Holds the evaluation, and shows how far it is; of one that a budget ended, returns what `finish` shows of it.
+
+    Raises:
+        StoppedEarly: the budget is spent, and nothing can be said of what is over.
+    """
+    _STOPPED.set(None)
     with progress(what, len(benchmark.items) * len(players), quiet=run.json) as advance:
-        return await benchmark.hold(players, advance=advance)
+        try:
+            return await benchmark.hold(players, advance=advance)
+        except StoppedEarly as stopped:
+            if stopped.summary is None:
+                raise
+            _STOPPED.set(stopped)
+            summary: Summary = stopped.summary
+            return summary
 
 
 def finish(
@@ -130,7 +147,14 @@ def finish(
 
     Raises:
         PlayFailure: more visits failed than may.
+        BudgetSpent: the evaluation was stopped; what is over of it was shown, and nothing written.
     """
+    stopped = _STOPPED.get()
+    if stopped is not None:
+        _STOPPED.set(None)
+        note("stopped early; what is over:")
+        run = replace(run, out=None)
+        output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
     held = output.failed < output.n or not output.n
     output = output.with_trust(note_trust(trust if held else None))
     if run.out is not None:
@@ -143,6 +167,8 @@ def finish(
         show_usage(console(sys.stderr), ledger, purposes=purposes)
         if run.out is not None and output.written:
             note(output.written.format(run.out))
+    if stopped is not None:
+        raise goes_on(stopped, run)
     if output.failed * 100 > run.max_failures * output.n:
         allowed = f"--max-failures allows {run.max_failures:g} %"
         why = f": {output.failures}" if output.failures else ""

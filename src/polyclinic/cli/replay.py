@@ -19,7 +19,9 @@ from polyclinic.cli.team import TeamView
 from polyclinic.errors import UserError
 from polyclinic.events import Convened, Opened, Revealed, Trace
 from polyclinic.files import write_text
+from polyclinic.hospital.record.run_file import RUN
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.results.folder import RECORD, traces_in
 from polyclinic.terminal.screen import console, note, print_json
 from polyclinic.terminal.tables import counted
 from polyclinic.visits.revisit import revisit_all
@@ -53,6 +55,7 @@ def replay(
     end: who waited for what, what was said when, what was found, given, and what came of it.
     """
     of_meetings = record is not None or html is not None or svg is not None
+    trace = trace if of_meetings else _only_trace(trace)
     if trace.is_dir():
         if of_meetings:
             raise UserError("--record, --html and --svg are for meetings of 'polyclinic eval tor --out', not for a run")
@@ -85,6 +88,16 @@ def replay(
             for again in revisit_all(of_team if recorded.last(Convened) is not None else [recorded]):
                 show_end(screen, again, knowledge)
         of_team.clear()
+
+
+def _only_trace(folder: Path) -> Path:
+    """Returns the trace in the folder of an evaluation; anything else as it is."""
+    if not (folder / RECORD).exists() or (folder / RUN).exists():
+        return folder
+    found = traces_in(folder)
+    if len(found) > 1:
+        raise UserError(f"{folder} holds {len(found)} traces; name one of them: {', '.join(map(str, found))}")
+    return found[0]
 
 
 def _meetings(file: Path, record: str | None, html: Path | None, svg: Path | None, *, force: bool, json: bool) -> None:

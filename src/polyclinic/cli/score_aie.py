@@ -18,6 +18,7 @@ from polyclinic.metrics.comparison import compare
 from polyclinic.metrics.conversation import ConversationSummary, summarise
 from polyclinic.metrics.own_metrics import Wanted, choose_metrics, measure
 from polyclinic.metrics.transcripts import read_dialogues
+from polyclinic.results.folder import traces_in
 from polyclinic.terminal.screen import console, print_json
 
 
@@ -25,7 +26,8 @@ async def aie(
     files: Annotated[
         list[Path],
         Parameter(
-            metavar="FILE...", help="Traces of ours, or dialogues in the layout that AIE published; one doctor a file."
+            metavar="FILE...",
+            help="Traces of ours, a folder of them, or dialogues in the layout that AIE published; one doctor a file.",
         ),
     ],
     /,
@@ -41,6 +43,7 @@ async def aie(
 ) -> None:
     """Scores the dialogues of each file, and compares the doctors."""
     metrics = choose_metrics(metric or ())
+    files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
     known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
     summaries = {name: await _summary(path, known, metrics, seed) for name, path in _names(files).items()}
     _check_something(files, list(summaries.values()))

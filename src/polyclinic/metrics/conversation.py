@@ -14,7 +14,7 @@ from polyclinic.events import State
 from polyclinic.language.language import length
 from polyclinic.language.words import distinct_2, likeness, rouge_1
 from polyclinic.metrics.dialogue import Dialogue, LeftOut
-from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, standard_error
+from polyclinic.statistics.uncertainty import Estimate, estimate, ratio, share_estimate, standard_error
 
 METRICS = tuple(
     "DIAGNOSIS COVERAGE INQUIRY_ACC INQUIRY_SPECIFIC INQUIRY_LOGIC "
@@ -169,8 +169,10 @@ def summarise(
 
     def mean(name: str) -> Estimate:
         having = [score for score in scores if name in score.values]
-        ids = [score.id for score in having]
-        return estimate([score.values[name] for score in having], clusters=ids, seed=seed)
+        ids, values = [score.id for score in having], [score.values[name] for score in having]
+        if name == "DIAGNOSIS":
+            return share_estimate(values, clusters=ids)
+        return estimate(values, clusters=ids, seed=seed)
 
     def pooled(parts: list[float], wholes: list[int]) -> Estimate:
         return ratio(parts, wholes, clusters=[score.id for score in scores], seed=seed)

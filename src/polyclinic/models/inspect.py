@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
-from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, UserError, WrongKey
+from polyclinic.errors import Broken, MissingExtra, RateLimited, Rejected, TimedOut, Unreachable, UserError, WrongKey
 from polyclinic.models.answers import Completion
 from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
@@ -17,6 +18,8 @@ from polyclinic.models.wishes import spoken_language, wish_for
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
+_OUT_OF_REACH = ("ConnectionError", "ConnectError", "APIConnectionError")
+_HOST = re.compile(r"host='([\w.-]+)'")
 _FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 
 
@@ -106,6 +109,11 @@ class Inspect(Door):
             return TimedOut(told)
         if isinstance(status, int) and 400 <= status < 500:
             return Rejected(told)
+        if type(error).__name__ in _OUT_OF_REACH:
+            # Of its text only the host's name is taken: the rest may hold the request.
+            host = _HOST.search(str(error))
+            which = f"{host[1]} cannot be reached, which Inspect asks" if host else "the provider cannot be reached"
+            return Unreachable(f"{told}: {which}; without a network there are direct/NAME, local and made-up")
         return Broken(told)
 
     def _completion(self, output: ModelOutput) -> Completion:

@@ -167,6 +167,23 @@ def decoded(path: Path, kind: type[T], what: str) -> T:
         raise BadInput(f"not JSON ({error})", path=path) from None
 
 
+def traces_in(folder: Path) -> list[Path]:
+    """Returns the files of traces that lie in a folder of results, one for each doctor.
+
+    Raises:
+        BadInput: there is none.
+    """
+    found = [path for path in sorted(folder.glob("*.jsonl")) if path.name != ITEMS and _begins_a_visit(path)]
+    if not found:
+        raise BadInput("no traces of visits are here; --out of consult and eval leaves them", path=folder)
+    return found
+
+
+def _begins_a_visit(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline(4096).startswith(b'{"event":')
+
+
 def read_items(folder: Path) -> Sequence[ItemRow]:
     """Reads the items of a run; none where it has none.
 

@@ -133,7 +133,7 @@ def aie(
         )
 
     asked = [AskedCase(case, one_step) for one_step in (False, True) for case in cases]
-    return Benchmark(items=asked, play=play, score=score, summarise=summarise)
+    return Benchmark(items=asked, play=play, score=score, summarise=summarise, sums_up_parts=True)
 
 
 async def _cut(

@@ -16,7 +16,7 @@ from polyclinic.events import Said, State
 from polyclinic.frames import Tabular
 from polyclinic.metrics.conversation import METRICS, ConversationSummary, Score, summarise
 from polyclinic.metrics.dialogue import LeftOut, Unscorable, from_trace
-from polyclinic.statistics.uncertainty import Estimate, estimate
+from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 from polyclinic.visits.visit import Visit
 
 MCQE = "MCQE"
@@ -69,7 +69,8 @@ def doctor_result(
     seed: int = 0,
 ) -> DoctorResult:
     """Sums up a doctor's plays: the dialogues case by case, then the records that were read in one step."""
-    dialogues, at_once = plays[: len(cases)], plays[len(cases) :]
+    dialogues = [play for play in plays if not play.item.one_step]
+    at_once = [play for play in plays if play.item.one_step]
     visits = tuple(play.played for play in dialogues)
     scores = [play.scored for play in dialogues if isinstance(play.scored, Score)]
     left_out = [play.scored for play in dialogues if isinstance(play.scored, LeftOut)]
@@ -92,7 +93,8 @@ def doctor_result(
 
 
 def _mean(scores: Iterable[Score], metric: str, seed: int) -> Estimate:
-    return estimate([score.values[metric] for score in scores if metric in score.values], seed=seed)
+    values = [score.values[metric] for score in scores if metric in score.values]
+    return share_estimate(values) if metric in (MCQE, "DIAGNOSIS") else estimate(values, seed=seed)
 
 
 def _by_length(scores: Iterable[Score], turns: Mapping[str, int], seed: int) -> dict[int, ByLength]:

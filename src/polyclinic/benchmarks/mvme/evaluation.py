@@ -171,7 +171,7 @@ def mvme(
             names_by_rules={} if read is None else read.by_rules,
         )
 
-    return Benchmark(items=cases, play=play, score=score, summarise=summarise)
+    return Benchmark(items=cases, play=play, score=score, summarise=summarise, sums_up_parts=True)
 
 
 class _Consultations:
