@@ -2,11 +2,12 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyclinic.statistics.permutation import EXACT, sign_flip
+from polyclinic.statistics.permutation import EXACT, exact_interval, sign_flip
 from polyclinic.statistics.uncertainty import paired_difference
 
 
@@ -51,3 +52,24 @@ def test_of_many_cases_ways_are_drawn_by_the_seed():
 def test_a_case_that_stands_several_times_is_one():
     first, second = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0] * 6
     assert paired_difference(first, second, clusters=["a", "a", "b", "b", "c", "c"]).p == 0.25
+
+
+def test_the_exact_interval_is_the_test_turned_round():
+    assert exact_interval([1, 2, 3, 4, 5]) is None  # of five values no interval is 95 %
+    assert exact_interval([3, 1, 2, 6, 5, 4]) == (1, 6)  # one of 64 parts beyond each end
+    rng = np.random.default_rng(1)
+    for n in (6, 9, 14):
+        values = rng.normal(1, 1, n)
+        low, high = exact_interval(values.tolist())
+        assert low < values.mean() < high
+        for end, inside in ((low, 1e-6), (high, -1e-6)):
+            # Just inside the interval no difference can be told; just outside it can.
+            assert sign_flip((values - end - inside).tolist()) > 0.05 - 2 / 2**n
+            assert sign_flip((values - end + inside).tolist()) <= 0.05 + 2 / 2**n
+    with pytest.raises(ValueError, match="up to 19"):
+        exact_interval([0.0] * 20)
+
+
+def test_no_p_from_few_cases_is_small():
+    for n in range(2, 20):
+        assert sign_flip([1.0] * n) == 2 / 2**n

@@ -17,6 +17,7 @@ from polyclinic.statistics.uncertainty import (
     ratio,
     resampled,
     share,
+    share_estimate,
     standard_error,
 )
 
@@ -197,3 +198,16 @@ def test_the_error_of_weighted_kappa_is_that_of_drawing_again():
     drawn = [weighted_kappa(rng.multinomial(150, (table / 150).ravel()).reshape(3, 3).tolist()) for _ in range(1500)]
     assert weighted_kappa_error(table.tolist()) == pytest.approx(float(np.std(drawn)), rel=0.12)
     assert weighted_kappa_error([[5, 0], [0, 0]]) is None
+
+
+def test_the_interval_of_a_share_is_wilson_s_over_cases():
+    none = share_estimate([0.0] * 12)
+    assert (none.mean, none.stderr, none.low, none.n) == (0, None, 0, 12)
+    assert none.high == pytest.approx(24.25, abs=0.01)
+    half = share_estimate([100.0, 0.0] * 10)
+    assert (half.low, half.high) == pytest.approx((29.9, 70.1), abs=0.1)
+    # The same answer in five seeds is no more than one answer; five that differ are nearly five.
+    assert share_estimate([100.0, 0.0] * 50, clusters=["a", "b"] * 50).low < share_estimate([100.0, 0.0]).low + 0.1
+    split = share_estimate([100.0, 0.0] * 10, clusters=[n // 2 for n in range(20)])
+    assert split.high - split.low <= half.high - half.low + 1e-9
+    assert share_estimate([]).mean is None
