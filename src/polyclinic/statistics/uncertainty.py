@@ -108,7 +108,8 @@ def share_estimate(percents: Sequence[float], *, clusters: Sequence[Hashable] | 
         return Estimate(mean=None, stderr=None, low=None, high=None, n=0)
     sums, sizes = _by_cluster(percents, clusters), _by_cluster([1.0] * n, clusters)
     mean, count = float(sums.sum()) / n, len(sums)
-    stderr, effective = None, float(n if count == n else count)
+    # Where all values are equal, those of one case say no more than one of them.
+    stderr, effective = None, float(n if 0 < mean < 100 else count)
     if count > 1 and (residuals := sums - mean * sizes).any():
         stderr = math.sqrt(count / (count - 1) * float(residuals @ residuals)) / n
         if count < n and 0 < mean < 100:
