@@ -88,6 +88,7 @@ export class Charts {
   private every = 1_800;
   private drawn: { now: SVGElement; values: HTMLElement[]; chart: Chart; top: number }[] = [];
   private closed = false;
+  private reading = true;
   private painted = 0; // points that were there when they were drawn last
   private at = -1;
 
@@ -106,6 +107,7 @@ export class Charts {
         const read = await get<Read>("api/town/course", { run: this.run.about.id, points: this.points.length, notes: this.notes.length });
         this.every = read.every;
         more = read.more;
+        this.reading = more;
         this.points.push(...read.points);
         if (read.notes.length) {
           this.notes.push(...read.notes);
@@ -178,9 +180,11 @@ export class Charts {
   show(time: number): void {
     const { points } = this;
     if (points.length < 2) return;
+    // Where the log has not been read so far there is nothing to say yet.
+    const read = time < (points[points.length - 1] as Point)[0] + 2 * this.every || !this.reading;
     const n = Math.max(0, Math.min(points.length - 1, Math.floor((time - (points[0] as Point)[0]) / this.every)));
     if (n === this.at) return;
-    this.at = n;
+    this.at = read ? n : -1;
     const point = points[n] as Point;
     const x = (WIDTH * n) / (points.length - 1);
     for (const { now, values, chart } of this.drawn) {
@@ -188,7 +192,7 @@ export class Charts {
       now.setAttribute("width", (WIDTH - x).toFixed(1));
       chart.lines.forEach((line, place) => {
         const value = line.value(point, this.before(n));
-        (values[place] as HTMLElement).textContent = value === null ? "–" : figure(value, value < 100 && chart.least === 100 ? 1 : 0);
+        (values[place] as HTMLElement).textContent = !read ? "…" : value === null ? "–" : figure(value, value < 100 && chart.least === 100 ? 1 : 0);
       });
     }
   }

@@ -12,6 +12,8 @@ const FRAME = { frameWidth: 16, frameHeight: 20 };
 const SLOW = 24; // frames a second below which WebGL is given up
 const MEASURED = 45; // frames until that is judged
 const DOT = 6;
+const MEADOW = [143, 191, 106];
+const NIGHT = [16, 24, 56];
 const COLORS: Record<string, string> = { emergency: "#d92d20", urgent: "#f59e0b", routine: "#2e9e5b" };
 
 export interface Drawn {
@@ -45,6 +47,7 @@ export class Stage {
   private readonly size: number;
   private readonly watched: ResizeObserver;
   private fitted = true;
+  private dark = -1;
 
   constructor(
     private readonly phaser: PhaserModule,
@@ -87,6 +90,7 @@ export class Stage {
         stage.ring = this.add.image(0, 0, "ring").setVisible(false).setDepth(1);
         stage.night = this.add.image(0, 0, "night").setOrigin(0, 0).setScale(size / 2).setDepth(1e6).setAlpha(0);
         stage.scene = this;
+        stage.dark = -1;
         stage.aim();
         if (stage.waiting) stage.draw(stage.waiting);
       },
@@ -212,7 +216,13 @@ export class Stage {
     for (let n = used; n < this.pool.length; n++) this.pool[n]?.setVisible(false);
     for (let n = dots; n < this.dots.length; n++) this.dots[n]?.setVisible(false);
     if (!ringed) this.ring?.setVisible(false);
-    this.night?.setAlpha(darkness(drawn.hour)).setVisible(darkness(drawn.hour) > 0);
+    const dark = darkness(drawn.hour);
+    if (dark === this.dark) return;
+    this.dark = dark;
+    this.night?.setAlpha(dark).setVisible(dark > 0);
+    // Around the map lies a meadow, which gets dark as well.
+    const [r, g, b] = MEADOW.map((part, n) => Math.round(part + ((NIGHT[n] as number) - part) * dark)) as [number, number, number];
+    scene.cameras.main.setBackgroundColor(`rgb(${r},${g},${b})`);
   }
 
   /** Returns the map as one picture: thousands of tiles a frame would be too many. */
