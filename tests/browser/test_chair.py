@@ -113,6 +113,26 @@ def test_a_lost_server_loses_no_words(opened, pages_of, tmp_path):
     opened.complaints[:] = [one for one in opened.complaints if "ERR_CONNECTION_REFUSED" not in one]
 
 
+def test_a_step_is_taken_back_and_the_report_left_for_the_patient(opened, served):
+    page = opened(f"{served.at}/chair", ready=False)
+    page.click(".begin button.main")
+    page.fill("#say", "Have you a caugh?")
+    page.press("#say", "Enter")
+    wait_for_lines(page, 3)
+    page.get_by_role("button", name="Take back").click()
+    page.wait_for_function("() => document.querySelectorAll('.dialogue .line').length === 1")
+    assert page.input_value("#say") == "Have you a caugh?"
+    page.get_by_role("button", name="End the talk").click()
+    page.fill("#report-symptoms", "a cough")
+    page.get_by_role("button", name="Back to the patient").click()
+    page.wait_for_selector("#say")
+    page.get_by_role("button", name="End the talk").click()
+    page.wait_for_selector("form.report")
+    assert page.input_value("#report-symptoms") == "a cough"
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_selector("form.report .problem:not([hidden])")  # there is no diagnosis in it
+
+
 def test_a_class_from_its_links_to_its_table(opened, served, looked_at):
     page = opened(f"{served.at}/chair#/class/new", ready=False)
     page.wait_for_selector(".list li button")

@@ -151,9 +151,9 @@ class Visit {
       this.actions,
       h("span", { class: "soft", role: "status" }, seen.turns_left === 1 ? t("leftOne") : t("left", seen.turns_left)),
       h("span", { class: "grow" }),
-      seen.undo ? h("button", { type: "button", onclick: () => void this.undo(), disabled: this.busy }, t("undo")) : null,
-      seen.next_hint ? h("button", { type: "button", onclick: () => void this.move({ do: "hint", rung: seen.next_hint }), disabled: this.busy }, t("hint", seen.hint_cost)) : null,
-      h("button", { type: "button", class: "main", onclick: () => void this.move({ do: "conclude" }), disabled: this.busy }, t("end")),
+      seen.undo ? h("button", { type: "button", onclick: () => void this.undo() }, t("undo")) : null,
+      seen.next_hint ? h("button", { type: "button", onclick: () => void this.move({ do: "hint", rung: seen.next_hint }) }, t("hint", seen.hint_cost)) : null,
+      h("button", { type: "button", class: "main", onclick: () => void this.move({ do: "conclude" }) }, t("end")),
     );
     this.differential.show(seen.differential);
   }
@@ -198,7 +198,7 @@ class Visit {
   /** Makes a move; says whether it was made. What was typed stays where it was not. */
   private move(move: Record<string, unknown>): Promise<boolean> {
     if (this.busy) return Promise.resolve(false);
-    this.busy = true;
+    this.setBusy(true);
     this.running = this.moved(move);
     return this.running;
   }
@@ -210,11 +210,13 @@ class Visit {
       const seen = await post<SittingView>(`${this.place.base}/${this.place.visit}/moves`, { after: this.seen.moves, move });
       if (!this.isOpen()) return true;
       const [before, undone] = [this.seen.phase, move["do"] === "undo"];
+      // What was said and is taken back can be said in other words.
+      if (undone && before !== "report" && !this.draft) this.keepDraft([...this.seen.lines].reverse().find((line) => line.who === "doctor")?.text ?? "");
       this.seen = seen;
       this.page.notice("");
       clearTimeout(slow);
       waiting.remove();
-      this.busy = false;
+      this.setBusy(false);
       if (seen.phase !== before && !(before === "failed" && seen.phase === "talk") && seen.phase !== "failed") this.draw();
       else if (undone) this.drawTalk();
       else this.refresh();
@@ -227,7 +229,16 @@ class Visit {
     } finally {
       clearTimeout(slow);
       waiting.remove();
-      this.busy = false;
+      this.setBusy(false);
+    }
+  }
+
+  /** Shows that nothing can be done for a moment; the focus stays where it is. */
+  private setBusy(busy: boolean): void {
+    this.busy = busy;
+    for (const button of this.page.main.querySelectorAll(".actions button, .say button, .order button[type=submit], .report button[type=submit]")) {
+      if (busy) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
     }
   }
 
