@@ -39,7 +39,7 @@ def test_doctors_side_by_side_and_a_state_aware_patient(run, endpoint):
     shown = run(
         *AIE, "--doctor", "rules", "--doctor", "direct/a", "--patient", "saps:direct/p", "--base-url", endpoint.url
     )
-    for word in ("rules", "direct/a", "DIAGNOSIS", "MCQE", "p (Holm)", "patient: saps:direct/p"):
+    for word in ("rules", "direct/a", "DIAGNOSIS", "MCQE", "(Holm)", "patient: saps:direct/p"):
         assert word in shown.stdout
     # Which of its questions the patient asks depends on what the endpoint happens to answer.
     assert any(question in shown.stderr for question in QUESTIONS)

@@ -25,7 +25,6 @@ from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, difference_cells, interval, number, table
 
-_SURE = 0.05
 _SEVERAL = 10  # measures beyond which intervals are left to --json and export
 
 Folders = Annotated[
@@ -205,10 +204,8 @@ def show_compared(screen: Console, compared: ResultsComparison) -> None:
     of = [*(sets if len(sets) == 1 else ()), *(measures if len(measures) == 1 else ())]
     shown = table(", ".join(of) or None, columns, left=len(names))
     for row in compared.rows:
-        found = row.p_holm is not None and row.p_holm < _SURE
-        detectable = NOTHING if found else number(row.difference.detectable)
         texts = (Text(plain(getattr(row, name))) for name in names)
-        shown.add_row(*texts, *difference_cells(row.difference, row.p_holm), detectable)
+        shown.add_row(*texts, *difference_cells(row.difference, row.p_holm))
     screen.print(shown)
     screen.print(
         "item by item, over cases; p: exact below 20 cases (McNemar's of shares, else by turning signs), corrected by "

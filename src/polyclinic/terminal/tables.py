@@ -98,6 +98,10 @@ def counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
+_SURE = 0.05
+DETECTABLE = "detectable, where none was found: the smallest difference that so many cases show four times in five."
+"""What the last of the cells of a difference is."""
+
 _FEW = 6
 
 
@@ -141,10 +145,12 @@ def show_problems(screen: Console, problems: Iterable[tuple[str, str]]) -> None:
 
 
 def difference_cells(difference: Difference, p_holm: float | None, form: str = "+.2f") -> tuple[str, ...]:
-    """Returns a difference as five cells: its mean, `low to high`, p, p after Holm's correction, and n."""
+    """Returns a difference as six cells: its mean, `low to high`, p, p after Holm's correction, n, and `DETECTABLE`."""
     d = difference
     ends = NOTHING if d.low is None else f"{d.low:{form}} to {d.high:{form}}"
-    return number(d.mean, form), ends, p_value(d.p), p_value(p_holm), str(d.n)
+    found = p_holm is not None and p_holm < _SURE
+    detectable = NOTHING if found else number(d.detectable, form.removeprefix("+"))
+    return number(d.mean, form), ends, p_value(d.p), p_value(p_holm), str(d.n), detectable
 
 
 def print_rows(

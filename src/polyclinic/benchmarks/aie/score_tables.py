@@ -12,7 +12,7 @@ from polyclinic.metrics.comparison import MetricDifference
 from polyclinic.metrics.conversation import ConversationSummary
 from polyclinic.metrics.dialogue import LeftOut
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, interval, mean_and_error, show_problems, table
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, interval, mean_and_error, show_problems, table
 
 
 def summary_document(file: str, summary: ConversationSummary) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
     if not compared:
         screen.print("No case stands in two of the files: nothing can be compared in pairs.")
         return
-    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n")
+    columns = ("metric", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
     for first, second in dict.fromkeys((c.first, c.second) for c in compared):
         shown = table(f"{first} less {second}, on the cases of both", columns)
         for c in compared:
@@ -73,6 +73,7 @@ def show_compared(screen: Console, compared: Sequence[MetricDifference]) -> None
                 shown.add_row(plain(c.metric), *difference_cells(c.difference, c.p_holm))
         screen.print(shown, "")
     screen.print(
-        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}.",
+        f"p: sign-flip test, for DIAGNOSIS McNemar's exact test; Holm's correction is over all {len(compared)}; "
+        f"{DETECTABLE}",
         style="dim",
     )

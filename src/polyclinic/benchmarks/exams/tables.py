@@ -14,7 +14,7 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.evaluation import Against, Answered, MethodResult
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import difference_cells, few_line, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import DETECTABLE, difference_cells, few_line, interval, mean_and_error, number, table
 
 MEASURES = (ItemMeasure(name="right"),)
 
@@ -156,11 +156,11 @@ def _show_subjects(screen: Console, results: Sequence[MethodResult]) -> None:
 
 
 def _show_against(screen: Console, against: Sequence[Against]) -> None:
-    columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n")
+    columns = ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable")
     shown = table("on the questions of both", columns, left=2)
     for one in against:
         cells = difference_cells(one.difference, one.p_holm, "+.1f")
         shown.add_row(Text(plain(one.method)), Text(plain(one.baseline)), *cells)
     if against:
         screen.print(shown)
-        screen.print("p: McNemar's exact test; Holm's correction is over all rows.", style="dim")
+        screen.print(f"p: McNemar's exact test; Holm's correction is over all rows; {DETECTABLE}", style="dim")

@@ -18,7 +18,7 @@ from polyclinic.judges.failure_reasons import FailureReason
 from polyclinic.metrics.director import AspectMean, brackets
 from polyclinic.metrics.grades import Aspect
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, difference_cells, mean_and_error, number, table
+from polyclinic.terminal.tables import DETECTABLE, NOTHING, difference_cells, mean_and_error, number, table
 from polyclinic.verdicts.results import MeansByPeople
 
 _FEW = 3  # entrants whose pairs are shown aspect by aspect
@@ -235,7 +235,7 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
     if len(result.entrants) > _FEW:
         _show_comparisons_briefly(screen, result)
         return
-    columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "same grade")
+    columns = ("", "less", "aspect", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable", "same grade")
     shown = table("On the cases of both", columns, left=3)
     tied = {(one.first, one.second, one.aspect): one.percent for one in result.ties}
     before = None
@@ -248,7 +248,7 @@ def _show_comparisons(screen: Console, result: MvmeResult) -> None:
         shown.add_row(*names, one.aspect, *difference_cells(one.difference, one.p_holm), same)
         before = pair
     screen.print(shown)
-    told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows."
+    told = f"p: sign-flip test; Holm's correction is over all {len(result.comparisons)} rows; {DETECTABLE}"
     screen.print(told, style="dim")
 
 

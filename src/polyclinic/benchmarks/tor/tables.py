@@ -23,7 +23,16 @@ from polyclinic.errors import PlayFailure
 from polyclinic.methods.tree_of_reasoning import MeetingOutcome
 from polyclinic.statistics.uncertainty import Estimate, holm
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, difference_cells, few_line, interval, mean_and_error, number, table
+from polyclinic.terminal.tables import (
+    DETECTABLE,
+    NOTHING,
+    difference_cells,
+    few_line,
+    interval,
+    mean_and_error,
+    number,
+    table,
+)
 from polyclinic.verdicts.results import MeansByPeople
 
 _NOT_SHOWN = ("cases_sha256", "study")  # for machines; the document has them
@@ -274,7 +283,7 @@ def _show_against(screen: Console, against: Sequence[RecordsAgainst]) -> None:
         return
     shown = table(
         "F1 a record, on the records of both",
-        ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n"),
+        ("method", "less", "difference", "95 % interval", "p", "p (Holm)", "n", "detectable"),
         (
             (plain(one.method), plain(one.baseline), *difference_cells(one.difference, one.p_holm, "+.1f"))
             for one in against
@@ -282,7 +291,7 @@ def _show_against(screen: Console, against: Sequence[RecordsAgainst]) -> None:
         left=2,
     )
     screen.print(shown)
-    screen.print("p: sign-flip test; Holm's correction is over all rows.", style="dim")
+    screen.print(f"p: sign-flip test; Holm's correction is over all rows; {DETECTABLE}", style="dim")
     screen.print()
 
 
@@ -349,13 +358,25 @@ def ablation_output(
             show_scores(screen, f"{name}: {title}, {model}", rows_of(results, rows), told=False)
         _explain(screen)
         screen.print()
-        columns = ("data withheld", "F1 % with", "without", "a record", "95 % interval", "p", "p (Holm)", "n")
+        columns = (
+            "data withheld",
+            "F1 % with",
+            "without",
+            "a record",
+            "95 % interval",
+            "p",
+            "p (Holm)",
+            "n",
+            "detectable",
+        )
         costs = table("F1 in the diseases that the data show", columns)
         for one, p_holm in zip(shown, corrected, strict=True):
             cells = difference_cells(one.difference, p_holm, "+.1f")
             costs.add_row(one.kind, number(one.f1.mean, ".1f"), number(one.without.mean, ".1f"), *cells)
         screen.print(costs)
-        screen.print("a record: mean difference of its F1 in those diseases; p: sign-flip test.", style="dim")
+        screen.print(
+            f"a record: mean difference of its F1 in those diseases; p: sign-flip test; {DETECTABLE}", style="dim"
+        )
         show_run(screen, about)
 
     return Output(
