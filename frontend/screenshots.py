@@ -14,6 +14,23 @@ import tempfile
 from pathlib import Path
 
 SIZES = {"desk": (1280, 800), "phone": (390, 844)}
+_PLAYED = """
+const sent = async (path, told) => (await fetch(`api/chair/${path}`, {
+  method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(told)})).json();
+const moves = {
+  say: {text: 'Do you have a fever? Since when?'},
+  order: {names: ['physical examination', 'blood test', 'chest X-ray']},
+  note: {diagnoses: [{name: 'Influenza A', probability: 0.6}, {name: 'COVID-19', probability: 0.2}]},
+  conclude: {},
+  report: {diagnoses: [{name: 'Influenza A', probability: 0.8}], symptoms: ['fever'], treatment: ['rest']},
+};
+const play = async (steps) => {
+  const { cases } = await (await fetch('api/chair/cases?set=shipped')).json();
+  const { id } = await sent('visits', {set: 'shipped', key: cases[0].key});
+  for (const [after, name] of steps.entries()) await sent(`visits/${id}/moves`, {after, move: {do: name, ...moves[name]}});
+  return id;
+};
+"""
 PICTURES = {
     "runs": ("/", ""),
     "town": ("/town?run=one&paused#t=37800", ""),
@@ -28,6 +45,12 @@ PICTURES = {
     "night": ("/town?run=one&paused#t=79200", ""),
     "two": ("/town?run=one&with=two&paused#t=37800", ""),
     "chair": ("/chair", ""),
+    "visit": ("/chair", _PLAYED + "play(['say', 'order', 'note']).then((id) => (location.hash = `#/visit/${id}`))"),
+    "score": (
+        "/chair",
+        _PLAYED
+        + "play(['say', 'order', 'note', 'conclude', 'report']).then((id) => (location.hash = `#/visit/${id}`))",
+    ),
     "judging": ("/judging", ""),
 }
 

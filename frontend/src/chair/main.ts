@@ -34,5 +34,5 @@ const page = openPage("chair", () => t("title"), route);
 window.addEventListener("hashchange", () => {
   route(page);
   window.scrollTo(0, 0);
-  page.main.focus();
+  page.main.focus({ preventScroll: true });
 });

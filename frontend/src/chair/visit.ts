@@ -262,7 +262,7 @@ class Visit {
       const scored = await get<Scored>(`${this.place.base}/${this.place.visit}/score`);
       if (!this.isOpen()) return;
       put(this.page.main, this.header(), ...scorePage(this.seen, scored, { trace: `${this.place.base}/${this.place.visit}/trace`, comment: this.place.comment ?? "", lines: this.seen.lines.map((line) => this.line(line)) }));
-      this.page.main.focus();
+      this.page.main.focus({ preventScroll: true });
       this.page.announce(`${t("handedIn")} ${scored.own.points.total} ${w("points")}`);
     } catch (error) {
       if (!this.isOpen()) return;

@@ -24,8 +24,8 @@ COMMANDS = {
     f"is put after those before it, in one visit; the patient remembers them.\n\n{_NEVER}",
     "report": "report:report Report on runs: one HTML file with tables and pictures; of the hospital also while it "
     "goes on, of evaluations and studies any number in one page.",
-    "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again, and the "
-    f"doctor's chair.\n\n{_NEVER}",
+    "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again; play the "
+    f"doctor, teach a class, and let people judge.\n\n{_NEVER}",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
     "results show": "results:show Show a run: command, versions, data, models, and what came of it.",
     "results join": "results:join_results Join any number of runs to one table of sets, models and methods.",

@@ -17,7 +17,7 @@ from polyclinic.errors import UserError
 from polyclinic.web.guard import Guard
 from polyclinic.web.pages import page
 from polyclinic.web.parts import PARTS
-from polyclinic.web.replies import complaint, reply
+from polyclinic.web.replies import complaint, reply, without_folders
 from polyclinic.web.serving import Serving
 
 
@@ -45,7 +45,7 @@ def application(serving: Serving) -> ASGIApp:
 
 
 def _user_error(_: Request, error: UserError) -> Response:
-    return complaint(str(error), getattr(error, "status", 422))
+    return complaint(without_folders(error), getattr(error, "status", 422))
 
 
 def _http_error(_: Request, error: HTTPException) -> Response:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 
 MOST_BODY = 1 << 20
 """Bytes that a request may bring."""
@@ -36,6 +37,13 @@ def reply(document: Any, status: int = 200) -> Response:
 def complaint(problem: str, status: int) -> Response:
     """Returns what is wrong, as every part of the server says it: `{"error": ...}`."""
     return reply({"error": problem}, status)
+
+
+def without_folders(error: PolyclinicError) -> str:
+    """Returns what an error says, a file in it by its name alone: where it lies is nobody's business."""
+    if isinstance(error, BadInput) and error.path is not None:
+        return f"{Path(error.path).name}: {error.problem}"
+    return str(error)
 
 
 async def body(request: Request, type: type[T], *, most: int = MOST_BODY) -> T:

@@ -169,3 +169,14 @@ async def test_a_patient_who_gives_no_answer_is_asked_again(tmp_path, folder):
     assert (await client.move("say", text="Again?")).status == 409
     assert (await client.move("undo")).document["phase"] == "talk"
     await serving.end()
+
+
+async def test_a_folder_that_cannot_be_written_to_loses_nothing_and_is_not_told(client, folder, monkeypatch):
+    seen = await client.begin()
+    kept = next(folder.glob("visits/*.jsonl"))
+    monkeypatch.setattr("polyclinic.files.os.access", lambda *_: False)
+    refused = await client.move("say", text="Do you have a cough?")
+    assert refused.status == 422 and refused.document == {"error": f"{kept.name}: may not be written to"}
+    monkeypatch.undo()
+    assert (await client.get(client.at)).document == seen
+    assert (await client.move("say", text="Do you have a cough?")).document["turns_left"] == 9

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import PolyclinicError, UserError
+from polyclinic.errors import BadInput, PolyclinicError, UserError
 from polyclinic.events import End, Event, Failed, Trace
 from polyclinic.models.shared import SharedAnswers
 from polyclinic.players.human.advice import Adviser, Hint
@@ -241,7 +241,7 @@ class Sitting:
                     "no answer came" if failed is None else f"the {failed.who} gave no answer: {failed.error}"
                 )
         except PolyclinicError as error:
-            self.problem = str(error)
+            self.problem = error.problem if isinstance(error, BadInput) else str(error)
         finally:
             self._settled.set()
 
