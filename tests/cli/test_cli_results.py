@@ -108,7 +108,6 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
         assert endpoint.requests == 24
 
 
-@pytest.mark.slow
 def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
     with serving(lambda _: "Answer: A") as endpoint:
         model = ("--model", "direct/a", "--base-url", endpoint.url)
@@ -217,3 +216,11 @@ def test_a_host_out_of_reach_is_named():
     door = Inspect("mockllm/model")
     told = door._named(ConnectionError("HTTPSConnection(host='example.org', port=443): key=sesame"))
     assert "example.org cannot be reached" in str(told) and "sesame" not in str(told) and "made-up" in str(told)
+
+
+def test_what_a_script_lacks_is_named(run, lived, tmp_path):
+    (tmp_path / "short.json").write_text(json.dumps({"speak": [{"say": "Goodbye.", "conclude": True}]}))
+    done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", f"scripted:{tmp_path}/short.json", code=1)
+    assert "asked to choose, and the script holds answers for speak only" in done.stderr
+    run("report", lived)
+    assert "Who played: doctor rules, patient rules, nurse rules." in (lived / "report.html").read_text("utf-8")

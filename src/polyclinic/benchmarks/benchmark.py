@@ -169,6 +169,17 @@ def trace_places(file: str, visits: Iterable[Visit | TeamVisit]) -> dict[str, st
     return places
 
 
+def first_failure(visits: Iterable[Visit | TeamVisit]) -> str:
+    """Returns why the first visit that failed did, "" where none did."""
+    from polyclinic.events import Failed  # noqa: PLC0415 - for those that failed alone
+
+    for visit in visits:
+        failed = visit.trace.last(Failed)
+        if visit.report is None and failed is not None:
+            return f"the first, {visit.case}: {failed.problem}"
+    return ""
+
+
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """Returns for each name a file's, without its ending: a mind's name may hold strokes and colons."""
     given: dict[str, str] = {}

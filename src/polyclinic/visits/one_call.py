@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from polyclinic.cases.case import Case
-from polyclinic.errors import UserError
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.models.session import ModelOptions
 from polyclinic.players.minds import Playing, name_of
@@ -33,7 +33,7 @@ def consult(
     journal is a file that keeps every answer of a model.
 
     Raises:
-        UserError: a name or a file cannot be used; or an event loop runs already, as in a notebook.
+        UserError: a name or a file cannot be used.
     """
 
     async def visit() -> Visit:
@@ -52,4 +52,6 @@ def consult(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(visit())
-    raise UserError("consult() cannot wait where an event loop runs, as in a notebook: use 'await see(case, minds)'")
+    # In a notebook a loop runs already: the visit has one of its own, in a thread that is waited for.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, visit()).result()

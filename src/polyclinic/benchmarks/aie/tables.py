@@ -16,7 +16,7 @@ from polyclinic.benchmarks.aie.made_distractors import MadeOptions
 from polyclinic.benchmarks.aie.results import MCQE, BySource, DoctorResult
 from polyclinic.benchmarks.aie.score_tables import show_compared, show_left_out
 from polyclinic.benchmarks.aie.truncation import ByLength
-from polyclinic.benchmarks.benchmark import Output, file_names
+from polyclinic.benchmarks.benchmark import Output, file_names, first_failure
 from polyclinic.events import End
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import counted, mean_and_error, table
@@ -56,6 +56,7 @@ def aie_output(result: AieResult, *, protocol: str, patient: str, seed: int, mad
         files={f"{names[one.name]}.jsonl": (visit.trace.lines() for visit in one.visits) for one in result.doctors},
         written="Traces and summary: {}. Score them again with: polyclinic score aie",
         failed=sum(visit.end is End.FAILED for visit in visits),
+        failures=first_failure(visit for visit in visits if visit.end is End.FAILED),
         n=len(visits),
         rows=[row for one in result.doctors for row in aie_rows(one, f"{names[one.name]}.jsonl", seed=seed)],
         measures=aie_measures(result.doctors[0]),

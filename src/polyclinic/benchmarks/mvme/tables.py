@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from polyclinic.benchmarks.benchmark import Output, file_names
+from polyclinic.benchmarks.benchmark import Output, file_names, first_failure
 from polyclinic.benchmarks.mvme.evaluation import MvmeResult, Versus
 from polyclinic.benchmarks.mvme.items import MEASURES, mvme_rows
 from polyclinic.benchmarks.mvme.results import EntrantResult, TablePart
@@ -74,6 +74,7 @@ def mvme_output(
         files=files,
         written="Traces, judgements and summary: {}",
         failed=sum(sum(one.failed.values()) for one in result.entrants),
+        failures=first_failure(visit for one in result.entrants for visit in one.visits),
         n=sum(len(one.visits) for one in result.entrants),
         rows=[
             row

@@ -100,6 +100,9 @@ def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) ->
     else:
         body.append("<p>Nobody has come to the hospital.</p>")
     made_from = f"{source[:-1]}, {figures.happenings} happenings over {len(figures.series.days)} days."
+    setup = (configuration or {}).get("setup", {})
+    if played := ", ".join(f"{role} {setup[role]}" for role in ("doctor", "patient", "nurse") if setup.get(role)):
+        made_from = f"{made_from} Who played: {played}."
     return Template(_PAGE.read_text("utf-8")).substitute(
         title=escape(f"The hospital: {figures.run}"),
         made_from=escape(made_from),
