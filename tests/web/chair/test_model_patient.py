@@ -1,4 +1,4 @@
-"""A patient played by a model: what it said stands, after a step back and after a restart."""
+"""Models beside a person: what a patient said stands, and a judge who gives no answer is no end."""
 
 from itertools import count
 
@@ -37,3 +37,16 @@ async def test_what_a_model_said_stands(tmp_path, folder, serving):
         assert (await again.get(again.at)).document == other
         assert next(numbers) == asked + 1  # nobody was asked anew
         await second.end()
+
+
+async def test_where_the_judge_gives_no_answer_rules_grade(tmp_path, folder, serving):
+    with serving(lambda _: "no grades at all") as endpoint:
+        players = OfferedPlayers(judge="direct/judge", models=ModelOptions(base_url=endpoint.url))
+        served = Serving([tmp_path], practice=folder, players=players)
+        client = Client(application(served))
+        await client.begin()
+        await client.hand_in()
+        own = (await client.get(f"{client.at}/score")).document["own"]
+        assert {one["aspect"]: one["grade"] for one in own["aspects"]}["diagnosis"] == "A"
+        assert own["judge"] == "rules" and "rules graded in its place" in own["without"][-1]
+        await served.end()

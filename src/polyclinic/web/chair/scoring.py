@@ -107,12 +107,13 @@ class Scorer:
     """Scores visits.
 
     Args:
-        judge: the director; by rules unless given.
+        judge: the director; by rules unless given, and where it gives no answer.
     """
 
     def __init__(self, knowledge: Knowledge, names: Names, *, judge: Judge | None = None) -> None:
         self._knowledge, self._names = knowledge, names
-        self._judge = judge or RulesJudge(knowledge)
+        self._rules = RulesJudge(knowledge)
+        self._judge = judge or self._rules
         self._lexicons = {one: Lexicon(knowledge.symptoms.values(), one) for one in get_args(Language)}
 
     async def score(
@@ -130,6 +131,10 @@ class Scorer:
         metrics, without = await self._aie(case, visit, minds)
         report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
         judged = await self._judge.grade(case, report)
+        if self._judge is not self._rules and not any(judged.grades.values()):
+            why = judged.failed or next(iter(judged.unreadable.values()), "")
+            without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
+            judged = await self._rules.grade(case, report)
         chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
         signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
         examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
