@@ -11,7 +11,15 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 KEPT = HERE.parent / "src" / "polyclinic" / "web" / "static" / "sources.txt"
-_SOURCES = ("*.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.js", "src/**/*", "public/**/*")
+_SOURCES = (
+    "*.html",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "vite*.config.js",
+    "src/**/*",
+    "public/**/*",
+)
 
 
 def digests() -> str:

@@ -47,7 +47,8 @@ def test_the_built_pages_are_what_the_sources_build(tmp_path):
     if shutil.which("npx") is None or not (ROOT / "frontend" / "node_modules").is_dir():
         pytest.skip("there is no Node here, or its packages are not installed: make frontend")
     command = ["npx", "vite", "build", "--outDir", str(tmp_path / "static"), "--logLevel", "error"]
-    subprocess.run(command, cwd=ROOT / "frontend", check=True, capture_output=True)
+    for more in ([], ["--config", "vite.browse.config.js"]):
+        subprocess.run([*command, *more], cwd=ROOT / "frontend", check=True, capture_output=True)
     kept = ROOT / "src" / "polyclinic" / "web" / "static"
     built = sorted(path.relative_to(tmp_path / "static") for path in (tmp_path / "static").rglob("*") if path.is_file())
     there = sorted(path.relative_to(kept) for path in kept.rglob("*") if path.is_file() and path.name != "sources.txt")

@@ -9,6 +9,7 @@ const t = texts({
   skip: ["Skip to the content", "跳到正文"],
   home: ["Runs", "运行"],
   town: ["Town", "小镇"],
+  browse: ["Results", "结果"],
   chair: ["Doctor's chair", "医生的椅子"],
   judging: ["Judge", "评判"],
   language: ["中文", "English"],
@@ -23,8 +24,12 @@ const t = texts({
 });
 
 /** A page that the header leads to. */
-type PageName = "home" | "town" | "chair" | "judging";
-const ADDRESSES: Record<PageName, string> = { home: "./", town: "./town", chair: "./chair", judging: "./judging" };
+type PageName = "home" | "town" | "browse" | "chair" | "judging";
+const ADDRESSES: Record<PageName, string> = { home: "./", town: "./town", browse: "./browse", chair: "./chair", judging: "./judging" };
+
+// A copy of the results lies anywhere, without a server and its other pages.
+const COPY = document.querySelector('meta[name="polyclinic-copy"]') !== null;
+const PAGES = COPY ? [] : (Object.keys(ADDRESSES) as PageName[]);
 
 const THEME = "polyclinic.theme";
 
@@ -73,11 +78,11 @@ export function openPage(name: PageName, title: () => string, draw?: (page: Page
     put(
       header,
       h("a", { class: "skip", href: "#main" }, t("skip")),
-      h("a", { class: "brand", href: ADDRESSES.home }, h("img", { src: "./icon.svg", alt: "", width: 22, height: 22 }), t("title")),
-      h(
+      h("a", { class: "brand", href: COPY ? "#/" : ADDRESSES.home }, h("img", { src: "./icon.svg", alt: "", width: 22, height: 22 }), t("title")),
+      PAGES.length > 0 && h(
         "nav",
         { "aria-label": t("pages") },
-        ...(Object.keys(ADDRESSES) as PageName[]).map((one) =>
+        ...PAGES.map((one) =>
           h("a", { href: ADDRESSES[one], "aria-current": one === name ? "page" : null }, t(one)),
         ),
       ),

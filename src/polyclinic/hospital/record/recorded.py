@@ -111,6 +111,10 @@ class RecordedRun:
         found = self._query("SELECT episode FROM episodes WHERE key = ?", key)
         return self._unpack(key, found[0][0]) if found else None
 
+    def episode_keys(self) -> list[str]:
+        """Returns the keys of all episodes, in order."""
+        return [key for (key,) in self._query("SELECT key FROM episodes ORDER BY key")]
+
     def episodes(self) -> Iterator[Episode]:
         """Yields all episodes, by their keys."""
         after = ""

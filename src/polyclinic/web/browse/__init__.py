@@ -1,0 +1,1 @@
+"""Looking through results: every run, evaluation, learning curve and recording, down to what was said in a sentence."""

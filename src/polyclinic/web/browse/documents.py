@@ -1,0 +1,396 @@
+"""What the page shows, each under a key that is also its address and, in a copy, the name of its file.
+
+    all                     what there is
+    about/ID                what a holding is: table, files, curve
+    compared/ID             every two entrants of an evaluation, held against each other
+    together                all evaluations in one table, compared
+    items/ID/PAGE           the items of an evaluation
+    item/ID/N               one of them, and the place of its transcript
+    list/ID/FILE/PAGE       the records of a file of recordings, or the visits of a run
+    record/ID/FILE/LINE     one record; of a run, its visit of that number
+    calls/ID/PAGE           the episodes of a journal
+    call/ID/N               the calls of one
+
+Figures come from `polyclinic.results`; nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.results.comparing import compare_results
+from polyclinic.results.folder import ItemRow, decoded
+from polyclinic.results.joining import join
+from polyclinic.results.provenance import command_words, without_secrets
+from polyclinic.results.reading import RunResults, read_results
+from polyclinic.statistics.uncertainty import wilson
+from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
+from polyclinic.web.browse.journals import calls, episodes, episodes_named
+from polyclinic.web.browse.recordings import RecordingFile, RecordingFiles
+from polyclinic.web.browse.showing import shown, shown_episode
+
+PAGE = 200
+"""Items, records or episodes on a page."""
+
+_TASKS = ("examination", "diagnosis", "treatment")
+
+
+class Documents:
+    """The documents of a library."""
+
+    def __init__(self, library: Holdings) -> None:
+        self.library = library
+        self.files = RecordingFiles()
+        self._kinds: dict[str, Callable[..., Any]] = {
+            "all": self.all,
+            "about": self.about,
+            "compared": self.compared,
+            "together": self.together,
+            "items": self.items,
+            "item": self.item,
+            "list": self.listed,
+            "record": self.record,
+            "calls": self.calls,
+            "call": self.call,
+        }
+
+    def __call__(self, key: str) -> Any:
+        """Returns the document of a key.
+
+        Raises:
+            NothingHere: there is none.
+            BadInput: what it would be made of cannot be read.
+        """
+        kind, *rest = key.split("/")
+        if kind not in self._kinds or len(rest) > 3:
+            raise NothingHere("there is no such page")
+        try:
+            places = [_number(one) for one in rest[1:]]
+            return self._kinds[kind](*rest[:1], *places)
+        except TypeError:
+            raise NothingHere("there is no such page") from None
+        except BadInput as error:
+            raise _unplaced(error) from None
+
+    def every_key(self) -> Iterator[str]:
+        """Yields the key of every document that there is."""
+        yield from ("all", "together")
+        for id, one in self.library.look().items():
+            yield f"about/{id}"
+            try:
+                yield from self._keys_of(one)
+            except UserError:
+                continue  # what cannot be read says so under its own key
+
+    def _keys_of(self, one: Holding) -> Iterator[str]:
+        id = one.id
+        if one.holds == "evaluation":
+            rows = len(_results(one).rows)
+            yield f"compared/{id}"
+            yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
+            yield from (f"item/{id}/{n}" for n in range(rows))
+        if one.holds == "journal":
+            total, _ = episodes(one.path, 0, 0)
+            yield from (f"calls/{id}/{page}" for page in range(_pages(total)))
+            yield from (f"call/{id}/{n}" for n in range(total))
+        for place, lines in enumerate(self.lines_of(one)):
+            yield from (f"list/{id}/{place}/{page}" for page in range(_pages(len(lines))))
+            yield from (f"record/{id}/{place}/{line}" for line in lines)
+
+    def lines_of(self, one: Holding) -> Iterator[list[int]]:
+        """Yields for each file of a holding where its records begin; of a run, the numbers of its visits."""
+        if one.holds == "hospital":
+            with RecordedRun(one.path) as run:
+                yield list(range(len(run.episode_keys())))
+            return
+        for path, kind in one.files:
+            yield [place.line for place in self.files(path, kind).places]
+
+    def all(self) -> Any:
+        """Returns what there is."""
+        return {"holdings": [_listed(one) for one in self.library.look().values()]}
+
+    def about(self, id: str) -> Any:
+        """Returns what a holding is."""
+        one = self.library.holding(id)
+        document: dict[str, Any] = {"id": id, "name": one.name, "holds": one.holds, "changed": one.changed}
+        match one.holds:
+            case "evaluation":
+                found = _results(one)
+                document |= {"record": _record(found), "items": len(found.rows), **_table(_held([one]))}
+            case "hospital":
+                with RecordedRun(one.path) as run:
+                    document |= {"summary": run.summary, "visits": len(run.episode_keys()), "package": run.package}
+                    setup = run.configuration.get("setup") or {}
+                    minds = {role: setup.get(role) for role in ("doctor", "nurse", "patient", "examiner")}
+                    document |= {"minds": minds, "seed": run.configuration.get("seed")}
+            case "learning":
+                document |= _learning(one.path)
+        return document | {"files": [self._file(one, place) for place in range(len(one.files))]}
+
+    def _file(self, one: Holding, place: int) -> dict[str, Any]:
+        path, kind = one.files[place]
+        return {"name": path.name, "kind": kind, "records": len(self.files(path, kind).places)}
+
+    def compared(self, id: str) -> Any:
+        """Returns every two entrants of an evaluation, held against each other."""
+        one = self.library.holding(id)
+        _results(one)
+        return _compared(_held([one]))
+
+    def together(self) -> Any:
+        """Returns all evaluations in one table, compared; those that cannot be read are left out."""
+        there = [one for one in self.library.look().values() if one.holds == "evaluation" and _is_readable(one)]
+        sets = {row.set for one in there for row in _results(one).rows}
+        pairs = _compared(_held(there)) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
+        return {"of": [_listed(one) for one in there], **_table(_held(there)), "compared": pairs}
+
+    def items(self, id: str, page: int) -> Any:
+        """Returns a page of the items of an evaluation."""
+        rows = _results(self.library.holding(id)).rows
+        some = rows[page * PAGE : (page + 1) * PAGE]
+        return {
+            "total": len(rows),
+            "rows": [{"n": page * PAGE + place, **msgspec.to_builtins(row)} for place, row in enumerate(some)],
+        }
+
+    def item(self, id: str, n: int) -> Any:
+        """Returns an item, and where its transcript is."""
+        one = self.library.holding(id)
+        found = _results(one)
+        if n >= len(found.rows):
+            raise NothingHere("there is no such item")
+        row = found.rows[n]
+        return {
+            "n": n,
+            "total": len(found.rows),
+            "row": msgspec.to_builtins(row),
+            "record": self._place(one, row.at),
+            "replies": self._replies(row),
+            "same": [
+                {"n": place, "model": other.model, "method": other.method, "seed": other.seed, "values": other.values}
+                for place, other in enumerate(found.rows)
+                if place != n and other.item == row.item and other.set == row.set
+            ][:PAGE],
+        }
+
+    def _replies(self, row: ItemRow) -> list[dict[str, Any]]:
+        """Returns the episodes of journals that are called as the item is: by who answered, and what."""
+        names = {f"{who} {row.item}" for who in (row.method, row.model) if who}
+        return [
+            {"id": one.id, **found}
+            for one in self.library.look().values()
+            if one.holds == "journal"
+            for found in episodes_named(one.path, names)
+        ]
+
+    def _place(self, one: Holding, at: str) -> dict[str, int] | None:
+        """Returns where a record stands that `FILE:LINE` names; None where it is not there."""
+        name, _, line = at.rpartition(":")
+        if one.holds == "hospital" or not line.isdecimal() or len(line) > 12:
+            return None
+        for place, (path, kind) in enumerate(one.files):
+            if path.name == name and any(int(line) == there.line for there in self.files(path, kind).places):
+                return {"file": place, "line": int(line)}
+        return None
+
+    def listed(self, id: str, place: int, page: int) -> Any:
+        """Returns a page of the records of a file, or of the visits of a run."""
+        one = self.library.holding(id)
+        if one.holds == "hospital":
+            return _visits(one.path, page)
+        file = self._opened(one, place)
+        some = file.places[page * PAGE : (page + 1) * PAGE]
+        return {
+            "name": file.path.name,
+            "kind": file.kind,
+            "total": len(file.places),
+            "rows": [file.listed(there) for there in some],
+        }
+
+    def record(self, id: str, place: int, line: int) -> Any:
+        """Returns a record, and its neighbours."""
+        one = self.library.holding(id)
+        if one.holds == "hospital":
+            with RecordedRun(one.path) as run:
+                keys = run.episode_keys()
+                episode = run.episode(keys[line]) if line < len(keys) else None
+            if episode is None:
+                raise NothingHere("there is no such visit")
+            near = {"before": line - 1 if line else None, "after": line + 1 if line + 1 < len(keys) else None}
+            return {**near, "record": shown_episode(episode)}
+        file = self._opened(one, place)
+        number = file.number(line)
+        return {
+            "before": file.places[number - 1].line if number else None,
+            "after": file.places[number + 1].line if number + 1 < len(file.places) else None,
+            "record": shown(file.kind, file.read(file.places[number])),
+        }
+
+    def may_hold(self, id: str, place: int, line: int, words: Sequence[str]) -> bool:
+        """Whether a record may hold words, seen by its bytes alone; of a visit to the hospital always."""
+        one = self.library.holding(id)
+        if one.holds == "hospital":
+            return True
+        file = self._opened(one, place)
+        text = b"\n".join(file.lines(file.places[file.number(line)])).decode(errors="replace").casefold()
+        # A word with a sign in it may be written otherwise in JSON.
+        return all(word in text for word in words if word.isalnum())
+
+    def _opened(self, one: Holding, place: int) -> RecordingFile:
+        if place >= len(one.files):
+            raise NothingHere("there is no such file")
+        return self.files(*one.files[place])
+
+    def calls(self, id: str, page: int) -> Any:
+        """Returns a page of the episodes of a journal."""
+        total, rows = episodes(_journal(self.library.holding(id)), page * PAGE, PAGE)
+        return {"total": total, "rows": rows}
+
+    def call(self, id: str, n: int) -> Any:
+        """Returns the calls of an episode."""
+        found = calls(_journal(self.library.holding(id)), n)
+        if found is None:
+            raise NothingHere("there is no such episode")
+        return found
+
+
+_MOST_SETS = 12  # sets that are compared at once
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise NothingHere("there is no such page")
+    return int(text)
+
+
+def _pages(n: int) -> int:
+    return max(1, -(-n // PAGE))
+
+
+def _unplaced(error: BadInput) -> UserError:
+    """Returns what is wrong with a file without where it lies on this machine."""
+    path = getattr(error, "path", None)
+    told = str(error)
+    return UserError(told.replace(str(path), Path(str(path)).name) if path is not None else told)
+
+
+def _journal(one: Holding) -> Path:
+    if one.holds != "journal":
+        raise NothingHere("that is no journal")
+    return one.path
+
+
+def _listed(one: Holding) -> dict[str, Any]:
+    told: dict[str, Any] = {"id": one.id, "name": one.name, "holds": one.holds, "changed": one.changed}
+    try:
+        match one.holds:
+            case "evaluation":
+                record = _results(one).record
+                told |= {
+                    "kind": record.kind,
+                    "title": record.title,
+                    "finished": record.finished,
+                    "items": len(_results(one).rows),
+                    "models": list(dict.fromkeys(model.name for model in record.models)),
+                }
+            case "hospital":
+                with RecordedRun(one.path) as run:
+                    told |= {
+                        "kind": "run",
+                        "visits": (run.summary or {}).get("visits"),
+                        "over": run.summary is not None,
+                    }
+            case "recording":
+                told |= {"kind": one.files[0][1]}
+    except UserError as error:
+        told["problem"] = str(_unplaced(error)) if isinstance(error, BadInput) else str(error)
+    return told
+
+
+def _is_readable(one: Holding) -> bool:
+    try:
+        return bool(_results(one).rows)
+    except UserError:
+        return False
+
+
+def _results(one: Holding) -> RunResults:
+    if one.holds != "evaluation":
+        raise NothingHere("that is no evaluation")
+    return _read(one.path, one.changed)
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, _: float) -> RunResults:
+    return read_results(folder)[0]
+
+
+def _record(found: RunResults) -> dict[str, Any]:
+    told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
+    told["command"] = command_words(found.record.command)
+    return told
+
+
+_Held = tuple[tuple[Path, float], ...]
+"""Folders of results, and when each was changed."""
+
+
+def _held(holdings: Iterable[Holding]) -> _Held:
+    return tuple((one.path, one.changed) for one in holdings)
+
+
+def _table(held: _Held) -> dict[str, Any]:
+    found = [_read(*one) for one in held]
+    units = {one.name: msgspec.to_builtins(one) for each in found for one in each.record.measures}
+    return {"table": _joined(held), "measures": units}
+
+
+@lru_cache(maxsize=64)
+def _joined(held: _Held) -> Any:
+    found = [one for one in (_read(*one) for one in held) if one.rows]
+    return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
+
+
+@lru_cache(maxsize=64)
+def _compared(held: _Held) -> dict[str, Any]:
+    found = [one for one in (_read(*one) for one in held) if one.rows]
+    try:
+        return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
+    except UserError as error:
+        return {"rows": [], "problem": str(error)}
+
+
+def _visits(path: Path, page: int) -> dict[str, Any]:
+    with RecordedRun(path) as run:
+        keys = run.episode_keys()
+        rows = []
+        for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
+            episode = run.episode(key)
+            last = episode.seen[-1] if episode is not None and episode.seen else None
+            rows.append({
+                "line": line,
+                "item": key,
+                "who": last.doctor if last is not None else "",
+                "department": "" if episode is None else episode.department,
+                "diagnosis": last.diagnosis if last is not None else "",
+                "right": None if episode is None or last is None else episode.right_diagnosis,
+            })  # fmt: skip
+    return {"name": "", "kind": "visits", "total": len(keys), "rows": rows}
+
+
+def _learning(folder: Path) -> dict[str, Any]:
+    """Returns a learning curve, with an interval of 95 % at each test."""
+    told = decoded(folder / "results.json", dict[str, Any], "what came of a practice")
+    n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
+    for point in told.get("curve", ()):
+        point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
+    return {"learning": without_secrets(told), "tests": n,
+            "settings": without_secrets(decoded(folder / "evolve.json", dict[str, Any], "settings"))}  # fmt: skip

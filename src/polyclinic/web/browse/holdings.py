@@ -1,0 +1,169 @@
+"""What there is to look through in some folders, each under an id that is no path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from polyclinic.errors import UserError
+from polyclinic.hospital.record.run_file import RUN
+from polyclinic.models.journal import APPLICATION
+from polyclinic.results.folder import RECORD
+
+Holds = Literal["evaluation", "hospital", "learning", "recording", "journal"]
+RecordingKind = Literal["visits", "outcomes", "meetings"]
+
+SUMMARY = "summary.json"
+LEARNING = "evolve.json"
+_DEPTH = 4  # folders below one that was given
+_LOOKED = 20_000  # entries of folders that are looked at
+_MOST = 2_000  # holdings that are shown
+_BEGIN = 65_536  # bytes that are read to tell what a file is
+_UNFIT = re.compile(r"[^\w.-]+")
+
+
+class NothingHere(UserError):
+    """What was asked for is not there."""
+
+    status = 404
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to look at: a folder that a run left, or a file of recordings or of a journal."""
+
+    id: str  # fit for an address and for the name of a file
+    name: str  # below the folder that was given
+    holds: Holds
+    path: Path
+    changed: float  # when, in seconds since 1970
+    files: tuple[tuple[Path, RecordingKind], ...] = ()  # recordings in it, by their names
+
+
+class Holdings:
+    """What lies in some folders. It is looked for anew whenever it is listed.
+
+    Args:
+        folders: what may be shown.
+        without: folders that are left out.
+    """
+
+    def __init__(self, folders: Sequence[Path], *, without: Sequence[Path] = ()) -> None:
+        self._folders = tuple(dict.fromkeys(folder.resolve() for folder in folders))
+        self._without = frozenset(folder.resolve() for folder in without)
+        self._found: dict[str, Holding] = {}
+
+    def look(self) -> dict[str, Holding]:
+        """Returns all that is there, by id."""
+        found: dict[str, Holding] = {}
+        taken: set[str] = set()
+        for folder in self._folders:
+            for path, holds, files in _below(folder, self._without):
+                if len(found) >= _MOST:
+                    break
+                name = folder.name if path == folder else path.relative_to(folder).as_posix()
+                id = _id(name, taken)
+                taken.add(id.lower())
+                changed = max((_changed(one) for one in (path, path / RUN, path / RECORD)), default=0.0)
+                found[id] = Holding(id=id, name=name, holds=holds, path=path, changed=changed, files=tuple(files))
+        self._found = found
+        return found
+
+    def holding(self, id: str) -> Holding:
+        """Returns what has an id.
+
+        Raises:
+            NothingHere: nothing has.
+        """
+        if id not in self._found:
+            self.look()
+        if id not in self._found:
+            raise NothingHere("there is nothing of that name here")
+        return self._found[id]
+
+
+def _id(name: str, taken: set[str]) -> str:
+    # Names of files differ by more than case nowhere but on some systems.
+    plain = _UNFIT.sub("-", name).strip(".-") or "results"
+    id, number = plain, 2
+    while id.lower() in taken:
+        id, number = f"{plain}--{number}", number + 1
+    return id
+
+
+_Found = tuple[Path, Holds, list[tuple[Path, RecordingKind]]]
+
+
+def _below(folder: Path, without: frozenset[Path]) -> Iterator[_Found]:
+    line, looked = [(folder, 0)], 0
+    while line and looked < _LOOKED:
+        path, depth = line.pop(0)
+        entries = _entries(path)
+        looked += len(entries)
+        names = {one.name for one in entries}
+        holds = _kind_of_folder(names)
+        files = [(one, kind) for one in entries if (kind := recording_kind(one)) is not None]
+        if holds is not None:
+            yield path, holds, files
+            yield from ((one, "journal", []) for one in entries if _is_journal(one))
+        else:
+            yield from ((one, "recording", [(one, kind)]) for one, kind in files)
+            yield from ((one, "journal", []) for one in entries if _is_journal(one))
+        if depth < _DEPTH:
+            line += [(one, depth + 1) for one in entries if one.is_dir() and one not in without]
+
+
+def _kind_of_folder(names: set[str]) -> Holds | None:
+    if RUN in names:
+        return "hospital"
+    if LEARNING in names:
+        return "learning"
+    return "evaluation" if RECORD in names or SUMMARY in names else None
+
+
+def _entries(path: Path) -> list[Path]:
+    """Returns what lies in a folder; a link may lead anywhere, and is left out."""
+    try:
+        return sorted(one for one in path.iterdir() if not one.name.startswith(".") and not one.is_symlink())
+    except OSError:
+        return []
+
+
+def recording_kind(path: Path) -> RecordingKind | None:
+    """Returns what a file records, by its first line; None where it is no recording."""
+    if path.suffix != ".jsonl":
+        return None
+    begin = _begin(path)
+    if begin.startswith((b'{"event":"opened"', b'{"event":"convened"')):
+        return "visits"
+    if not begin.startswith(b'{"id":'):
+        return None
+    if b'"outcome":' in begin:
+        return "outcomes"
+    return "meetings" if b'"record":' in begin else None
+
+
+def _is_journal(path: Path) -> bool:
+    begin = _begin(path) if path.name != RUN else b""
+    # The number that marks a SQLite file as somebody's stands at a place of its own.
+    return begin.startswith(b"SQLite format 3\0") and begin[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+def _begin(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_BEGIN)
+    except OSError:
+        return b""
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,132 @@
+"""What the page of results is told: every holding down to a record, and nothing of elsewhere."""
+
+import msgspec
+import pytest
+from tests.web.asking import asked
+
+from polyclinic.errors import UserError
+from polyclinic.models.journal import APPLICATION
+from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.sqlite_file import connect
+from polyclinic.web.application import application
+from polyclinic.web.browse.documents import Documents
+from polyclinic.web.browse.holdings import Holdings
+from polyclinic.web.browse.searching import search
+from polyclinic.web.serving import Serving
+
+PLANTED = "<script>alert(1)</script>\u202e\x07"
+CALL = {"seq": 0, "round_trip": 1, "purpose": "vote 1, expert 1", "text": '{"vote": "no"}'}
+
+
+def lines(*documents):
+    return b"".join(msgspec.json.encode(one) + b"\n" for one in documents)
+
+
+def visit(case, *said):
+    opened = {"event": "opened", "seq": 0, "format": 1, "case": case, "presentation": {}, "minds": {"doctor": "rules"},
+              "seed": 0, "max_turns": 3}  # fmt: skip
+    told = [{"event": "said", "seq": n, "turn": n, "who": "patient", "to": "doctor", "text": text, "state": "A-A-A"}
+            for n, text in enumerate(said, 1)]  # fmt: skip
+    return [opened, *told]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An evaluation of two, its journal, a recording, something damaged, and a link out of it."""
+    folder = tmp_path_factory.mktemp("kept")
+    exam = folder / "deep" / "exam 1"
+    exam.mkdir(parents=True)
+    rows = [
+        ItemRow(item=f"q{n}", set="medqa", model="m", method=who, values={"right": 100.0 * (n < good)},
+                at=f"{who}.jsonl:{n + 1}")
+        for who, good in (("one", 6), ("two", 1))
+        for n in range(8)
+    ]  # fmt: skip
+    settings = {"base_url": "http://me:pass@host/v1?key=abc", "api_key": "sk-1"}
+    record = RunRecord(kind="eval medqa", configuration=settings, measures=[ItemMeasure(name="right")])
+    write_record(exam, record, rows)
+    for who in ("one", "two"):
+        outcomes = [{"id": f"q{n}", "key": ["A"], "right": True, "outcome": {"end": "answered", "trace": [CALL]}}
+                    for n in range(8)]  # fmt: skip
+        (exam / f"{who}.jsonl").write_bytes(lines(*outcomes))
+    (folder / "visits.jsonl").write_bytes(
+        lines(*visit("c1", "I cough.", "Fieber und HUSTEN, sehr"), *visit("c2", PLANTED))
+    )
+    (folder / "broken").mkdir()
+    (folder / "broken" / "results.json").write_text("{", "utf-8")
+    journal = connect(folder / "a.journal")
+    journal.execute("CREATE TABLE calls (run, episode, request, k, purpose, reply)")
+    journal.execute(f"PRAGMA application_id = {APPLICATION}")
+    reply = msgspec.json.encode({"text": PLANTED, "thought": "hm"})
+    journal.execute("INSERT INTO calls VALUES ('r', 'one q3', x'00ff', 0, 'answer', ?)", (reply,))
+    journal.close()
+    secret = tmp_path_factory.mktemp("elsewhere")
+    (secret / "secret.jsonl").write_bytes(lines(*visit("secret", "secret")))
+    (folder / "out").symlink_to(secret)
+    (folder / "practice").mkdir()
+    (folder / "practice" / "played.jsonl").write_bytes(lines(*visit("secret", "secret")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def documents(folder):
+    return Documents(Holdings([folder], without=[folder / "practice"]))
+
+
+def test_all_that_is_there_is_listed_and_nothing_else(documents):
+    found = {one["id"]: one for one in documents("all")["holdings"]}
+    assert set(found) == {"deep-exam-1", "visits.jsonl", "broken", "a.journal"}
+    assert found["deep-exam-1"]["items"] == 16
+    assert "JSON" in found["broken"]["problem"] and "/" not in found["broken"]["problem"]
+    text = msgspec.json.encode([documents(key) for key in documents.every_key() if "broken" not in key])
+    assert b"secret" not in text and b"pass@" not in text and b"sk-1" not in text and b"key=abc" not in text
+
+
+def test_a_table_leads_to_an_item_its_record_and_its_calls(documents):
+    about = documents("about/deep-exam-1")
+    assert [row["measures"]["right"]["mean"] for row in about["table"]["rows"]] == [75, 12.5]
+    (row,) = documents("compared/deep-exam-1")["rows"]
+    assert row["difference"]["mean"] == -62.5
+    n = next(row["n"] for row in documents("items/deep-exam-1/0")["rows"] if row["at"] == "one.jsonl:4")
+    item = documents(f"item/deep-exam-1/{n}")
+    assert item["record"] == {"file": 0, "line": 4} and len(item["same"]) == 1
+    record = documents("record/deep-exam-1/0/4")
+    assert record["record"]["id"] == "q3" and record["record"]["outcome"]["trace"] == [CALL]
+    assert (record["before"], record["after"]) == (3, 5)
+    (reply,) = item["replies"]
+    assert documents(f"call/{reply['id']}/{reply['n']}")["replies"][0]["thought"] == "hm"
+
+
+def test_what_was_said_is_found_with_its_place(documents):
+    (hit,) = search(documents, "husten FIEBER", 0)["hits"]
+    assert (hit["id"], hit["line"], hit["seq"]) == ("visits.jsonl", 1, 2)
+    assert search(documents, "secret", 0)["hits"] == [] and search(documents, "", 0)["next"] is None
+    found = [hit for begin in range(20) for hit in search(documents, "vote", begin)["hits"]]
+    assert found
+
+
+def test_what_is_not_there_is_told_in_one_line(documents):
+    bad = ("", "nothing", "about", "about/none", "about/../../etc", "item/deep-exam-1/99", "item/deep-exam-1/-1",
+           "record/visits.jsonl/0/2", "record/visits.jsonl/7/1", "list/deep-exam-1/0", "call/a.journal/9",
+           "items/visits.jsonl/0", "about/broken", "item/deep-exam-1/" + "9" * 40, "all/x/1/2/3")  # fmt: skip
+    wrong = []
+    for key in bad:
+        try:
+            documents(key)
+            wrong.append(key)
+        except UserError as error:
+            assert "\n" not in str(error) and "/tmp" not in str(error)
+    assert wrong == []
+
+
+async def test_the_page_asks_over_the_guard(folder):
+    serving = Serving([folder])
+    pages = application(serving)
+    answer = await asked(pages, "/api/browse/of/record/visits.jsonl/0/4")
+    assert answer.status == 200 and answer.document["record"]["events"][1]["text"] == PLANTED
+    assert answer.headers["content-type"] == "application/json"
+    assert (await asked(pages, "/api/browse/of/about/none")).status == 404
+    assert (await asked(pages, f"/api/browse/search?q={'x' * 201}")).status == 400
+    assert (await asked(pages, "/api/browse/search?q=cough")).document["hits"][0]["who"] == "patient"
+    assert (await asked(pages, "/browse")).status == 200
+    serving.close()
