@@ -107,7 +107,7 @@ export function comparisons(told: Compared): Child {
 
 export async function drawAbout(main: HTMLElement, id: string): Promise<void> {
   const told = await load<About>(`about/${id}`);
-  const compared = told.holds === "evaluation" && told.items ? await load<Compared>(`compared/${id}`) : null;
+  const compared = told.items && told.table?.rows.length !== 1 ? await load<Compared>(`compared/${id}`) : null;
   put(main, way([told.name, ""]), h("h1", {}, quoted(inWords(told.record?.["title"]) || told.name)),
     told.record ? h("p", { class: "soft" }, plain(inWords(told.record["paper"]) || inWords(told.record["kind"]))) : null,
     told.holds === "hospital" ? hospital(told) : null,

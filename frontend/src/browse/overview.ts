@@ -46,7 +46,7 @@ export async function drawAll(main: HTMLElement): Promise<void> {
   const { holdings } = await load<{ holdings: Listed[] }>("all");
   const input = searchField();
   input.querySelector("input")?.setAttribute("placeholder", t("search"));
-  const evaluations = holdings.filter((one) => one.holds === "evaluation" && one.items);
+  const evaluations = holdings.filter((one) => one.holds === "evaluation");
   put(main,
     h("h1", {}, t("title")),
     h("p", { class: "soft" }, t(isCopy ? "copy" : "lead")),

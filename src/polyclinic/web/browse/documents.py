@@ -16,8 +16,7 @@ Figures come from `polyclinic.results`; nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +24,15 @@ import msgspec
 
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import ItemRow, decoded
-from polyclinic.results.joining import join
-from polyclinic.results.provenance import command_words, without_secrets
-from polyclinic.results.reading import RunResults, read_results
-from polyclinic.statistics.uncertainty import wilson
+from polyclinic.results.folder import ItemRow
 from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
 from polyclinic.web.browse.journals import calls, episodes, episodes_named
 from polyclinic.web.browse.recordings import RecordingFile, RecordingFiles
 from polyclinic.web.browse.showing import shown, shown_episode
+from polyclinic.web.browse.tables import compared, has_results, held, is_readable, learning, record, results, table
 
 PAGE = 200
 """Items, records or episodes on a page."""
-
-_TASKS = ("examination", "diagnosis", "treatment")
 
 
 class Documents:
@@ -91,8 +84,8 @@ class Documents:
 
     def _keys_of(self, one: Holding) -> Iterator[str]:
         id = one.id
-        if one.holds == "evaluation":
-            rows = len(_results(one).rows)
+        if has_results(one):
+            rows = len(results(one).rows)
             yield f"compared/{id}"
             yield from (f"items/{id}/{page}" for page in range(_pages(rows)))
             yield from (f"item/{id}/{n}" for n in range(rows))
@@ -121,18 +114,18 @@ class Documents:
         """Returns what a holding is."""
         one = self.library.holding(id)
         document: dict[str, Any] = {"id": id, "name": one.name, "holds": one.holds, "changed": one.changed}
+        if has_results(one):
+            found = results(one)
+            document |= {"record": record(found), "items": len(found.rows), **table(held([one]))}
         match one.holds:
-            case "evaluation":
-                found = _results(one)
-                document |= {"record": _record(found), "items": len(found.rows), **_table(_held([one]))}
             case "hospital":
                 with RecordedRun(one.path) as run:
-                    document |= {"summary": run.summary, "visits": len(run.episode_keys()), "package": run.package}
+                    document |= {"visits": len(run.episode_keys()), "package": run.package}
                     setup = run.configuration.get("setup") or {}
                     minds = {role: setup.get(role) for role in ("doctor", "nurse", "patient", "examiner")}
                     document |= {"minds": minds, "seed": run.configuration.get("seed")}
             case "learning":
-                document |= _learning(one.path)
+                document |= learning(one.path)
         return document | {"files": [self._file(one, place) for place in range(len(one.files))]}
 
     def _file(self, one: Holding, place: int) -> dict[str, Any]:
@@ -142,19 +135,19 @@ class Documents:
     def compared(self, id: str) -> Any:
         """Returns every two entrants of an evaluation, held against each other."""
         one = self.library.holding(id)
-        _results(one)
-        return _compared(_held([one]))
+        results(one)
+        return compared(held([one]))
 
     def together(self) -> Any:
         """Returns all evaluations in one table, compared; those that cannot be read are left out."""
-        there = [one for one in self.library.look().values() if one.holds == "evaluation" and _is_readable(one)]
-        sets = {row.set for one in there for row in _results(one).rows}
-        pairs = _compared(_held(there)) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
-        return {"of": [_listed(one) for one in there], **_table(_held(there)), "compared": pairs}
+        there = [one for one in self.library.look().values() if has_results(one) and is_readable(one)]
+        sets = {row.set for one in there for row in results(one).rows}
+        pairs = compared(held(there)) if len(sets) <= _MOST_SETS else {"rows": [], "problem": ""}
+        return {"of": [_listed(one) for one in there], **table(held(there)), "compared": pairs}
 
     def items(self, id: str, page: int) -> Any:
         """Returns a page of the items of an evaluation."""
-        rows = _results(self.library.holding(id)).rows
+        rows = results(self.library.holding(id)).rows
         some = rows[page * PAGE : (page + 1) * PAGE]
         return {
             "total": len(rows),
@@ -164,7 +157,7 @@ class Documents:
     def item(self, id: str, n: int) -> Any:
         """Returns an item, and where its transcript is."""
         one = self.library.holding(id)
-        found = _results(one)
+        found = results(one)
         if n >= len(found.rows):
             raise NothingHere("there is no such item")
         row = found.rows[n]
@@ -293,12 +286,12 @@ def _listed(one: Holding) -> dict[str, Any]:
     try:
         match one.holds:
             case "evaluation":
-                record = _results(one).record
+                record = results(one).record
                 told |= {
                     "kind": record.kind,
                     "title": record.title,
                     "finished": record.finished,
-                    "items": len(_results(one).rows),
+                    "items": len(results(one).rows),
                     "models": list(dict.fromkeys(model.name for model in record.models)),
                 }
             case "hospital":
@@ -313,59 +306,6 @@ def _listed(one: Holding) -> dict[str, Any]:
     except UserError as error:
         told["problem"] = str(_unplaced(error)) if isinstance(error, BadInput) else str(error)
     return told
-
-
-def _is_readable(one: Holding) -> bool:
-    try:
-        return bool(_results(one).rows)
-    except UserError:
-        return False
-
-
-def _results(one: Holding) -> RunResults:
-    if one.holds != "evaluation":
-        raise NothingHere("that is no evaluation")
-    return _read(one.path, one.changed)
-
-
-@lru_cache(maxsize=256)
-def _read(folder: Path, _: float) -> RunResults:
-    return read_results(folder)[0]
-
-
-def _record(found: RunResults) -> dict[str, Any]:
-    told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))
-    told["command"] = command_words(found.record.command)
-    return told
-
-
-_Held = tuple[tuple[Path, float], ...]
-"""Folders of results, and when each was changed."""
-
-
-def _held(holdings: Iterable[Holding]) -> _Held:
-    return tuple((one.path, one.changed) for one in holdings)
-
-
-def _table(held: _Held) -> dict[str, Any]:
-    found = [_read(*one) for one in held]
-    units = {one.name: msgspec.to_builtins(one) for each in found for one in each.record.measures}
-    return {"table": _joined(held), "measures": units}
-
-
-@lru_cache(maxsize=64)
-def _joined(held: _Held) -> Any:
-    found = [one for one in (_read(*one) for one in held) if one.rows]
-    return msgspec.to_builtins(join(found)) if found else {"rows": [], "measures": [], "notes": []}
-
-
-@lru_cache(maxsize=64)
-def _compared(held: _Held) -> dict[str, Any]:
-    found = [one for one in (_read(*one) for one in held) if one.rows]
-    try:
-        return {"rows": msgspec.to_builtins(compare_results(found).rows) if found else [], "problem": ""}
-    except UserError as error:
-        return {"rows": [], "problem": str(error)}
 
 
 def _visits(path: Path, page: int) -> dict[str, Any]:
@@ -384,13 +324,3 @@ def _visits(path: Path, page: int) -> dict[str, Any]:
                 "right": None if episode is None or last is None else episode.right_diagnosis,
             })  # fmt: skip
     return {"name": "", "kind": "visits", "total": len(keys), "rows": rows}
-
-
-def _learning(folder: Path) -> dict[str, Any]:
-    """Returns a learning curve, with an interval of 95 % at each test."""
-    told = decoded(folder / "results.json", dict[str, Any], "what came of a practice")
-    n = sum(one.get("n", 0) for one in told.get("by_disease", {}).values())
-    for point in told.get("curve", ()):
-        point["intervals"] = {task: wilson(point[task] / 100 * n, n) for task in _TASKS if n and task in point}
-    return {"learning": without_secrets(told), "tests": n,
-            "settings": without_secrets(decoded(folder / "evolve.json", dict[str, Any], "settings"))}  # fmt: skip
