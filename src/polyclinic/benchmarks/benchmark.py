@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from polyclinic.cases.loaders.usable import CaseShare
 from polyclinic.errors import BudgetSpent, PolyclinicError
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
@@ -147,6 +148,19 @@ class Output:
             screen.print(f"\n{trust.line}", style="yellow")
 
         return replace(self, document={**self.document, **trust_fields(trust)}, show=show)
+
+    def with_case_shares(self, shares: Sequence[CaseShare]) -> Output:
+        """Returns the same with how many of the records of its case files are used, and which are not."""
+        if not shares:
+            return self
+
+        def show(screen: Console) -> None:
+            self.show(screen)
+            for share in shares:
+                if share.left_out:
+                    screen.print(f"\n{share}; {len(share.left_out)} left out", style="yellow")
+
+        return replace(self, document={**self.document, "cases_used": msgspec.to_builtins(list(shares))}, show=show)
 
     def write(self, folder: Path) -> None:
         """Writes the document and the files.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,6 +11,19 @@ from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Question, Setting
 from polyclinic.cases.record import Record
 from polyclinic.cases.truth import Truth
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What belongs to a case and is no text, such as a picture; no player is shown it.
+
+    Attributes:
+        url: where it lies.
+        title: what it shows, where the source says so.
+    """
+
+    kind: Literal["image"] = "image"
+    url: str
+    title: str = ""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -26,6 +39,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         source: where the case comes from, for citing it.
         department: who sees such patients, as the source says; given to no player, as it hints at the diagnosis.
         persona: whose voice the patient has; None where nobody made one.
+        attachments: pictures of the source, which no player is shown.
     """
 
     id: str
@@ -36,6 +50,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     source: str = ""
     department: str = ""
     persona: Persona | None = None
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def presentation(self) -> Presentation:

@@ -28,6 +28,7 @@ _PRINTED = {
 """UCUM units that people do not write as UCUM does."""
 
 
+_DATE: dict[Language, str] = {"en": " ({})", "zh": "（{}）"}
 _REFERENCE: dict[Language, str] = {"en": " (reference {})", "zh": "（参考值{}）"}
 
 
@@ -80,6 +81,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         unit: UCUM where the source allows ("g/dL", "10*9/L"); empty for text.
         reference: the reference range as text ("13.5-17.5", "< 5", "negative").
         code: LOINC code of the item where one exists.
+        date: when it was found, as an ISO date, where the source tells of several days.
     """
 
     examination: str
@@ -88,6 +90,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unit: str = ""
     reference: str = ""
     code: Code | None = None
+    date: str = ""
 
     @property
     def value_text(self) -> str:
@@ -115,7 +118,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def _value(self, language: Language) -> str:
         unit = self.printed_unit and f" {self.printed_unit}"
         reference = self.reference and _REFERENCE[language].format(self.reference)
-        return f"{self.value_text}{unit}{reference}"
+        date = self.date and _DATE[language].format(self.date)
+        return f"{self.value_text}{unit}{reference}{date}"
 
 
 def printed_unit(unit: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.case_files import case_shares, read_case_file
 from polyclinic.cli.configuration import write_results
 from polyclinic.cli.options import CaseOptions, RunOptions
 from polyclinic.cli.trust import note_trust
@@ -36,8 +35,8 @@ Summary = TypeVar("Summary")
 
 
 def cases_of(options: CaseOptions) -> list[Case]:
-    """Reads all cases of the file."""
-    return list(read_cases(shipped_path(options.cases), layout=options.layout))
+    """Reads all cases of the file that can be used."""
+    return read_case_file(options.cases, layout=options.layout, strict=options.strict)
 
 
 def judge_of(name: str | None) -> list[str]:
@@ -156,7 +155,7 @@ def finish(
         run = replace(run, out=None)
         output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
     held = output.failed < output.n or not output.n
-    output = output.with_trust(note_trust(trust if held else None))
+    output = output.with_trust(note_trust(trust if held else None)).with_case_shares(case_shares())
     if run.out is not None:
         output.write(run.out)
         write_results(run.out, output.rows, output.measures, seed=run.seed, models=run.models, ledger=ledger)

@@ -90,9 +90,12 @@ Layout = Annotated[
     str | None,
     Parameter(
         metavar="NAME",
-        help="The case file's layout: polyclinic, agentclinic, ai-hospital, aie, tor, or FILE.py:NAME. Recognised by "
-        "its keys where left out.",
+        help="The case file's layout: polyclinic, agentclinic, agentclinic-images, ai-hospital, aie, tor, mediq, "
+        "craft-md, ddxplus, fhir, a field map FILE.toml, or FILE.py:NAME. Recognised by its keys where left out.",
     ),
+]
+Strict = Annotated[
+    bool, Parameter(negative=(), help="Stop at a case that cannot be used. Else it is named, counted and left out.")
 ]
 
 Doctor = Annotated[str, MIND, Parameter(help=f"The doctor's mind: {_MINDS} recall goes by its memory alone.")]
@@ -154,6 +157,7 @@ class CaseOptions:
 
     cases: Cases
     layout: Layout = None
+    strict: Strict = False
     limit: Limit = None
     patient: Patient = "rules"
     examiner: Examiner = "rules"

@@ -107,6 +107,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         command: as it was typed, without what is secret.
         configuration: every option with its value, defaults too.
         finished: when, in UTC.
+        cases: how many records of the case files are used, and which are not.
         measures: what the items have values of, the chief one first.
         title: of a study; paper: the one that it does again; published: what that prints.
     """

@@ -7,6 +7,7 @@ else's is a function like `Loader`, named as `path/to/file.py:function` or by an
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,18 @@ from rapidfuzz import fuzz, process
 
 from polyclinic import doors
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import agentclinic, ai_hospital, aie, tor
+from polyclinic.cases.loaders import (
+    agentclinic,
+    agentclinic_images,
+    ai_hospital,
+    aie,
+    craft_md,
+    ddxplus,
+    fhir,
+    field_map,
+    mediq,
+    tor,
+)
 from polyclinic.cases.loaders.reader import Element, read_elements
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput, in_short, meant
@@ -34,7 +46,15 @@ LAYOUTS: dict[str, Loader] = {
     "ai-hospital": ai_hospital.load,
     "aie": aie.load,
     "tor": tor.load,
+    "agentclinic-images": agentclinic_images.load,
+    "mediq": mediq.load,
+    "craft-md": craft_md.load,
+    "ddxplus": ddxplus.load,
+    "fhir": fhir.load,
 }
+
+_BESIDE: dict[str, Callable[[dict[str, Any], int, Path], Case]] = {"ddxplus": ddxplus.load}
+"""Layouts whose files have others beside them, in the same folder."""
 
 # A layout is known by any of these keys; no key stands in two layouts.
 _SIGNS = {
@@ -43,6 +63,11 @@ _SIGNS = {
     "ai-hospital": {"medical_record", "raw_medical_record"},
     "aie": {"raw_data"},
     "tor": {"Chief-Complaints", "Chief-Complaint", "Chief_Complaints", "Chief Complaints", "Present-Illness"},
+    "agentclinic-images": {"image_url", "physical_exams"},
+    "craft-md": {"case_vignette"},
+    "ddxplus": {"EVIDENCES", "PATHOLOGY"},
+    "fhir": {"resourceType"},
+    "mediq": {"facts", "atomic_facts", "context"},
 }
 OLDEST = 130
 """Years."""
@@ -50,15 +75,23 @@ OLDEST = 130
 _SHOWN = 8
 
 
-def read_cases(path: str | Path, *, layout: str | Loader | None = None) -> Iterator[Case]:
-    """Yields the cases of a file of JSON lines, one JSON array, or one JSON object.
+LeaveOut = Callable[[Element, BadInput], None]
+"""Is told of a record that is no case, and why; the reading goes on behind it."""
 
-    The layout is a name in `LAYOUTS`, or of somebody else's, or a function; by default the first record tells.
+
+def read_cases(
+    path: str | Path, *, layout: str | Loader | None = None, leave_out: LeaveOut | None = None
+) -> Iterator[Case]:
+    """Yields the cases of a file of JSON lines, one JSON array, one JSON object or CSV, or of a folder of such files.
+
+    The layout is a name in `LAYOUTS`, a field map (`FILE.toml`, `FILE.yaml`), or somebody else's, or a function; by
+    default the first record tells. A record that is no case goes to `leave_out`, and ends the reading without it;
+    `usable.read_usable` counts them.
 
     Raises:
         BadInput: the file, a record, or the layout cannot be used; says where, what came and what was allowed.
     """
-    return (placed.case for placed in read_placed(path, layout=layout))
+    return (placed.case for placed in read_placed(path, layout=layout, leave_out=leave_out))
 
 
 class PlacedCase(NamedTuple):
@@ -68,11 +101,13 @@ class PlacedCase(NamedTuple):
     element: Element
 
 
-def read_placed(path: str | Path, *, layout: str | Loader | None = None) -> Iterator[PlacedCase]:
+def read_placed(
+    path: str | Path, *, layout: str | Loader | None = None, leave_out: LeaveOut | None = None
+) -> Iterator[PlacedCase]:
     """Yields the cases as `read_cases`, each with its place, for whoever finds later what is wrong with one."""
     path = shipped_path(path)
     check_layout(layout)
-    return _read(path, layout)
+    return _read(path, layout, leave_out)
 
 
 def check_layout(layout: str | Loader | None) -> None:
@@ -84,11 +119,14 @@ def check_layout(layout: str | Loader | None) -> None:
 def _find_loader(layout: str | Loader) -> Callable[..., object]:
     if isinstance(layout, str) and layout in LAYOUTS:
         return LAYOUTS[layout]
+    if isinstance(layout, str) and field_map.names_map(layout):
+        return field_map.loader_of(Path(layout).expanduser())
     found = doors.find(layout, "layouts") if isinstance(layout, str) else layout
     if found is None:
         there = [*LAYOUTS, *doors.offered("layouts")]
         raise BadInput(
-            f"no layout is called {layout!r}{meant(str(layout), there)}; there are {', '.join(there)}, and FILE.py:NAME"
+            f"no layout is called {layout!r}{meant(str(layout), there)}; there are {', '.join(there)}, a field map "
+            "FILE.toml, and FILE.py:NAME"
         )
     needed = "a layout is a function (record: dict, order: int) -> Case"
     name = _name_of(layout)
@@ -105,11 +143,18 @@ def _name_of(layout: object) -> str:
     return layout if isinstance(layout, str) else getattr(layout, "__name__", repr(layout))
 
 
-def _read(path: Path, layout: str | Loader | None) -> Iterator[PlacedCase]:
+def _read(path: Path, layout: str | Loader | None, leave_out: LeaveOut | None) -> Iterator[PlacedCase]:
     for element in read_elements(path):
-        record = element.fields()
-        layout = layout or recognise(element, record)
-        yield PlacedCase(load_element(element, layout, record), element)
+        try:
+            record = element.fields()
+            layout = layout or recognise(element, record)
+            case = load_element(element, layout, record)
+        except BadInput as error:
+            if leave_out is None:
+                raise
+            leave_out(element, error)
+            continue
+        yield PlacedCase(case, element)
 
 
 def recognise(element: Element, record: dict[str, Any]) -> str:
@@ -119,7 +164,9 @@ def recognise(element: Element, record: dict[str, Any]) -> str:
         keys = ", ".join(map(repr, list(record)[:_SHOWN])) or "none"
         more = ", ..." if len(record) > _SHOWN else ""
         problem = f"the layout is not recognised by the keys that came: {keys}{more}; name one with --layout: "
-        raise element.bad(problem + ", ".join((*LAYOUTS, *doors.offered("layouts"), "FILE.py:NAME")))
+        raise element.bad(
+            problem + ", ".join((*LAYOUTS, *doors.offered("layouts"), "a field map FILE.toml", "FILE.py:NAME"))
+        )
     return name
 
 
@@ -133,7 +180,10 @@ def load_element(element: Element, layout: str | Loader, record: dict[str, Any])
     if layout == "tor" and (twice := key_twice(element.text)):
         raise element.bad(f"the key {twice!r} stands twice in an object; a key stands once")
     try:
-        case = _find_loader(layout)(record, element.order)
+        loader = _find_loader(layout)
+        if layout in _BESIDE:
+            loader = partial(_BESIDE[name], beside=element.path.parent)
+        case = loader(record, element.order)
         if layout not in LAYOUTS and isinstance(case, Case):
             case = record_as(msgspec.to_builtins(case), Case)
             msgspec.json.encode(case)

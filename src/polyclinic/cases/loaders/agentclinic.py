@@ -1,10 +1,12 @@
 """AgentClinic's layout: nested OSCE examinations (Schmidgall et al., arXiv:2405.07960).
 
-`Objective_for_Doctor` is given to nobody: it can hold the answer.
+`Objective_for_Doctor` is given to nobody: it can hold the answer. Where a case has no symptoms, as one of the extended
+set, the complaint is what the objective says the patient presents with, unless that names the diagnosis.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +18,10 @@ from polyclinic.cases.loaders.wording import WORDS, as_object, as_text, lower_fi
 from polyclinic.cases.presentation import Presentation
 from polyclinic.cases.record import Finding, History, Record
 from polyclinic.cases.report import Diagnosis
+from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
+from polyclinic.language.folding import SENTENCE, stands_in
 from polyclinic.language.language import language_of
 
 
@@ -27,6 +31,12 @@ class _AgentClinicKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     results: frozenset[str]
     history: dict[str, str]
 
+
+_PRESENTS = re.compile(
+    r"\b(?:present(?:s|ed|ing)?|complain(?:s|ed|ing)?|suffer(?:s|ed|ing)?|patient|man|woman|child|girl|boy)\b"
+    r"[^.]{0,40}?\b(?:with|of|for|from)\b\s+(.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 _keys = WORDS.section("agentclinic", _AgentClinicKeys)
 
@@ -39,12 +49,12 @@ def load(record: dict[str, Any], order: int) -> Case:
     symptoms = patient.get("Symptoms") or {}
     if not isinstance(symptoms, dict):
         symptoms = {"Primary_Symptom": symptoms}
-    complaint = as_text(symptoms.get("Primary_Symptom"))
-    if not complaint:
-        raise BadInput("a case needs a complaint", field=f"{root}.Patient_Actor.Symptoms.Primary_Symptom")
     diagnosis = as_text(osce.get("Correct_Diagnosis"))
     if not diagnosis:
         raise BadInput("a case needs its diagnosis", field=f"{root}.Correct_Diagnosis")
+    complaint = as_text(symptoms.get("Primary_Symptom")) or _complaint(osce, patient, Diagnosis(diagnosis))
+    if not complaint:
+        raise BadInput("a case needs a complaint", field=f"{root}.Patient_Actor.Symptoms.Primary_Symptom")
     about = as_text(patient.get("Demographics"))
     history = _history(patient, symptoms)
     presentation = Presentation(
@@ -61,6 +71,16 @@ def load(record: dict[str, Any], order: int) -> Case:
         truth=Truth(diagnoses=(Diagnosis(diagnosis),)),
         source="AgentClinic (arXiv:2405.07960)",
     )
+
+
+def _complaint(osce: dict[str, Any], patient: dict[str, Any], diagnosis: Diagnosis) -> str:
+    """Returns what the objective says the patient presents with, or how the history begins; "" where both tell all."""
+    objective = as_text(osce.get("Objective_for_Doctor") or patient.get("Objective_for_Doctor"))
+    presents = _PRESENTS.search(objective)
+    begins = SENTENCE.split(as_text(patient.get("History")), maxsplit=1)[0]
+    terms = diagnosis_terms((diagnosis,))
+    found = (presents[1].strip(" .") if presents else "", begins)
+    return next((text[:1].upper() + text[1:] for text in found if text.strip() and not stands_in(text, terms)), "")
 
 
 def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:

@@ -28,7 +28,7 @@ def read_options(value: Any, field: str) -> dict[str, str]:
         BadInput: no options can be read, or a key or letter stands before two of them.
     """
     if isinstance(value, str):
-        value = _literal(value)
+        value = literal(value)
     if isinstance(value, str):
         if twice := _letter_twice(value):
             raise BadInput(f"the letter {twice} stands before two options; each once", field=field)
@@ -80,8 +80,9 @@ def _bare(option: str) -> str:
     return (marked[2] if marked else option).strip().casefold()
 
 
-def _literal(text: str) -> Any:
-    if not text.lstrip().startswith(("[", "{")):
+def literal(text: Any) -> Any:
+    """Returns what a text says in JSON or as Python writes it, an array or an object; else what came, as it came."""
+    if not isinstance(text, str) or not text.lstrip().startswith(("[", "{")):
         return text
     try:
         return msgspec.json.decode(text)

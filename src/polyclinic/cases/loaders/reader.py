@@ -1,10 +1,11 @@
-"""Splits a case file into its records: JSON lines, one JSON array, or one JSON object.
+"""Splits a case file into its records: JSON lines, one JSON array, one JSON object, or CSV; a folder file by file.
 
 Lines and array elements are read one after the other, so a file never has to fit into memory.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -16,6 +17,8 @@ import msgspec
 from polyclinic.errors import BadInput
 from polyclinic.files import MAX_RECORD_BYTES, check_file, decode, read_lines, too_large
 
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_RECORD_FILES = {".json", ".jsonl", ".ndjson", *_DELIMITERS}
 _CHUNK_BYTES = 2**20
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _IN_STRING = re.compile(rb'["\\]')
@@ -31,6 +34,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
         number: the line, from 1; in an array, the element, from 1.
         order: which record of the file it is, from 1; blank lines do not count.
         part: what `number` counts; an `object` is a whole file, which begins in line `number`.
+        broken: what is wrong with it before anybody decodes it; "" where nothing is.
     """
 
     path: Path
@@ -38,6 +42,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
     order: int
     text: str
     part: Literal["line", "element", "object"] = "line"
+    broken: str = ""
 
     def bad(self, problem: str, field: str = "") -> BadInput:
         """Returns the error that names this record's place."""
@@ -48,8 +53,10 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
         """Decodes the record.
 
         Raises:
-            BadInput: it is not JSON, or not an object; says where.
+            BadInput: it is broken, not JSON, or not an object; says where.
         """
+        if self.broken:
+            raise self.bad(self.broken)
         try:
             value = msgspec.json.decode(self.text.rstrip())
         except RecursionError:
@@ -78,7 +85,13 @@ def read_elements(path: Path) -> Iterator[Element]:
     Raises:
         BadInput: the file cannot be read or holds no records; says what came.
     """
+    if path.is_dir():
+        yield from _folder(path)
+        return
     check_file(path)
+    if path.suffix.lower() in _DELIMITERS:
+        yield from _rows(path)
+        return
     # A pipe can be read only once, so it gets no look ahead: its array must then have lines of bearable length.
     if path.is_file() and next(_chunks(path), b"").lstrip(_BLANK).startswith(b"["):
         yield from _array(path, _chunks(path))
@@ -96,6 +109,47 @@ def read_elements(path: Path) -> Iterator[Element]:
             path=path,
             line=first[0],
         )
+
+
+def _folder(path: Path) -> Iterator[Element]:
+    files = sorted(one for one in path.iterdir() if one.is_file() and one.suffix.lower() in _RECORD_FILES)
+    if not files:
+        raise BadInput("this is a directory without case files (.json, .jsonl, .csv); name a file", path=path)
+    order = 0
+    for file in files:
+        for element in read_elements(file):
+            order += 1
+            yield msgspec.structs.replace(element, order=order)
+
+
+def _rows(path: Path) -> Iterator[Element]:
+    """Yields the rows of a table whose first row has the names of the columns, each as a JSON object of texts."""
+    csv.field_size_limit(MAX_RECORD_BYTES)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file, delimiter=_DELIMITERS[path.suffix.lower()])
+            names, before = next(rows, []), rows.line_num
+            if len({*names}) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise BadInput(f"the column {twice!r} stands twice; each once", path=path, line=1)
+            order = 0
+            for cells in rows:
+                number, before = before + 1, rows.line_num
+                if not any(cell.strip() for cell in cells):
+                    continue
+                order += 1
+                other = len(cells) != len(names)
+                broken = f"{len(cells)} cells came; the first row names {len(names)} columns" if other else ""
+                text = msgspec.json.encode(dict(zip(names, cells, strict=False))).decode()
+                yield Element(path=path, number=number, order=order, text=text, broken=broken)
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8; save it as UTF-8", path=path) from None
+    except csv.Error as error:
+        raise BadInput(f"no table ({error})", path=path) from None
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
+    if not order:
+        raise BadInput("the table has no rows; at least one is needed below the names of the columns", path=path)
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

@@ -1,0 +1,124 @@
+"""Reads the cases of a file that can be used, and says of the others where they stand and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders import Loader, read_placed
+from polyclinic.cases.loaders.reader import Element
+from polyclinic.cases.shipped import named_path, shipped_path
+from polyclinic.errors import BadInput
+
+_IDS = ("id", "case_id")
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A record of a case file that is no case.
+
+    Attributes:
+        place: where it stands ("cases.jsonl, line 7").
+        id: as the record names itself; "" where it does not.
+        field: where in the record, as a JSON path.
+        problem: what is wrong.
+    """
+
+    place: str
+    id: str = ""
+    field: str = ""
+    problem: str
+
+    def __str__(self) -> str:
+        named = f" (id {self.id})" if self.id else ""
+        return f"{self.place}{named}{f', {self.field}' if self.field else ''}: {self.problem}"
+
+
+class CaseShare(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How many of a file's records are cases that can be used, and which are not."""
+
+    file: str
+    records: int
+    used: int
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def percent(self) -> float:
+        """The share of the records that are used."""
+        return 100 * self.used / self.records if self.records else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.used} of {self.records} cases of {self.file} used"
+
+
+class UsableCases(NamedTuple):
+    """The cases of a file that can be used, and how many those are of all."""
+
+    cases: list[Case]
+    share: CaseShare
+
+
+def read_usable(
+    path: str | Path,
+    *,
+    layout: str | Loader | None = None,
+    strict: bool = False,
+    needs: Callable[[Case], str] | None = None,
+) -> UsableCases:
+    """Reads a case file, and leaves out what is no case; with `strict` that is an error, as in `read_cases`.
+
+    Args:
+        path: the file, or a folder of files.
+        layout: as for `read_cases`.
+        strict: whether a record that cannot be used is an error.
+        needs: says what a case lacks for what it is read for, "" where it lacks nothing; it is left out, too.
+
+    Raises:
+        BadInput: the file or the layout cannot be used, or no record is a case: then it says what is wrong with the
+            first.
+    """
+    path = shipped_path(path)
+    left_out: list[LeftOut] = []
+    errors: list[BadInput] = []
+
+    def leave_out(element: Element, error: BadInput) -> None:
+        if strict:
+            raise error
+        errors.append(error)
+        left_out.append(_left_out(element, error))
+
+    cases = []
+    for case, element in read_placed(path, layout=layout, leave_out=leave_out):
+        if problem := needs(case) if needs is not None else "":
+            leave_out(element, element.bad(f"case {case.id!r}: {problem}"))
+        else:
+            cases.append(case)
+    if not cases and errors:
+        raise errors[0]
+    records = len(cases) + len(left_out)
+    name = named_path(path)
+    return UsableCases(cases, CaseShare(file=name.name, records=records, used=len(cases), left_out=tuple(left_out)))
+
+
+def left_out_lines(left_out: Iterable[LeftOut], most: int = 5) -> list[str]:
+    """Returns the lines that name what was left out, the first of them."""
+    named = list(map(str, left_out))
+    more = [f"and {len(named) - most} more"] if len(named) > most else []
+    return named[:most] + more
+
+
+def _left_out(element: Element, error: BadInput) -> LeftOut:
+    part = "element" if element.part == "element" else "line"
+    place = f"{element.path.name}, {part} {error.line or element.number}"
+    return LeftOut(place=place, id=_id_of(element), field=error.field, problem=error.problem)
+
+
+def _id_of(element: Element) -> str:
+    try:
+        record: dict[str, Any] = element.fields()
+    except BadInput:
+        return ""
+    return next((str(record[key]) for key in _IDS if isinstance(record.get(key), str | int)), "")

@@ -1,0 +1,42 @@
+"""The case files that a command reads: what is no case is named and left out, and how many are used is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from pathlib import Path
+
+from polyclinic.cases.case import Case
+from polyclinic.cases.loaders.usable import CaseShare, left_out_lines, read_usable
+from polyclinic.terminal.screen import note
+from polyclinic.terminal.tables import counted
+
+_SHARES: ContextVar[tuple[CaseShare, ...]] = ContextVar("shares", default=())
+
+
+def read_case_file(
+    path: str | Path,
+    *,
+    layout: str | None = None,
+    strict: bool = False,
+    needs: Callable[[Case], str] | None = None,
+) -> list[Case]:
+    """Returns the cases that can be used, and names the others on stderr; see `read_usable`."""
+    cases, share = read_usable(path, layout=layout, strict=strict, needs=needs)
+    note_share(share)
+    return cases
+
+
+def note_share(share: CaseShare) -> None:
+    """Names what was left out of a case file on stderr, and keeps how many of its cases are used."""
+    _SHARES.set((*_SHARES.get(), share))
+    if not share.left_out:
+        return
+    for line in left_out_lines(share.left_out):
+        note(f"left out: {line}")
+    note(f"{counted(len(share.left_out), 'case')} of {share.records} left out of {share.file}; --strict stops instead")
+
+
+def case_shares() -> tuple[CaseShare, ...]:
+    """Returns how many cases of which files this command uses."""
+    return _SHARES.get()
