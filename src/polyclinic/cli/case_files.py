@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.usable import CaseShare, left_out_lines, read_usable
+from polyclinic.cases.loaders.usable import CaseShare, UsableCases, left_out_lines
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 
@@ -21,10 +21,21 @@ def read_case_file(
     strict: bool = False,
     needs: Callable[[Case], str] | None = None,
 ) -> list[Case]:
-    """Returns the cases that can be used, and names the others on stderr; see `read_usable`."""
-    cases, share = read_usable(path, layout=layout, strict=strict, needs=needs)
-    note_share(share)
-    return cases
+    """Returns the cases that can be used, and names the others on stderr; see `UsableCases`."""
+    return list(each_case(path, layout=layout, strict=strict, needs=needs))
+
+
+def each_case(
+    path: str | Path,
+    *,
+    layout: str | None = None,
+    strict: bool = False,
+    needs: Callable[[Case], str] | None = None,
+) -> Iterator[Case]:
+    """Yields the cases that can be used, and in the end names the others on stderr."""
+    usable = UsableCases(path, layout=layout, strict=strict, needs=needs)
+    yield from usable
+    note_share(usable.share)
 
 
 def note_share(share: CaseShare) -> None:

@@ -1,4 +1,4 @@
-"""`polyclinic cases`: list, show, check, generate, schema."""
+"""`polyclinic cases`: list, show, check, generate, schema; the others have files of their own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,24 @@ from polyclinic.cases.case import Case, case_schema
 from polyclinic.cases.check import CheckResult, check_cases
 from polyclinic.cases.loaders import read_cases, write_cases
 from polyclinic.cases.shipped import SHIPPED, shipped_path
+from polyclinic.cli.case_files import each_case
 from polyclinic.cli.case_summary import show_summary, summarise
 from polyclinic.cli.case_writing import write_records
 from polyclinic.cli.chart import show_chart
 from polyclinic.cli.one_case import case_named
-from polyclinic.cli.options import CASE_FILE, MODELS, Force, Json, Layout, Models, NewFile, Seed, between, check_new
+from polyclinic.cli.options import (
+    CASE_FILE,
+    MODELS,
+    Force,
+    Json,
+    Layout,
+    Models,
+    NewFile,
+    Seed,
+    Strict,
+    between,
+    check_new,
+)
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.generation.ceiling import Ceiling, measure
@@ -57,6 +70,7 @@ def list_cases(
     /,
     *,
     layout: Layout = None,
+    strict: Strict = False,
     truth: Annotated[bool, Parameter(help="Show the diagnoses too.")] = False,
     summary: Annotated[
         bool, Parameter(help="Draw who they are together: diagnoses, ages, sexes, departments, examinations.")
@@ -64,7 +78,7 @@ def list_cases(
     json: Json = False,
 ) -> None:
     """Prints who is ill, and how much is recorded."""
-    cases = read_cases(shipped_path(file), layout=layout)
+    cases = each_case(file, layout=layout, strict=strict)
     if summary:
         summed = summarise(list(cases), read_knowledge())
         if json:

@@ -37,6 +37,7 @@ COMMANDS = {
     "cases show": "cases:show Show the record of a case as a chart on a ward; what is so only with --truth.",
     "cases check": "cases:check Check a case file: schema, duplicate ids, truth that stands where a doctor can read "
     "it.",
+    "cases convert": "case_convert:convert Write the cases of a file in another layout: FHIR R4, AgentClinic's, ours.",
     "cases generate": "cases:generate Draw patients from the medical knowledge, balanced over disease and severity.",
     "cases patient-test": "patient_test:patient_test Make a test set for simulated patients: dialogues, and questions "
     "of eight kinds behind each round.",
@@ -115,7 +116,7 @@ COMMANDS = {
 
 _GROUPS = {
     "results": "What runs came to: in one table, compared, for other tools.",
-    "cases": "List, show, check and generate cases.",
+    "cases": "List, show, check, convert and generate cases.",
     "corpus": "Keep passages that doctors and methods can look things up in.",
     "eval": "Run an evaluation.",
     "score": "Score dialogues and reports that were recorded.",

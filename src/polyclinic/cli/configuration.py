@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from polyclinic.cases.shipped import SHIPPED, shipped_path
+from polyclinic.cli.case_files import case_shares
 from polyclinic.cli.command_words import WORDS
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
@@ -149,6 +150,7 @@ def write_results(
         finished=now(),
         seed=seed,
         data=data_files(this.files),
+        cases=list(case_shares()),
         models=asked,
         measures=list(measures),
         calls=call_sums(ledger),

@@ -12,9 +12,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cli import options
-from polyclinic.cli.one_case import split_case
+from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.played import hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
@@ -47,6 +46,7 @@ async def consult(
         ),
     ],
     layout: options.Layout = None,
+    strict: options.Strict = False,
     doctor: options.Doctor = "rules",
     patient: options.Patient = "rules",
     examiner: options.Examiner = "rules",
@@ -75,7 +75,7 @@ async def consult(
     if out is not None:
         check_writable(out, unlike=path, nor=journal)
     doctors = _doctors(doctor, team)
-    cases = list(read_cases(path, layout=layout)) if case_id is None else [find_case(path, case_id, layout=layout)]
+    cases = cases_named(case, layout, strict=strict)
     knowledge, screen = read_knowledge(), console()
     played = HUMAN in (patient, *doctors)
     if session is not None and not played:

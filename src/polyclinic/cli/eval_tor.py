@@ -20,9 +20,22 @@ from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
 from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_records, with_ratings
 from polyclinic.benchmarks.tor.tables import ablation_output, outcome_names, records_output
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.case_files import note_share
 from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
 from polyclinic.cli.following import Protocol, mind_kind, say
-from polyclinic.cli.options import FILE, LIBRARY, POSITIVE, RUN, Cases, Layout, Library, Limit, RunOptions, Several
+from polyclinic.cli.options import (
+    FILE,
+    LIBRARY,
+    POSITIVE,
+    RUN,
+    Cases,
+    Layout,
+    Library,
+    Limit,
+    RunOptions,
+    Several,
+    Strict,
+)
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.explanations import read_ratings
@@ -47,6 +60,7 @@ class RecordOptions:
 
     cases: Cases
     layout: Layout = None
+    strict: Strict = False
     limit: Limit = None
     model: Annotated[list[str] | None, Several, Parameter(metavar="MODEL")] = None
     """local, direct/NAME (with --base-url), or a name that Inspect knows; several stand beside one another."""
@@ -243,7 +257,11 @@ def _check_judge(results: Sequence[RecordScores], run: RunOptions) -> None:
 
 
 def _patients(options: RecordOptions) -> list[Inpatient]:
-    return read_inpatients(shipped_path(options.cases), read_knowledge(), layout=options.layout, limit=options.limit)
+    found, share = read_inpatients(
+        options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
+    )
+    note_share(share)
+    return found
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders import find_case, read_cases
 from polyclinic.cases.shipped import shipped_path
+from polyclinic.cli.case_files import read_case_file
 from polyclinic.errors import BadInput
 
 
@@ -20,6 +21,14 @@ def split_case(text: str) -> tuple[Path, str | None]:
             f"the case {text!r} lacks {'an id behind' if file else 'a file before'} the '#'; give FILE#ID or FILE"
         )
     return shipped_path(file), case_id
+
+
+def cases_named(text: str, layout: str | None, *, strict: bool = False) -> list[Case]:
+    """Returns the case of `FILE#ID`, or all cases of `FILE` that can be used."""
+    path, case_id = split_case(text)
+    if case_id is None:
+        return read_case_file(path, layout=layout, strict=strict)
+    return [find_case(path, case_id, layout=layout)]
 
 
 def case_named(text: str, layout: str | None) -> Case:

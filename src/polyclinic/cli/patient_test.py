@@ -11,9 +11,8 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.patient_simulator.building import CASES, ROUNDS, BuiltCase, build_by_model, build_by_rules
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import options
+from polyclinic.cli.case_files import read_case_file
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -35,6 +34,7 @@ async def patient_test(
     limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
     rounds: Annotated[int, options.POSITIVE, Parameter(help="Rounds of dialogue a case.")] = ROUNDS,
     layout: options.Layout = None,
+    strict: options.Strict = False,
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same questions from rules.")] = 0,
     force: options.Force = False,
     models: options.Models = options.MODELS,
@@ -44,7 +44,7 @@ async def patient_test(
     options.check_new(out, force=force)
     if mind != "rules" and model_of(mind) is None:
         raise UserError(f"--mind {mind!r}; allowed: rules, or a model, such as direct/NAME")
-    read, knowledge = list(read_cases(shipped_path(cases), layout=layout))[:limit], read_knowledge()
+    read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
     async with open_session(names, models, journal=journal, run=f"patient test seed={seed}", seed=seed) as session:
 

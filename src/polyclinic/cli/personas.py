@@ -12,11 +12,11 @@ from cyclopts import Parameter
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.leaks import find_leaks
-from polyclinic.cases.loaders import read_cases, write_cases
+from polyclinic.cases.loaders import write_cases
 from polyclinic.cases.persona import Manner, Persona
-from polyclinic.cases.shipped import shipped_path
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cli import options
+from polyclinic.cli.case_files import read_case_file
 from polyclinic.errors import BadInput, PlayFailure, UserError
 from polyclinic.models.model import Model
 from polyclinic.models.session import Session, open_session
@@ -48,6 +48,7 @@ async def personas(
         Parameter(metavar="MANNER", help="How patients deal with the doctor; parent: of a child."),
     ] = "plain",
     layout: options.Layout = None,
+    strict: options.Strict = False,
     seed: Annotated[options.Seed, Parameter(help="The same seed gives the same personas from templates.")] = 0,
     force: options.Force = False,
     max_failures: options.MaxFailures = 5.0,
@@ -58,7 +59,7 @@ async def personas(
     options.check_new(out, force=force)
     if mind != TEMPLATES and model_of(mind) is None:
         raise UserError(f"--mind {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
-    read = list(read_cases(shipped_path(cases), layout=layout))
+    read = read_case_file(cases, layout=layout, strict=strict)
     names = [] if mind == TEMPLATES else [mind]
     chosen = None if manner == "mixed" else manner
     async with open_session(names, models, journal=journal, run=f"personas seed={seed}", seed=seed) as session:

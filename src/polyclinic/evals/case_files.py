@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,7 +12,7 @@ from inspect_ai.dataset import Sample
 
 from polyclinic.benchmarks.aie.distractors import with_questions
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.loaders.usable import left_out_lines, read_usable
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.errors import BadInput
 from polyclinic.evals.questions import choices_of
@@ -21,13 +22,15 @@ from polyclinic.players.language_model.mind import describe
 
 _FILES = 8
 
+_log = logging.getLogger(__name__)
+
 
 def cases_of(file: str, *, layout: str | None = None, options: int | None = None) -> dict[str, Case]:
     """Returns the cases of a file by their ids.
 
     Dataset, solver and scorer each ask for them by the file's name: what is an argument of theirs stands in the log,
     and the cases hold the truth. Every case needs a diagnosis; with a seed for `options`, a question: the seed gives
-    the options, and their order, where the source has none.
+    the options, and their order, where the source has none. A record that is no case is left out, which the log says.
 
     Raises:
         BadInput: the file cannot be used, an id stands there twice, or a case lacks what it needs.
@@ -40,7 +43,9 @@ def cases_of(file: str, *, layout: str | None = None, options: int | None = None
 
 @lru_cache(maxsize=_FILES)
 def _read(path: Path, layout: str | None, options: int | None, _version: tuple[int, int]) -> dict[str, Case]:
-    cases = list(read_cases(path, layout=layout))
+    cases, share = read_usable(path, layout=layout)
+    for line in left_out_lines(share.left_out):
+        _log.warning("left out: %s", line)
     if not cases:
         raise BadInput("there is no case in it", path=path)
     twice = [id for id, n in Counter(case.id for case in cases).items() if n > 1]

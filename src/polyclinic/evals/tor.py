@@ -50,7 +50,7 @@ class _Ready(NamedTuple):
 @lru_cache(maxsize=8)
 def _patients(cases: str, layout: str | None) -> dict[str, Inpatient]:
     cases_of(cases, layout=layout)  # as for every task: a file with cases, each id once
-    return {one.id: one for one in read_inpatients(shipped_path(cases), read_knowledge(), layout=layout)}
+    return {one.id: one for one in read_inpatients(shipped_path(cases), read_knowledge(), layout=layout).inpatients}
 
 
 @solver

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from polyclinic.cases.loaders.usable import CaseShare
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, read_records, split_place, write_text
 from polyclinic.protocols.study_plan import PublishedValue
@@ -120,6 +121,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished: str = ""
     seed: int = 0
     data: list[DataFile] = []
+    cases: list[CaseShare] = []
     models: list[AskedModel] = []
     measures: list[ItemMeasure] = []
     calls: list[CallSum] = []

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_placed
 from polyclinic.cases.loaders.choices import same_options
+from polyclinic.cases.loaders.usable import CaseShare, read_usable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput
@@ -65,19 +65,30 @@ def inpatients(cases: Iterable[Case], knowledge: Knowledge) -> list[Inpatient]:
     return made
 
 
+class ReadInpatients(NamedTuple):
+    """The inpatients of a file that can be used, and how many those are of all."""
+
+    inpatients: list[Inpatient]
+    share: CaseShare
+
+
 def read_inpatients(
-    path: str | Path, knowledge: Knowledge, *, layout: str | None = None, limit: int | None = None
-) -> list[Inpatient]:
+    path: str | Path,
+    knowledge: Knowledge,
+    *,
+    layout: str | None = None,
+    limit: int | None = None,
+    strict: bool = False,
+) -> ReadInpatients:
     """Reads a case file, and returns its cases, or the first so many, as `inpatients` does.
 
+    A record that is no case, or lacks what is asked of an inpatient, is left out; with `strict` it is an error.
+
     Raises:
-        BadInput: as `read_cases` and `inpatients`; names the file and the line.
+        BadInput: as `read_usable` and `inpatients`; names the file and the line.
     """
-    placed = list(read_placed(path, layout=layout))[:limit]
-    for one in placed:
-        if problem := _problem(one.case, knowledge):
-            raise one.element.bad(f"case {one.case.id!r}: {problem}")
-    return inpatients((one.case for one in placed), knowledge)
+    cases, share = read_usable(path, layout=layout, strict=strict, needs=lambda case: _problem(case, knowledge))
+    return ReadInpatients(inpatients(cases[:limit], knowledge), share)
 
 
 def _problem(case: Case, knowledge: Knowledge) -> str:

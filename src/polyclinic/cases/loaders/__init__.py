@@ -230,10 +230,14 @@ def find_case(path: str | Path, id: str, *, layout: str | Loader | None = None) 
     """
     path = shipped_path(path)
     ids: list[str] = []
-    for case in read_cases(path, layout=layout):
+    # What is wrong with another record is no matter here; where none is a case, it is all there is to say.
+    wrong: list[BadInput] = []
+    for case in read_cases(path, layout=layout, leave_out=lambda _, error: wrong.append(error)):
         if case.id == id:
             return case
         ids.append(case.id)
+    if wrong and not ids:
+        raise wrong[0]
     found = process.extract(id, list(dict.fromkeys(ids)), scorer=fuzz.ratio, processor=str.casefold, limit=_SHOWN)
     near = [match[0] for match in found]
     more = ", ..." if len(set(ids)) > len(near) else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +54,62 @@ class CaseShare(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.used} of {self.records} cases of {self.file} used"
 
 
-class UsableCases(NamedTuple):
+class UsableCases:
+    """The cases of a file that can be used, one after the other; the `share` is known when all are read."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        layout: str | Loader | None = None,
+        strict: bool = False,
+        needs: Callable[[Case], str] | None = None,
+    ) -> None:
+        """Opens a case file, and checks the layout.
+
+        Args:
+            path: the file, or a folder of files.
+            layout: as for `read_cases`.
+            strict: whether a record that cannot be used is an error.
+            needs: says what a case lacks for what it is read for, "" where it lacks nothing; it is left out, too.
+        """
+        self._path, self._strict, self._needs = shipped_path(path), strict, needs
+        self._placed = read_placed(self._path, layout=layout, leave_out=self._leave_out)
+        self._errors: list[BadInput] = []
+        self._left_out: list[LeftOut] = []
+        self._used = 0
+
+    def __iter__(self) -> Iterator[Case]:
+        """Yields the cases, once.
+
+        Raises:
+            BadInput: the file cannot be used, or a record, where that is an error, or no record is a case; then it says
+                what is wrong with the first.
+        """
+        for case, element in self._placed:
+            if problem := self._needs(case) if self._needs is not None else "":
+                self._leave_out(element, element.bad(f"case {case.id!r}: {problem}"))
+                continue
+            self._used += 1
+            yield case
+        if self._errors and not self._used:
+            raise self._errors[0]
+
+    @property
+    def share(self) -> CaseShare:
+        """How many of the records that were read are used, and which are not."""
+        file, left_out = named_path(self._path).name, tuple(self._left_out)
+        return CaseShare(file=file, records=self._used + len(left_out), used=self._used, left_out=left_out)
+
+    def _leave_out(self, element: Element, error: BadInput) -> None:
+        if self._strict:
+            raise error
+        # The first says it all where there is no case; of the others a line each is enough.
+        self._errors = self._errors or [error]
+        self._left_out.append(_left_out(element, error))
+
+
+class ReadCases(NamedTuple):
     """The cases of a file that can be used, and how many those are of all."""
 
     cases: list[Case]
@@ -67,40 +122,10 @@ def read_usable(
     layout: str | Loader | None = None,
     strict: bool = False,
     needs: Callable[[Case], str] | None = None,
-) -> UsableCases:
-    """Reads a case file, and leaves out what is no case; with `strict` that is an error, as in `read_cases`.
-
-    Args:
-        path: the file, or a folder of files.
-        layout: as for `read_cases`.
-        strict: whether a record that cannot be used is an error.
-        needs: says what a case lacks for what it is read for, "" where it lacks nothing; it is left out, too.
-
-    Raises:
-        BadInput: the file or the layout cannot be used, or no record is a case: then it says what is wrong with the
-            first.
-    """
-    path = shipped_path(path)
-    left_out: list[LeftOut] = []
-    errors: list[BadInput] = []
-
-    def leave_out(element: Element, error: BadInput) -> None:
-        if strict:
-            raise error
-        errors.append(error)
-        left_out.append(_left_out(element, error))
-
-    cases = []
-    for case, element in read_placed(path, layout=layout, leave_out=leave_out):
-        if problem := needs(case) if needs is not None else "":
-            leave_out(element, element.bad(f"case {case.id!r}: {problem}"))
-        else:
-            cases.append(case)
-    if not cases and errors:
-        raise errors[0]
-    records = len(cases) + len(left_out)
-    name = named_path(path)
-    return UsableCases(cases, CaseShare(file=name.name, records=records, used=len(cases), left_out=tuple(left_out)))
+) -> ReadCases:
+    """Reads a case file, and leaves out what is no case; with `strict` that is an error. As `UsableCases`."""
+    usable = UsableCases(path, layout=layout, strict=strict, needs=needs)
+    return ReadCases(list(usable), usable.share)
 
 
 def left_out_lines(left_out: Iterable[LeftOut], most: int = 5) -> list[str]:
