@@ -396,7 +396,8 @@ def test_a_wrong_layout_says_what_it_looks_like(tmp_path, layout, name):
 
 
 def test_layouts_are_recognised():
-    signs = ("record", "OSCE_Examination", "raw_medical_record", "raw_data", "Present-Illness")
+    signs = ("record", "OSCE_Examination", "raw_medical_record", "raw_data", "Present-Illness", "image_url", "facts")
+    signs = (*signs, "case_vignette", "EVIDENCES", "resourceType")
     element = Element(path=Path("cases.jsonl"), number=1, order=1, text="")
     assert [recognise(element, {"id": 1, sign: {}}) for sign in signs] == list(LAYOUTS)
 
@@ -574,5 +575,5 @@ def test_a_layout_of_an_installed_package(monkeypatch, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text('{"why": "A cough", "what": "COVID-19"}\n')
     assert [case.truth.diagnoses[0].name for case in read_cases(file, layout="theirs")] == ["COVID-19"]
-    with pytest.raises(BadInput, match=r"tor, theirs, and FILE\.py:NAME"):
+    with pytest.raises(BadInput, match=r"fhir, theirs, a field map FILE\.toml, and FILE\.py:NAME"):
         read_cases(file, layout="somebody")

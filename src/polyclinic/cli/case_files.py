@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.loaders.usable import CaseShare, UsableCases, left_out_lines
+from polyclinic.cli.command_words import WORDS
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted
 
-_SHARES: ContextVar[tuple[CaseShare, ...]] = ContextVar("shares", default=())
+_SHARES: ContextVar[tuple[Sequence[str], tuple[CaseShare, ...]]] = ContextVar("shares", default=((), ()))
+"""The words of a command, and what it read."""
 
 
 def read_case_file(
@@ -40,7 +42,7 @@ def each_case(
 
 def note_share(share: CaseShare) -> None:
     """Names what was left out of a case file on stderr, and keeps how many of its cases are used."""
-    _SHARES.set((*_SHARES.get(), share))
+    _SHARES.set((WORDS.get(), (*case_shares(), share)))
     if not share.left_out:
         return
     for line in left_out_lines(share.left_out):
@@ -50,4 +52,5 @@ def note_share(share: CaseShare) -> None:
 
 def case_shares() -> tuple[CaseShare, ...]:
     """Returns how many cases of which files this command uses."""
-    return _SHARES.get()
+    words, shares = _SHARES.get()
+    return shares if words is WORDS.get() else ()

@@ -53,7 +53,7 @@ LAYOUTS: dict[str, Loader] = {
     "fhir": fhir.load,
 }
 
-_BESIDE: dict[str, Callable[[dict[str, Any], int, Path], Case]] = {"ddxplus": ddxplus.load}
+_BESIDE: dict[str, Callable[..., Case]] = {"ddxplus": ddxplus.load}
 """Layouts whose files have others beside them, in the same folder."""
 
 # A layout is known by any of these keys; no key stands in two layouts.

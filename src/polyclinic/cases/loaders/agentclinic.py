@@ -21,7 +21,7 @@ from polyclinic.cases.report import Diagnosis
 from polyclinic.cases.terms import diagnosis_terms
 from polyclinic.cases.truth import Truth
 from polyclinic.errors import BadInput
-from polyclinic.language.folding import SENTENCE, stands_in
+from polyclinic.language.folding import stands_in
 from polyclinic.language.language import language_of
 
 
@@ -36,6 +36,11 @@ _PRESENTS = re.compile(
     r"\b(?:present(?:s|ed|ing)?|complain(?:s|ed|ing)?|suffer(?:s|ed|ing)?|patient|man|woman|child|girl|boy)\b"
     r"[^.]{0,40}?\b(?:with|of|for|from)\b\s+(.+)",
     re.IGNORECASE | re.DOTALL,
+)
+_TASK = re.compile(
+    r"^(?:(?:assess|evaluate|diagnose|determine|manage|identify|examine|find out|and|the|an?|patient(?:['’]s)?)\b"
+    r"[\s,]*)+",
+    re.IGNORECASE,
 )
 
 _keys = WORDS.section("agentclinic", _AgentClinicKeys)
@@ -74,13 +79,11 @@ def load(record: dict[str, Any], order: int) -> Case:
 
 
 def _complaint(osce: dict[str, Any], patient: dict[str, Any], diagnosis: Diagnosis) -> str:
-    """Returns what the objective says the patient presents with, or how the history begins; "" where both tell all."""
+    """Returns what the objective says the patient presents with; "" where it says nothing, or the diagnosis."""
     objective = as_text(osce.get("Objective_for_Doctor") or patient.get("Objective_for_Doctor"))
     presents = _PRESENTS.search(objective)
-    begins = SENTENCE.split(as_text(patient.get("History")), maxsplit=1)[0]
-    terms = diagnosis_terms((diagnosis,))
-    found = (presents[1].strip(" .") if presents else "", begins)
-    return next((text[:1].upper() + text[1:] for text in found if text.strip() and not stands_in(text, terms)), "")
+    text = (presents[1] if presents else _TASK.sub("", objective)).strip(" .")
+    return "" if stands_in(text, diagnosis_terms((diagnosis,))) else text[:1].upper() + text[1:]
 
 
 def _history(patient: dict[str, Any], symptoms: dict[str, Any]) -> History:

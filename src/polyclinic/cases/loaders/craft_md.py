@@ -26,7 +26,8 @@ def load(record: dict[str, Any], order: int) -> Case:
     if not answer:
         raise BadInput("a case needs its diagnosis", field="$.answer")
     patient = record_of_text(text)
-    question, answers, name = None, (), answer
+    question, name = None, answer
+    answers: tuple[str, ...] = ()
     if record.get("choices"):
         options = read_options(_choices(record["choices"]), "$.choices")
         answers = read_keys(answer, options)

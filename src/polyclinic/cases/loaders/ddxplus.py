@@ -27,6 +27,7 @@ from polyclinic.errors import BadInput
 _EVIDENCES, _CONDITIONS = "release_evidences.json", "release_conditions.json"
 _VALUE = "_@_"
 _SCALE = 10
+_SHORT = {"Y": "yes", "N": "no", "NA": "cannot say"}
 # "Do you have a fever?" is told as "I have a fever"; what begins otherwise stays a question, with its answer.
 _ASKED = re.compile(r"(?:(Do|Did|Have|Are|Were) you)\b(?! or any)\s*(.+)\?$", re.DOTALL)
 _TOLD = {"Do": "I", "Did": "I did", "Have": "I have", "Are": "I am", "Were": "I was"}
@@ -40,25 +41,26 @@ _IN_TURN = (
     (r"\byour\b", "my"),
     (r"\b(wak\w+|keep\w*|prevent\w*|mak\w+|same height as|of) you\b", r"\1 me"),
     (r"\byou\b", "I"),
+    (r"\bever ", ""),
 )
 
 
-class _Evidence(msgspec.Struct, frozen=True):
+class _PatientEvidence(msgspec.Struct, frozen=True):
     question_en: str = ""
     is_antecedent: bool = False
     value_meaning: dict[str, dict[str, Any]] = {}
     possible_values: list[Any] = msgspec.field(name="possible-values", default_factory=list)
 
 
-class _Condition(msgspec.Struct, frozen=True):
+class _PatientCondition(msgspec.Struct, frozen=True):
     icd10: str = msgspec.field(name="icd10-id", default="")
     english: str = msgspec.field(name="cond-name-eng", default="")
 
 
 def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
     """Reads a DDXPlus row; the id is its number in the file. The files of names lie in the folder `beside`."""
-    evidences = _read(beside / _EVIDENCES, _Evidence)
-    conditions = _read(beside / _CONDITIONS, _Condition)
+    evidences = _read(beside / _EVIDENCES, _PatientEvidence)
+    conditions = _read(beside / _CONDITIONS, _PatientCondition)
     pathology = as_text(record.get("PATHOLOGY"))
     if not pathology:
         raise BadInput("a case needs its diagnosis", field="$.PATHOLOGY")
@@ -77,7 +79,9 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
     begin = initial.partition(_VALUE)[0]
     past = [text for name, text in said.items() if name in evidences and evidences[name].is_antecedent]
     symptoms = [text for name, text in said.items() if text not in past and name != begin]
-    about = conditions.get(pathology, _Condition())
+    about = conditions.get(pathology, _PatientCondition())
+    # Some conditions have several codes, and each is one of them.
+    icd10 = re.split(r"[,;\s]+", about.icd10.strip().upper())[0]
     return Case(
         id=as_text(record.get("id")) or str(order),
         record=Record(
@@ -89,7 +93,7 @@ def load(record: dict[str, Any], order: int, beside: Path = Path()) -> Case:
             history=History(symptoms=tuple(symptoms), past="; ".join(past)),
         ),
         truth=Truth(
-            diagnoses=(Diagnosis(about.english or pathology, icd10=about.icd10 or None),),
+            diagnoses=(Diagnosis(about.english or pathology, icd10=icd10 or None),),
             differential=tuple(_differential(record, pathology)),
         ),
         setting="online",
@@ -105,22 +109,23 @@ def _differential(record: dict[str, Any], pathology: str) -> Iterable[str]:
             yield name
 
 
-def _told(code: str, values: Iterable[str], evidence: _Evidence | None) -> str:
+def _told(code: str, values: Iterable[str], evidence: _PatientEvidence | None) -> str:
     """Returns how a patient says that it has something: "I have a fever", "Where is the swelling located: nose"."""
     if evidence is None or not evidence.question_en:
         return ": ".join(part for part in (code, ", ".join(values)) if part)
     meant = [_meaning(value, evidence) for value in values]
     asked = " ".join(evidence.question_en.split())
-    if meant:
-        return f"{_in_turn(asked.rstrip(' ?:'))}: {', '.join(meant)}"
     found = _ASKED.match(asked)
-    return f"{_TOLD[found[1]]} {_in_turn(found[2])}" if found else f"{_in_turn(asked)} Yes"
+    told = f"{_TOLD[found[1]]} {_in_turn(found[2])}" if found else _in_turn(asked)
+    if meant:
+        return f"{told.rstrip(' ?:')}: {', '.join(meant)}"
+    return told if found else f"{told} Yes"
 
 
-def _meaning(value: str, evidence: _Evidence) -> str:
+def _meaning(value: str, evidence: _PatientEvidence) -> str:
     known = evidence.value_meaning.get(value, {})
     if text := as_text(known.get("en")):
-        return text
+        return _SHORT.get(text, text)
     numbers = [one for one in evidence.possible_values if isinstance(one, int)]
     return f"{value} of {_SCALE}" if numbers and max(numbers) == _SCALE and value.isdecimal() else value
 

@@ -17,7 +17,7 @@ from polyclinic.errors import BadInput
 _IDS = ("id", "case_id")
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UnusedRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A record of a case file that is no case.
 
     Attributes:
@@ -43,7 +43,7 @@ class CaseShare(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     file: str
     records: int
     used: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[UnusedRecord, ...] = ()
 
     @property
     def percent(self) -> float:
@@ -76,7 +76,7 @@ class UsableCases:
         self._path, self._strict, self._needs = shipped_path(path), strict, needs
         self._placed = read_placed(self._path, layout=layout, leave_out=self._leave_out)
         self._errors: list[BadInput] = []
-        self._left_out: list[LeftOut] = []
+        self._left_out: list[UnusedRecord] = []
         self._used = 0
 
     def __iter__(self) -> Iterator[Case]:
@@ -128,17 +128,17 @@ def read_usable(
     return ReadCases(list(usable), usable.share)
 
 
-def left_out_lines(left_out: Iterable[LeftOut], most: int = 5) -> list[str]:
+def left_out_lines(left_out: Iterable[UnusedRecord], most: int = 5) -> list[str]:
     """Returns the lines that name what was left out, the first of them."""
     named = list(map(str, left_out))
     more = [f"and {len(named) - most} more"] if len(named) > most else []
     return named[:most] + more
 
 
-def _left_out(element: Element, error: BadInput) -> LeftOut:
+def _left_out(element: Element, error: BadInput) -> UnusedRecord:
     part = "element" if element.part == "element" else "line"
     place = f"{element.path.name}, {part} {error.line or element.number}"
-    return LeftOut(place=place, id=_id_of(element), field=error.field, problem=error.problem)
+    return UnusedRecord(place=place, id=_id_of(element), field=error.field, problem=error.problem)
 
 
 def _id_of(element: Element) -> str:

@@ -1,0 +1,63 @@
+"""What is no case is named and left out, in every command; and cases in other layouts."""
+
+import json
+import sys
+
+import pytest
+
+from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.loaders.usable import read_usable
+from polyclinic.cases.shipped import SHIPPED
+
+GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
+
+
+@pytest.fixture
+def cases(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f"{GOOD[0]}\n{{broken\n{GOOD[1]}\n", encoding="utf-8")
+    return path
+
+
+def test_every_result_says_what_was_left_out(run, cases, tmp_path):
+    out = tmp_path / "out"
+    done = run("eval", "mvme", "--cases", cases, "--doctor", "rules", "--limit", "1", "--out", out, "--json")
+    assert "left out: cases.jsonl, line 2: " in done.stderr
+    assert "1 case of 3 left out of cases.jsonl; --strict stops instead" in done.stderr
+    share = json.loads(done.stdout)["cases_used"]
+    assert [(one["file"], one["records"], one["used"]) for one in share] == [("cases.jsonl", 3, 2)]
+    assert json.loads((out / "results.json").read_text())["cases"] == share
+
+
+def test_strict_stops(run, cases, tmp_path):
+    for words in (
+        ("eval", "mvme", "--cases", cases, "--doctor", "rules"),
+        ("consult", "--case", cases),
+        ("cases", "list", cases),
+        ("cases", "convert", cases, "--to", "fhir", "--out", tmp_path / "out"),
+    ):
+        assert "cases.jsonl, line 2: " in run(*words, "--strict", code=2).stderr, words
+    listed = run("cases", "list", cases)
+    assert "2 cases" in listed.stdout
+    assert "1 case of 3 left out" in listed.stderr
+
+
+def test_one_case_is_found_whatever_stands_beside_it(run, cases):
+    wanted = json.loads(GOOD[1])["id"]
+    assert wanted in run("cases", "show", f"{cases}#{wanted}", "--json").stdout
+
+
+def test_cases_are_converted(run, cases, tmp_path, monkeypatch):
+    out = tmp_path / "out.jsonl"
+    done = run("cases", "convert", cases, "--to", "polyclinic", "--out", out)
+    assert list(read_cases(out)) == list(read_cases(SHIPPED["shipped"]))[:2]
+    assert "what was read is what was written" in done.stderr
+    done = run("cases", "convert", cases, "--to", "agentclinic", "--out", out, "--force")
+    assert "truth.severity (2)" in done.stderr
+    assert "OSCE_Examination" in out.read_text()
+    monkeypatch.setitem(sys.modules, "fhir.resources.R4B", None)
+    done = run("cases", "convert", cases, "--to", "fhir", "--out", out, "--force", "--json")
+    assert "not checked: what checks FHIR is not installed: pip install 'polyclinic[fhir]'" in done.stderr
+    assert (json.loads(done.stdout)["cases"], json.loads(done.stdout)["valid"]) == (2, None)
+    written, read = list(read_cases(out)), read_usable(cases).cases
+    assert [case.record.findings for case in written] == [case.record.findings for case in read]
