@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 from tests.tables import each_row
@@ -220,12 +219,10 @@ def test_one_bad_line_is_named_and_left_out(tmp_path):
 
 
 def test_a_folder_is_read_file_by_file(tmp_path):
-    one(tmp_path, "b.jsonl", MEDIQ)
-    one(tmp_path, "a.csv", CRAFT)
-    (tmp_path / "notes.txt").write_text("no case")
-    assert [case.id for case in read_cases(tmp_path, layout=None, leave_out=lambda *_: None)] == ["12"]
-    (tmp_path / "b.jsonl").unlink()
-    assert read_usable(tmp_path).share.records == 1
-    (tmp_path / "a.csv").unlink()
-    with pytest.raises(BadInput, match="directory without case files"):
-        list(read_cases(Path(tmp_path)))
+    (tmp_path / "notes.jsonl").write_text("no case")
+    with pytest.raises(BadInput, match="this is a directory; name a file"):
+        list(read_cases(tmp_path))
+    for name in ("b", "a"):
+        one(tmp_path, f"{name}.json", {**IMAGE, "patient_info": f"A man {name}."})
+    found = [(case.id, case.presentation.complaint) for case in read_cases(tmp_path)]
+    assert found == [("1", "A man a."), ("2", "A man b.")]

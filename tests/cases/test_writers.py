@@ -119,7 +119,7 @@ def test_what_a_layout_has_no_place_for_is_named():
     assert [finding.text() for finding in again.record.findings] == [
         "physical examination, lungs: wheeze on the left",
         "complete blood count, hemoglobin: 9.1 g/dL (reference 12-16)",
-        "complete blood count, platelets: 26 10*9/L",
+        "complete blood count, platelets: 260 10*9/L",
         "complete blood count, hemoglobin (2): 11.25 g/dL (2020-02-03)",
         "chest X-ray: clear",
     ]

@@ -178,7 +178,7 @@ BAD = {
 def test_bad_files_get_one_clear_line_and_nothing_is_written(complaint, tmp_path, name, says):
     file = tmp_path / "cases.jsonl"
     file.write_bytes(BAD[name])
-    text = complaint("consult", "--case", file, "--out", tmp_path / "trace", "--json")
+    text = complaint("consult", "--case", file, "--strict", "--out", tmp_path / "trace", "--json")
     for word in says:
         assert word in text
     assert [p.name for p in tmp_path.iterdir()] == ["cases.jsonl"]

@@ -169,10 +169,12 @@ def test_wrong_files_are_one_line(complaint, tmp_path):
     ):
         lines = [json.dumps(fine), "", json.dumps({**record, "Diagnosis": "Gout", **more})]
         (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
-        said = complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", cwd=tmp_path)
+        said = complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--strict", cwd=tmp_path)
         assert told in said and "in.jsonl, line 3" in said, said
     (tmp_path / "in.jsonl").write_text(json.dumps(fine)[:-1] + ', "Options": {"A": "Gout", "A": "Polyp"}}\n')
-    assert "stands twice" in complaint("eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", cwd=tmp_path)
+    assert "stands twice" in complaint(
+        "eval", "tor", "--cases", "in.jsonl", "--doctor", "rules", "--strict", cwd=tmp_path
+    )
     assert first.id == "1"
     assert "options" in complaint("eval", "tor", "--cases", "shipped", "--doctor", "rules")
 

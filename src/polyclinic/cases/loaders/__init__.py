@@ -82,7 +82,7 @@ LeaveOut = Callable[[Element, BadInput], None]
 def read_cases(
     path: str | Path, *, layout: str | Loader | None = None, leave_out: LeaveOut | None = None
 ) -> Iterator[Case]:
-    """Yields the cases of a file of JSON lines, one JSON array, one JSON object or CSV, or of a folder of such files.
+    """Yields the cases of a file: JSON lines, a JSON array, a JSON object or CSV; or of the .json files of a folder.
 
     The layout is a name in `LAYOUTS`, a field map (`FILE.toml`, `FILE.yaml`), or somebody else's, or a function; by
     default the first record tells. A record that is no case goes to `leave_out`, and ends the reading without it;

@@ -1,4 +1,4 @@
-"""Splits a case file into its records: JSON lines, one JSON array, one JSON object, or CSV; a folder file by file.
+"""Splits a case file into its records: JSON lines, a JSON array, a JSON object, or CSV; or a folder's .json files.
 
 Lines and array elements are read one after the other, so a file never has to fit into memory.
 """
@@ -18,7 +18,6 @@ from polyclinic.errors import BadInput
 from polyclinic.files import MAX_RECORD_BYTES, check_file, decode, read_lines, too_large
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_RECORD_FILES = {".json", ".jsonl", ".ndjson", *_DELIMITERS}
 _CHUNK_BYTES = 2**20
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _IN_STRING = re.compile(rb'["\\]')
@@ -112,9 +111,9 @@ def read_elements(path: Path) -> Iterator[Element]:
 
 
 def _folder(path: Path) -> Iterator[Element]:
-    files = sorted(one for one in path.iterdir() if one.is_file() and one.suffix.lower() in _RECORD_FILES)
+    files = sorted(one for one in path.glob("*.json") if one.is_file())
     if not files:
-        raise BadInput("this is a directory without case files (.json, .jsonl, .csv); name a file", path=path)
+        raise BadInput("this is a directory; name a file in it, or a directory of .json files", path=path)
     order = 0
     for file in files:
         for element in read_elements(file):

@@ -68,7 +68,7 @@ class UsableCases:
         """Opens a case file, and checks the layout.
 
         Args:
-            path: the file, or a folder of files.
+            path: the file, or a folder of .json files.
             layout: as for `read_cases`.
             strict: whether a record that cannot be used is an error.
             needs: says what a case lacks for what it is read for, "" where it lacks nothing; it is left out, too.
