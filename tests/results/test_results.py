@@ -182,7 +182,7 @@ def test_a_page_goes_from_the_table_down_to_what_was_said(tmp_path, run):
     told = ("My &lt;study&gt;", "&lt;b&gt;I say A&lt;/b&gt;", "A; right: B", "Since when?", "83.70", "DIAGNOSIS 100")
     for text in (*told, 'class="published"', "<svg", "detectable"):
         assert text in page, text
-    assert "http" not in page and "<script" not in page and "<b>I say" not in page
+    assert "http:" not in page and "https:" not in page and "<script" not in page and "<b>I say" not in page
 
 
 def test_intervals_of_a_figure_hold_together():

@@ -23,6 +23,9 @@ _CLOSE = 1e-5
 
 _FIRST_ROOM = 256
 
+_AT_ONCE = 1 << 19
+"""So many numbers are added up at once, so that what is read stays near."""
+
 
 class WholeVector(NamedTuple):
     """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
@@ -74,12 +77,17 @@ class CountedVectors:
         """Returns the cosine of each vector to a query."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
-        sums: NDArray[np.integer[Any]] = np.zeros(self._n, dtype=np.int8 if fits else np.int32)
-        for place, number in zip(query.places.tolist(), query.numbers.tolist(), strict=True):
-            row = self._numbers[place, : self._n]
-            add = np.add if number > 0 else np.subtract
-            for _ in range(abs(number)):
-                add(sums, row, out=sums)
+        kind = np.int8 if fits else np.int32
+        # A row as often as the query has it.
+        numbers = query.numbers.astype(np.intp)
+        more = np.repeat(query.places, np.maximum(numbers, 0))
+        less = np.repeat(query.places, np.maximum(-numbers, 0))
+        sums: NDArray[np.integer[Any]] = np.empty(self._n, dtype=kind)
+        width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
+        for first in range(0, self._n, width):
+            rows, some = self._numbers[:, first : min(first + width, self._n)], sums[first : first + width]
+            np.add.reduce(rows[more], axis=0, dtype=kind, out=some)
+            some -= np.add.reduce(rows[less], axis=0, dtype=kind)
         cosines = sums.astype(np.float32)
         cosines *= self._shrink[: self._n]
         cosines *= np.float32(1 / query.length)

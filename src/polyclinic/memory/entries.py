@@ -18,7 +18,7 @@ class ClinicalTask(StrEnum):
     TREATMENT = "treatment"
 
 
-class AskedTask(msgspec.Struct, frozen=True, kw_only=True):
+class AskedTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A task on a patient, as it is kept: by what it is found again, and what was asked.
 
     Attributes:
@@ -34,7 +34,7 @@ class AskedTask(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...]
 
 
-class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True):
+class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A right answer, with the reasoning that led to it.
 
     Attributes:
@@ -49,7 +49,7 @@ class MedicalRecord(msgspec.Struct, frozen=True, kw_only=True):
     judged_by: str = "truth"
 
 
-class Experience(msgspec.Struct, frozen=True, kw_only=True):
+class Experience(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A principle that turned a wrong answer into a right one; judged by `outcome`, that somebody got worse after it.
 
     Attributes:

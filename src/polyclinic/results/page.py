@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from polyclinic import __version__
 from polyclinic.results.comparing import ResultsComparison
 from polyclinic.results.drawing import forest
 from polyclinic.results.folder import ItemRow
@@ -11,25 +12,24 @@ from polyclinic.results.joining import JoinedRow, JoinedTable, is_share
 from polyclinic.results.reading import RunResults
 from polyclinic.results.transcripts import transcript
 from polyclinic.statistics.uncertainty import Estimate
-from polyclinic.terminal.html import page_table, shown
+from polyclinic.terminal.html import page_table, shown, whole_page
 
 _DRAWN = 12  # measures of a set that are drawn
 _SAID = 2_000_000  # letters of what was said that the page holds; of further items it says where it lies
 _ITEMS = 5_000  # items that are listed
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --faint: #777; --ink: #16507a }
-@media (prefers-color-scheme: dark) { :root { --ink: #7ab8e6; --faint: #aaa } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: .5rem 0 1rem } th, td { padding: .2rem .6rem; text-align: left }
-th { border-bottom: 2px solid var(--line); vertical-align: bottom } td { border-bottom: 1px solid var(--line) }
-.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
-.note, figcaption { color: var(--faint); font-size: .9em } figure { margin: 1rem 0 } svg { max-width: 100% }
-svg text { font-size: 12px; fill: currentColor } .grid { stroke: var(--line) }
-.span { stroke: var(--ink); stroke-width: 2 }
-.ours { fill: var(--ink) } .published { fill: none; stroke: var(--faint); stroke-width: 2 }
-details { margin: .2rem 0 } details p { margin: .3rem 0 .3rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere }
-summary { cursor: pointer } dt { font-weight: 600 } dd { margin: 0 0 .4rem 1rem; overflow-wrap: anywhere }
+:root { color-scheme: light dark; --mark: #16507a; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --soft: #aaa; --rule: #444; --paper: #16181b; --mark: #7ab8e6; } }
+body { max-width: 62rem; } .wide { overflow-x: auto; }
+figure svg { width: auto; max-width: 100%; } svg text { font-size: 12px; fill: currentColor; }
+.grid { stroke: var(--rule); } .span { stroke: var(--mark); stroke-width: 2; } .ours { fill: var(--mark); }
+.published { fill: none; stroke: var(--soft); stroke-width: 2; }
+details { margin: .2rem 0; } details p { margin: .3rem 0 .3rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+summary { cursor: pointer; } dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; overflow-wrap: anywhere; }
+@media print and (prefers-color-scheme: dark) {
+  :root { --ink: #222; --soft: #555; --rule: #ddd; --paper: #fff; --mark: #16507a; } }
 """
 
 
@@ -38,9 +38,6 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
     titles = [one.record.title for one in results if one.record.title]
     title = titles[0] if titles else ", ".join(dict.fromkeys(one.record.kind for one in results)) or "results"
     parts = [
-        f"<h1>{shown(title)}</h1>",
-        *(f'<p class="note">{shown(one.record.paper)}</p>' for one in results if one.record.paper),
-        "<p>For research and teaching only; never for the care of real people.</p>",
         "<h2>Table</h2>",
         *_by_set(joined),
         _joined(joined),
@@ -55,10 +52,9 @@ def page(results: Sequence[RunResults], joined: JoinedTable, compared: ResultsCo
         "<h2>Items</h2>",
         *_items(results),
     ]
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{shown(title)}</title>'
-    return (
-        f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>{"".join(parts)}</body></html>'
-    )
+    papers = "; ".join(dict.fromkeys(one.record.paper for one in results if one.record.paper))
+    written = f"Written by polyclinic {__version__}."
+    return whole_page(title, "".join(parts), made_from=papers, made_by=written, style=_STYLE)
 
 
 def _number(value: float | None, form: str = ".2f") -> str:

@@ -1,10 +1,14 @@
-"""Texts and tables as they may stand in a page, whoever wrote them."""
+"""Pages in one file, and texts and tables as they may stand in one, whoever wrote them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
+from string import Template
+
+_PAGE = Path(__file__).with_name("page.html")
 
 # Also what turns the direction of the text round, and what no XML may hold.
 _CONTROL = re.compile(
@@ -31,3 +35,18 @@ def page_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: int
         return f"<tr>{inner}</tr>"
 
     return f"<table><thead>{row('th', heads)}</thead><tbody>{''.join(row('td', r) for r in rows)}</tbody></table>"
+
+
+def whole_page(title: str, body: str, *, made_from: str, made_by: str, style: str = "") -> str:
+    """Returns a page that needs no network and no script.
+
+    Args:
+        title: a text, as are the two below.
+        body: what stands between them, as HTML.
+        made_from: stands below the title.
+        made_by: stands at the foot.
+        style: beside that of all pages.
+    """
+    texts = {"title": title, "made_from": made_from, "made_by": made_by}
+    escaped = {name: shown(text) for name, text in texts.items()}
+    return Template(_PAGE.read_text("utf-8")).substitute(escaped, body=body, style=style)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from string import Template
 
 from polyclinic import __version__
 from polyclinic.benchmarks.evolution.ablations import Ablations, AnswerShown, CaseStudy, NearCase
@@ -15,10 +14,10 @@ from polyclinic.benchmarks.evolution.curves import CurveLine, curves
 from polyclinic.benchmarks.evolution.results import Evolution, gain_cells
 from polyclinic.memory.entries import ClinicalTask
 from polyclinic.statistics.uncertainty import wilson
-from polyclinic.terminal.html import page_table, shown
+from polyclinic.terminal.html import page_table, shown, whole_page
 from polyclinic.terminal.tables import NOTHING
 
-_PAGE = Path(__file__).with_name("page.html")
+_STYLE = Path(__file__).with_suffix(".css")
 _RIGHT, _PATIENTS = "right, %", "patients treated"
 
 
@@ -26,11 +25,12 @@ def page(evolution: Evolution) -> str:
     """Returns what came of a practice as HTML."""
     last = evolution.curve[-1]
     made = f"{last.patients:,} patients of practice, {last.n:,} of the test, {len(evolution.curve):,} tests."
-    return Template(_PAGE.read_text("utf-8")).substitute(
-        title=shown(f"A doctor who learns: {evolution.learner}"),
-        made_from=shown(" ".join(filter(None, (made, evolution.made_by)))),
-        made_by=shown(f"Written by polyclinic {__version__}, after Agent Hospital (Li et al., arXiv:2405.02957, §5)."),
-        body="\n".join(_sections(evolution)),
+    return whole_page(
+        f"A doctor who learns: {evolution.learner}",
+        "\n".join(_sections(evolution)),
+        made_from=" ".join(filter(None, (made, evolution.made_by))),
+        made_by=f"Written by polyclinic {__version__}, after Agent Hospital (Li et al., arXiv:2405.02957, §5).",
+        style=_STYLE.read_text("utf-8"),
     )
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
-from string import Template
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,8 +21,9 @@ from polyclinic.hospital.record.happenings import DAY
 from polyclinic.hospital.record.learnt import Learnt, LearntTally
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.terminal.html import page_table as _table
+from polyclinic.terminal.html import whole_page
 
-_PAGE = Path(__file__).with_name("report.html")
+_STYLE = ".open { border-left: 4px solid #E69F00; padding-left: .6rem; }"
 T = TypeVar("T")
 _SHARES = {
     "triage": "sent to the right department",
@@ -103,13 +102,13 @@ def page(figures: Figures, *, configuration: Mapping[str, Any] | None = None) ->
     setup = (configuration or {}).get("setup", {})
     if played := ", ".join(f"{role} {setup[role]}" for role in ("doctor", "patient", "nurse") if setup.get(role)):
         made_from = f"{made_from} Who played: {played}."
-    return Template(_PAGE.read_text("utf-8")).substitute(
-        title=escape(f"The hospital: {figures.run}"),
-        made_from=escape(made_from),
-        made_by=escape(
-            f"Written by polyclinic {__version__}, the run by {figures.package}; hash of its log: {figures.log_hash}"
-        ),
-        body="\n".join(body),
+    return whole_page(
+        f"The hospital: {figures.run}",
+        "\n".join(body),
+        made_from=made_from,
+        made_by=f"Written by polyclinic {__version__}, the run by {figures.package}; "
+        f"hash of its log: {figures.log_hash}",
+        style=_STYLE,
     )
 
 
