@@ -5,7 +5,7 @@ episode it is, counted in the order in which the program makes them. When answer
 
 The file has one row for each answer, and is written in groups. A row of the table `calls`:
 
-    run="seed-7"  episode="case-12"  request=<16 bytes>  k=0  purpose="turn"  reply={"text": "...", "usage": {...}}
+    run="seed-7"  episode="case-12"  request=<16 bytes>  k=0  purpose="turn"  reply=<8 bytes>{"text": "...", ...}
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from polyclinic.sqlite_file import GroupWriter, application, connect, is_empty, 
 
 APPLICATION = 0x706F6C79
 """Marks a SQLite file as a journal of ours."""
+
+_SEAL = 8  # bytes
 
 FORMAT = 2
 """Number of the format; another is refused by name."""
@@ -127,8 +129,8 @@ class Journal:
             if row is None:
                 continue
             try:
-                found = _STORED.decode(row[0])
-            except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
+                found = _STORED.decode(_opened(key, row[0]))
+            except (msgspec.DecodeError, ValueError, TypeError) as error:
                 problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
                 raise BadInput(problem, path=path) from None
             self.answered += 1
@@ -141,7 +143,7 @@ class Journal:
             raise RuntimeError("the journal is not open; use it with 'async with'")
         loop = asyncio.get_running_loop()
         stored = loop.create_future()
-        row = (self.run, *key, purpose, _encode(reply))
+        row = (self.run, *key, purpose, _sealed(key, _encode(reply)))
         self._writer.put(_INSERT, row, lambda error: loop.call_soon_threadsafe(_settle, stored, error))
         await stored
         self.stored += 1
@@ -150,6 +152,22 @@ class Journal:
         if isinstance(error, sqlite3.IntegrityError):
             return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
         return BadInput(f"cannot be written ({error})", path=self.path)
+
+
+def _sealed(key: Key, reply: bytes) -> bytes:
+    """Returns an answer behind what tells whether it is the one that was stored for this call."""
+    return _seal(key, reply) + reply
+
+
+def _opened(key: Key, stored: bytes) -> bytes:
+    seal, reply = stored[:_SEAL], stored[_SEAL:]
+    if seal != _seal(key, reply):
+        raise ValueError("it is not what was stored")
+    return reply
+
+
+def _seal(key: Key, reply: bytes) -> bytes:
+    return hashlib.blake2b(repr(tuple(key)).encode() + reply, digest_size=_SEAL).digest()
 
 
 def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:

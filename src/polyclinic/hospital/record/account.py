@@ -82,6 +82,11 @@ class _Workload:
             self.busy += t - self.since
 
 
+def log_hash() -> hashlib.blake2b:
+    """Returns the beginning of a log's hash: of each happening as JSON, and a line feed."""
+    return hashlib.blake2b(digest_size=_HASH)
+
+
 class Account:
     """What a log says so far.
 
@@ -92,7 +97,7 @@ class Account:
 
     def __init__(self, *, begin: int = 0) -> None:
         self.world = World()  # the hospital after the last happening
-        self._hash = hashlib.blake2b(digest_size=_HASH)
+        self._hash = log_hash()
         self.begin = begin
         self._earlier: set[str] = set()  # in the hospital since before the figures begin
         self._before = Counts()  # what had happened until then

@@ -13,7 +13,7 @@ import msgspec
 from polyclinic import __version__
 from polyclinic.errors import BadInput
 from polyclinic.files import make_empty_folder
-from polyclinic.hospital.record.run_file import LOCK, RUN, SUMMARY, not_stored
+from polyclinic.hospital.record.run_file import LOCK, RUN, SUMMARY, not_stored, sealed
 from polyclinic.sqlite_file import transaction
 
 _OF_A_FILE = ("-wal", "-shm", "-journal")
@@ -44,9 +44,9 @@ def fork(folder: Path, to: Path, configuration: Mapping[str, Any]) -> None:
     connection = sqlite3.connect(to / RUN, isolation_level=None)
     try:
         with transaction(connection):
-            about = [("configuration", msgspec.json.encode(configuration)), ("package", __version__.encode())]
+            about = [*sealed("configuration", msgspec.json.encode(configuration)), ("package", __version__.encode())]
             connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about)
-            connection.execute("DELETE FROM about WHERE name = 'summary'")
+            connection.execute("DELETE FROM about WHERE name LIKE 'summary%'")
     except sqlite3.Error as error:
         raise not_stored(error, to) from None
     finally:

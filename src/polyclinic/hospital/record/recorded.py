@@ -10,9 +10,10 @@ from typing import Any, Self
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.hospital.record.account import encode, log_hash
 from polyclinic.hospital.record.episodes import Episode
 from polyclinic.hospital.record.happenings import Happening, What
-from polyclinic.hospital.record.run_file import RUN, take
+from polyclinic.hospital.record.run_file import RUN, seal, seal_name, take
 from polyclinic.hospital.record.world import World, decode
 from polyclinic.sqlite_file import read_errors
 
@@ -74,8 +75,14 @@ class RecordedRun:
         Raises:
             BadInput: a row is damaged.
         """
+        hashed = log_hash()
         for seq, t, who, what in self._rows(begin, end):
-            yield self._happening(seq, t, who, what)
+            happening = self._happening(seq, t, who, what)
+            hashed.update(encode(happening) + b"\n")
+            yield happening
+        summary = self.summary if begin == 0 and end is None else None
+        if summary is not None and summary.get("log_hash", "") not in ("", hashed.hexdigest()):
+            raise BadInput("the log is not the one with which the run ended: it is damaged", path=self.folder / RUN)
 
     def rows(self, begin: int, n: int) -> list[tuple[int, int, str, bytes]]:
         """Returns up to so many happenings as they are stored: number, time, to whom, and as JSON what."""
@@ -162,10 +169,15 @@ class RecordedRun:
 
     def _document(self, name: str) -> dict[str, Any] | None:
         value = self._about(name)
+        if value is None:
+            return None
         try:
-            return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+            found = msgspec.json.decode(value, type=dict[str, Any])
+            if self._about(seal_name(name)) not in (None, seal(value)):
+                raise ValueError("it is not what was stored")
         except _DAMAGE as error:
             raise BadInput(f"its {name} is damaged ({error})", path=self.folder / RUN) from None
+        return found
 
     def _about(self, name: str) -> bytes | None:
         found = self._query("SELECT value FROM about WHERE name = ?", name)

@@ -11,6 +11,7 @@ other at every commit.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +24,8 @@ RUN = "run.sqlite"
 CALLS = "calls.sqlite"
 LOCK = "run.lock"
 SUMMARY = "summary.json"
+
+_SEAL = 8  # bytes
 
 FORMAT = 8
 """Number of the format; another is refused by name."""
@@ -64,7 +67,7 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
             with transaction(connection):
                 for table in _TABLES.split(";"):
                     connection.execute(table)
-                about = [("package", __version__.encode()), ("configuration", configuration)]
+                about = [("package", __version__.encode()), *sealed("configuration", configuration)]
                 connection.executemany("INSERT INTO about VALUES (?, ?)", about)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -74,6 +77,21 @@ def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
             raise DiskFull(f"{folder}: the disk is full, and nothing is kept; make room, and begin anew") from None
         raise not_stored(error, folder) from None
+
+
+def sealed(name: str, value: bytes) -> list[tuple[str, bytes]]:
+    """Returns what is stored of a document: itself, and what tells whether it still is what was stored."""
+    return [(name, value), (seal_name(name), seal(value))]
+
+
+def seal(value: bytes) -> bytes:
+    """Returns what tells a document from one that was changed."""
+    return hashlib.blake2b(value, digest_size=_SEAL).digest()
+
+
+def seal_name(name: str) -> str:
+    """Returns where the seal of a document is stored."""
+    return f"{name} seal"
 
 
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:

@@ -34,6 +34,7 @@ from polyclinic.hospital.record.run_file import (
     lock,
     make,
     not_stored,
+    sealed,
     take,
 )
 from polyclinic.sqlite_file import GroupWriter
@@ -209,7 +210,8 @@ class Store:
         except BadInput as error:
             raise NotStored(str(error)) from None
         # After the file, so that a run whose summary is stored has it in both places.
-        self._writer.put(_ABOUT, ("summary", text))
+        for row in sealed("summary", text):
+            self._writer.put(_ABOUT, row)
         self.flush()
         return whole
 
