@@ -73,7 +73,9 @@ class TownOptions:
     event: Annotated[list[str] | None, Parameter(metavar="EVENT", negative="")] = None
     """What befalls it, such as "mass arrival 40 at day 3 10:00", "outage laboratory 4 h", "absent doctor neurology" or
     "epidemic influenza-a 5 for 14 d"; as often as you like."""
-    days: Annotated[int | None, options.POSITIVE, Parameter(show_default=f"{_DAYS}; any with --visits")] = None
+    days: Annotated[
+        int | None, options.between(1, _MOST_DAYS), Parameter(show_default=f"{_DAYS}; any with --visits")
+    ] = None
     """Days until nobody falls ill any more."""
     warm_up: Annotated[int | None, options.between(0), Parameter(metavar="DAYS", show_default="0")] = None
     """Days until the hospital is as full as it will be; they are left out of the figures."""

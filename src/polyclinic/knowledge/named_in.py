@@ -34,6 +34,7 @@ _LONGEST = 7  # words of a name
 _HEADS: frozenset[Kind] = frozenset(("disease", "process", "event", "cause", "place"))
 _AMONG: frozenset[Kind] = frozenset(("nothing", "link", "doubt", "denied"))
 _LEAST_MISSPELT = 6
+_ENDING = 3  # letters of an ending: "hyperthyroid", of a hyperthyroidism
 _LONG = 9  # letters of a word of which two may be wrong
 
 _SIGNS = frozenset(("jaundice", "rash", "oedema", "bleeding", "pain", "mass", "discharge", "injury", "wound"))
@@ -59,10 +60,9 @@ def _found(read: Undisguised, text: str, name: str) -> Iterator[DiseaseNaming]:
     for phrase in _phrases(read.text):
         if any(phrase.begin <= first and last <= phrase.end for first, last in taken):
             continue
-        if phrase.known:
-            says = _says(phrase.words, name)
-        else:
-            says = _Says.SURELY if _is_misspelt(phrase.words.casefold(), name) else _Says.NOT
+        says = _says(phrase.words, name) if phrase.known else _Says.NOT
+        if says in (_Says.NOT, _Says.PERHAPS) and _is_misspelt(phrase.words.casefold(), name, known=phrase.known):
+            says = _Says.SURELY
         if says is _Says.NOT:
             continue
         if says is not _Says.PERHAPS:
@@ -171,11 +171,11 @@ class _Says(Enum):
 def _says(words: str, name: str) -> _Says:
     names = reader()
     said = names.known(words).said
-    if names.closure(said).isdisjoint(_own(name)):
+    if names.closure(said).isdisjoint(_own(name) | _places(name)):
         return _Says.NOT
     relation = names.relation(words, name)
     if relation is Relation.DIFFERENT:
-        return _Says.NOT
+        return _Says.PERHAPS if _comes_close(said, name) else _Says.NOT
     if relation is not Relation.BROADER:
         return _Says.SURELY
     if said <= _symptoms() or said <= _SIGNS:
@@ -189,6 +189,26 @@ def _says(words: str, name: str) -> _Says:
     return _Says.PERHAPS if process or "cause" in what else _Says.NOT
 
 
+def _comes_close(said: frozenset[str], name: str) -> bool:
+    """Whether what is no name of a disease is ill in its place, or is of one kind with it."""
+    names = reader()
+    ill = {atom for atom in said if names.kinds.get(atom) in ("process", "event", "disease")} - {DISEASE}
+    if not ill or ill <= _symptoms() or ill <= _SIGNS:
+        return False
+    follows = names.closure(said)
+    kinds = {atom for atom in follows & _own(name) - _symptoms() if names.kinds.get(atom) == "disease"}
+    return bool(kinds - {DISEASE}) or not follows.isdisjoint(_places(name))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _places(name: str) -> frozenset[str]:
+    """Returns the organs of a disease, as closely as they are known."""
+    names = reader()
+    said = {atom for atom in names.known(name).all if names.kinds.get(atom) == "place"}
+    wider = {over for atom in said for over in names.closure(frozenset((atom,))) if over != atom}
+    return frozenset(said - wider)
+
+
 def _is_shortened(word: str) -> bool:
     """Whether a single word is only the beginning of a name: "mental", of a mental disorder."""
     atoms = reader().known(word).said
@@ -197,9 +217,13 @@ def _is_shortened(word: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _is_misspelt(word: str, name: str) -> bool:
-    """Whether a word that no vocabulary has is one of the disease's names with a letter wrong."""
+def _is_misspelt(word: str, name: str, *, known: bool) -> bool:
+    """Whether a word is one of the disease's names but for its end, or, where nobody knows it, for a letter."""
     for own in _spellings(name):
+        if len(word) >= _LEAST_MISSPELT and own.startswith(word) and len(own) - len(word) <= _ENDING:
+            return True
+        if known:
+            continue
         wrong = 2 if min(len(own), len(word)) >= _LONG else 1
         if OSA.distance(word, own, score_cutoff=wrong) <= wrong:
             return True

@@ -1,0 +1,73 @@
+"""Attacks on the package, seeded: what was tried, and what it survived.
+
+`python -m bench.attack [PART ...] [--seed S] [--n N] [--write]`: the parts are those of `PARTS`, each tried as often as
+its own measure says, or N times; `--write` puts the table into docs/security.md.
+"""
+
+import argparse
+import importlib
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+SEED = 20_264
+PARTS = {
+    "corruption": ("attack_files", "corrupted", 1_000),
+    "readers": ("attack_files", "readers", 2_000),
+    "leaks": ("attack_texts", "leaks", 200),
+    "texts": ("attack_texts", "texts", 60),
+    "endpoints": ("attack_texts", "endpoints", 60),
+    "bombs": ("attack_texts", "bombs", 12),
+    "signals": ("attack_signals", "signals", 100),
+    "kills": ("attack_signals", "kills", 60),
+}
+"""By name: the file, the function, and how often."""
+
+PAGE = Path(__file__).parent.parent / "docs" / "security.md"
+_TABLE = re.compile(r"(?<=<!-- attacks -->\n).*?(?=<!-- end of attacks -->)", re.DOTALL)
+
+
+class Tried(NamedTuple):
+    """What came of a part: how often it was tried, and what did not hold, in a line each."""
+
+    what: str
+    n: int
+    failed: tuple[str, ...] = ()
+
+
+def attack(part: str, *, seed: int = SEED, n: int | None = None) -> list[Tried]:
+    """Tries one part."""
+    file, name, usual = PARTS[part]
+    tries: Callable[[int, int], list[Tried]] = getattr(importlib.import_module(f"bench.{file}"), name)
+    return tries(seed, usual if n is None else n)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--n", type=int)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    lines, failed = ["| attack | tried | survived |", "|---|---|---|"], 0
+    for part in given.parts:
+        began = time.monotonic()
+        for tried in attack(part, seed=given.seed, n=given.n):
+            lines.append(f"| {tried.what} | {tried.n:,} | {tried.n - len(tried.failed):,} |")
+            failed += len(tried.failed)
+            print(f"{part}: {tried.what}: {tried.n - len(tried.failed)} of {tried.n}; seed {given.seed}", flush=True)
+            for line in tried.failed[:20]:
+                print(f"  {line}")
+        print(f"{part}: {time.monotonic() - began:.0f} s", flush=True)
+    if given.write:
+        table = "\n".join(lines)
+        made = f"\nWritten by `python -m bench.attack --seed {given.seed} --write`.\n\n{table}\n\n"
+        PAGE.write_text(_TABLE.sub(lambda _: made, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Every file that the package writes, corrupted, and every reader, given what is almost right."""
+
+import asyncio
+import contextlib
+import functools
+import io
+import json
+import random
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.attack import Tried
+from polyclinic.cases.check import check_cases
+from polyclinic.cases.shipped import SHIPPED
+from polyclinic.cli import main
+from polyclinic.errors import PolyclinicError
+from polyclinic.models.journal import Journal
+from polyclinic.models.model_file import read_model_file
+from polyclinic.models.scripted import Scripted
+
+_QUESTIONS = 40
+_SECONDS = re.compile(r"[\d.]+ s\b|\"seconds\": [\d.]+")
+
+
+def call(*words: object) -> tuple[int, str, str]:
+    """Runs a command in this process; returns its exit code and what it printed, and raises what it let through."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main([str(word) for word in words])
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+    return code, _SECONDS.sub("", out.getvalue()), err.getvalue()
+
+
+def corrupted(seed: int, n: int) -> list[Tried]:
+    """Flips, cuts and overwrites bytes of what is kept, and reads it: the same comes of it, or one line of ours."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = _kept(Path(folder))
+        failed: dict[str, list[str]] = {what: [] for what, _, _ in kept}
+        tries = dict.fromkeys(failed, 0)
+        for number in range(n):
+            what, whole, read = kept[number % len(kept)]
+            copy = Path(folder) / "copy"
+            expected = _read_once(what, whole, copy, read)
+            _copy(whole, copy)
+            path = rng.choice(sorted(p for p in copy.rglob("*") if p.is_file() and p.stat().st_size))
+            how = _corrupt(path, rng)
+            tries[what] += 1
+            wrong = _outcome(lambda copy=copy, read=read: read(copy), expected)
+            if wrong:
+                failed[what].append(f"try {number}: {path.relative_to(copy)} {how}: {wrong}")
+        _read_once.cache_clear()
+    return [Tried(f"corrupted {what}", tries[what], tuple(failed[what])) for what in tries]
+
+
+@functools.cache
+def _read_once(_: str, whole: Path, copy: Path, read: Callable[[Path], tuple[int, str, str]]) -> str:
+    _copy(whole, copy)
+    return read(copy)[1]
+
+
+def _copy(whole: Path, copy: Path) -> None:
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(whole, copy)
+
+
+def _outcome(read: Callable[[], tuple[int, str, str]], expected: str) -> str:
+    """Returns what is wrong with how a corrupted file was read, "" where nothing is."""
+    try:
+        code, out, err = read()
+    except PolyclinicError:
+        return ""
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    if "Traceback" in err:
+        return err[-200:]
+    if code == 0 and out != expected:
+        return "another result, without a word"
+    if code and len(err.strip().splitlines()) != 1:
+        return f"not one line: {err[:200]!r}"
+    return ""
+
+
+def _corrupt(path: Path, rng: random.Random) -> str:
+    raw = bytearray(path.read_bytes())
+    at = rng.randrange(len(raw))
+    how = rng.choice(("flip", "flip", "cut", "noise", "zero", "swap"))
+    if how == "flip":
+        raw[at] ^= 1 << rng.randrange(8)
+    elif how == "cut":
+        del raw[at:]
+    elif how == "noise":
+        raw[at : at + 64] = rng.randbytes(min(64, len(raw) - at))
+    elif how == "zero":
+        raw[at : at + 512] = bytes(min(512, len(raw) - at))
+    else:
+        other = rng.randrange(len(raw))
+        raw[at], raw[other] = raw[other], raw[at]
+    path.write_bytes(bytes(raw))
+    return f"{how} at {at}"
+
+
+Kept = tuple[str, Path, Callable[[Path], tuple[int, str, str]]]
+
+
+def _kept(folder: Path) -> list[Kept]:
+    """Writes one of everything that the package keeps; returns each with how it is read."""
+    run, journal, corpus = folder / "run", folder / "journal", folder / "corpus"
+    call("run", "--residents", 30, "--visits", 4, "--days", 1, "--out", run, "--json")
+    journal.mkdir()
+    asyncio.run(_asked(journal / "calls.sqlite"))
+    prose = folder / "prose.txt"
+    prose.write_text("\n\n".join(f"Passage {n}: gout and its friends, told the {n}th time." for n in range(30)))
+    corpus.mkdir()
+    call("corpus", "add", "friends", prose, "--library", corpus)
+    return [
+        ("run, reported", run, lambda at: call("report", at, "--json")),
+        ("run, replayed", run, lambda at: call("replay", at)),
+        ("run, resumed", run, lambda at: call("run", "--resume", at, "--json")),
+        ("journal", journal, _from_journal),
+        ("corpus", corpus, lambda at: call("corpus", "search", "friends", "gout", "--library", at, "--json")),
+    ]
+
+
+async def _asked(path: Path) -> str:
+    """Asks so many questions through a journal; returns the answers."""
+    async with Journal(path) as journal:
+        model = journal.wrap(Scripted(lambda messages: f"answer to {messages[-1][1]}"))
+        return " ".join([(await model.ask(f"question {n}")).text for n in range(_QUESTIONS)])
+
+
+def _from_journal(folder: Path) -> tuple[int, str, str]:
+    # What is not found is asked for again, and answered as before: it may cost, but it is no other answer.
+    return 0, asyncio.run(_asked(folder / "calls.sqlite")), ""
+
+
+def readers(seed: int, n: int) -> list[Tried]:
+    """Gives readers what is nearly right, byte by byte wrong: only errors of ours come out."""
+    rng = random.Random(seed)
+    failed: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        given = list(_readable(Path(folder)))
+        for number in range(n):
+            what, path, read = given[number % len(given)]
+            raw = path.read_bytes()
+            how = _corrupt(path, rng)
+            failed.setdefault(what, [])
+            try:
+                read(path)
+            except PolyclinicError:
+                pass
+            except BaseException as error:
+                failed[what].append(f"try {number}, {how}: {type(error).__name__}: {error}"[:200])
+            path.write_bytes(raw)
+        tries = {what: len(range(at, n, len(given))) for at, (what, _, _) in enumerate(given)}
+    return [Tried(f"bytes wrong in {what}", tries[what], tuple(failed.get(what, ()))) for what in tries]
+
+
+def _readable(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
+    cases = folder / "cases.jsonl"
+    with Path(SHIPPED["shipped"]).open(encoding="utf-8") as file:
+        cases.write_text("".join(file.readline() for _ in range(2)), encoding="utf-8")
+    yield "a case file", cases, check_cases
+    models = folder / "models.toml"
+    models.write_text('[models."direct/m"]\nbase_url = "http://127.0.0.1:1/v1"\ntemperature = 0.5\n', encoding="utf-8")
+    yield "a model file", models, read_model_file
+    questions = folder / "questions.jsonl"
+    asked = {"question": "Which?", "options": {"A": "x", "B": "y"}, "answer_idx": "A", "answer": "x"}
+    questions.write_text(json.dumps(asked) + "\n", encoding="utf-8")
+    yield "questions", questions, _exam
+    trace = folder / "trace.jsonl"
+    call("consult", "--case", "shipped#p1-00001", "--doctor", "rules", "--out", trace, "--json")
+    yield "a trace", trace, lambda path: call("replay", path)
+    yield "a run's folder", trace, lambda path: call("report", path)
+
+
+def _exam(path: Path) -> object:
+    from polyclinic.questions.layouts import read_exam
+
+    return list(read_exam(path))

@@ -1,0 +1,25 @@
+"""A short form of `python -m bench.attack`: a few tries of each part that needs no process of its own."""
+
+import pytest
+from bench.attack import PARTS, attack
+from bench.attack_texts import planted
+
+TRIES = {"corruption": 10, "readers": 25, "texts": 1, "bombs": 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", TRIES)
+def test_what_is_tried_is_survived(part):
+    assert [line for tried in attack(part, n=TRIES[part]) for line in tried.failed] == []
+
+
+def test_names_of_the_diagnosis_are_withheld_or_named_as_doubtful():
+    told, silent = attack("leaks", n=120)
+    # A table whose words the names are not read with: what no file has cannot be known.
+    assert len(told.failed) <= 0.04 * told.n, told.failed
+    assert len(silent.failed) <= 0.04 * silent.n, silent.failed
+    assert len(planted()) >= 200
+
+
+def test_every_part_is_there():
+    assert {"corruption", "readers", "leaks", "texts", "endpoints", "bombs", "signals", "kills"} == set(PARTS)
