@@ -17,8 +17,11 @@ from polyclinic.hospital.configuration import Configuration
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
 
-_MINDS = ("doctor", "patient", "nurse", "pharmacist", "examiner")
+_MINDS = ("doctor", "nurse", "pharmacist", "examiner", "patient")
 _NATURE = ("profiles", "course")
+WHO_PLAYS = (*_MINDS, *_NATURE)
+"""The options of a run that say who plays."""
+
 _ENDPOINT = ("base_url", "model_file", "temperature")
 _OF_THIS_COMMAND = ("api_key_env", "concurrency", "max_tokens", "max_cost", "price", "timeout")
 

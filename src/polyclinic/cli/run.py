@@ -18,7 +18,7 @@ from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import tell_where, write_run_results
-from polyclinic.cli.resuming import check_fork, go_on, made_of, taken_up
+from polyclinic.cli.resuming import WHO_PLAYS, check_fork, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -50,6 +50,7 @@ from polyclinic.terminal.screen import console, note, plain, print_json
 
 _STAFF = "rules, scripted:FILE, a model, or FILE.py:NAME."
 
+_RESIDENTS = options.between(1, MOST_RESIDENTS)
 _DAYS = 5  # from Monday to Friday
 
 _READ = 2_000
@@ -64,9 +65,7 @@ _MOST_DAYS = 100 * 365
 class TownOptions:
     """What a run is made of, beside who plays; None where it was left out."""
 
-    residents: Annotated[
-        int | None, options.between(1, MOST_RESIDENTS), Parameter(show_default="the hospital's, 36,000 in ours")
-    ] = None
+    residents: Annotated[int | None, _RESIDENTS, Parameter(show_default="the hospital's, 36,000 in ours")] = None
     """How many live in the town; as many fall ill a day, so that fewer fall ill more often."""
     load: Annotated[float | None, options.between(0.0), Parameter(show_default="1")] = None
     """Illnesses a day as a multiple of the town's own."""
@@ -212,11 +211,7 @@ def run(
     check_fork(fork, out, resume)
     if resume is not None:
         _check_resume(town, None if fork else out, replicas, traces, learning, protocol)
-        minds = {"doctor": doctor, "nurse": nurse, "pharmacist": pharmacist, "examiner": examiner} | {
-            "patient": patient,
-            "profiles": profiles,
-            "course": course,
-        }
+        minds = dict(zip(WHO_PLAYS, (doctor, nurse, pharmacist, examiner, patient, profiles, course), strict=True))
         resume = resume if out is None else _forked(resume, out, minds, models)
         watch(resume if live else None, port)
         held = [_go_on(resume, minds if out is None else {}, models, workers, quiet=json)]
