@@ -71,6 +71,7 @@ def test_runs_in_one_table(run, folder, complaint, tmp_path):
     run("results", "export", folder, "--what", "items", "--out", tmp_path / "items.csv")
     assert len((tmp_path / "items.csv").read_text("utf-8").splitlines()) == 49
     assert "there are no results here" in complaint("results", "join", tmp_path)
+    assert "name one or more folders" in complaint("results", "join")
     assert "no command 'jion' (did you mean join?)" in complaint("results", "jion")
 
 
@@ -80,8 +81,6 @@ def test_every_table_is_csv_too(run, folder):
     assert header == "set,model,method,right,95 % interval,n,failed,calls,tokens,cost,s"
     assert first.startswith("medqa,direct/good,zero_shot,66.67,")
     assert "intervals of 95 %" in done.stderr
-    done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", "rules", "--csv").stdout
-    assert done.startswith("# AIE, mean ± se\nmetric,rules\n") and "\n\n,rules\n" in done
 
 
 def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, serving):
@@ -202,22 +201,7 @@ def test_who_asked_nothing_stays_in_the_table_of_turns(run, tmp_path):
     assert "silent.json" in "".join(shown.split("told as normal:")[0].split())
 
 
-def test_a_share_of_none_is_no_certainty(run):
-    aie = ("eval", "aie", "--cases", "shipped", "--limit", 12, "--doctor", "rules", "--max-turns", 1, "--json")
-    (doctor,) = json.loads(run(*aie).stdout)["doctors"]
-    share = doctor["metrics"]["DIAGNOSIS"]
-    assert share["low"] < share["mean"] < share["high"] or share["high"] - share["low"] > 20
-    assert doctor["mcqe"]["high"] - doctor["mcqe"]["low"] > 20
-
-
-def test_a_host_out_of_reach_is_named():
-    from polyclinic.models.inspect import Inspect
-
-    door = Inspect("mockllm/model")
-    told = door._named(ConnectionError("HTTPSConnection(host='example.org', port=443): key=sesame"))
-    assert "example.org cannot be reached" in str(told) and "sesame" not in str(told) and "made-up" in str(told)
-
-
+@pytest.mark.slow
 def test_what_a_script_lacks_is_named(run, lived, tmp_path):
     (tmp_path / "short.json").write_text(json.dumps({"speak": [{"say": "Goodbye.", "conclude": True}]}))
     done = run("eval", "aie", "--cases", "shipped", "--limit", 1, "--doctor", f"scripted:{tmp_path}/short.json", code=1)

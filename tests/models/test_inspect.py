@@ -193,3 +193,11 @@ def test_a_key_is_not_taken_as_an_argument(provider):
 
     with pytest.raises(ValueError, match="from the environment variable"):
         get_model("direct/test", api_key="sk-x", memoize=False)
+
+
+def test_a_host_out_of_reach_is_named():
+    from polyclinic.models.inspect import Inspect
+
+    door = Inspect("mockllm/model")
+    told = door._named(ConnectionError("HTTPSConnection(host='example.org', port=443): key=sesame"))
+    assert "example.org cannot be reached" in str(told) and "sesame" not in str(told) and "made-up" in str(told)

@@ -17,6 +17,7 @@ from polyclinic.statistics.uncertainty import (
     ratio,
     resampled,
     share,
+    share_difference,
     share_estimate,
     standard_error,
 )
@@ -211,3 +212,13 @@ def test_the_interval_of_a_share_is_wilson_s_over_cases():
     split = share_estimate([100.0, 0.0] * 10, clusters=[n // 2 for n in range(20)])
     assert split.high - split.low <= half.high - half.low + 1e-9
     assert share_estimate([]).mean is None
+
+
+def test_two_that_no_case_tells_apart_may_differ_all_the_same():
+    same = share_difference([True] * 30, [True] * 30)
+    assert (same.mean, same.p, same.low, same.high) == pytest.approx((0, 1, -11.35, 11.35), abs=0.01)
+    assert 15 < same.detectable < 20
+    one = share_difference([True] * 30, [True] * 29 + [False])
+    assert one.mean == pytest.approx(100 / 30) and one.p == 1 and one.detectable > 5
+    assert share_difference([True, False], [False, True]).detectable is None  # beyond 100
+    assert share_difference([], []).mean is None

@@ -6,7 +6,7 @@ from tests.tables import each_row
 
 from polyclinic.models.ledger import Ledger, Line
 from polyclinic.models.model import Usage
-from polyclinic.terminal.screen import console, plain
+from polyclinic.terminal.screen import console, plain, tables_as_csv
 from polyclinic.terminal.tables import few_line, table
 from polyclinic.terminal.usage import show_usage
 
@@ -102,3 +102,14 @@ def test_a_pipe_gets_tables_of_80_letters_and_whole_lines(monkeypatch):
     assert max(map(len, rest)) <= 80
     monkeypatch.setenv("COLUMNS", "100")
     assert console(out).width == 100
+
+
+def test_tables_are_csv_where_that_is_wanted(capsys):
+    with tables_as_csv():
+        screen = console()
+        screen.print(table("[b]one", ("name", "n"), [("=a", "1"), ("b, c", "2")]))
+        screen.print("a word beside")
+        screen.print(table(None, ("x",), [("1",)]))
+    out, err = capsys.readouterr()
+    assert out == '# [b]one\nname,n\n\'=a,1\n"b, c",2\n\nx\n1\n'
+    assert "a word beside" in err

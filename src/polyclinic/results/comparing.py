@@ -11,7 +11,7 @@ from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
 from polyclinic.results.joining import Items, JoinedEntrant, chosen_measures, gathered, is_share
 from polyclinic.results.reading import RunResults
-from polyclinic.statistics.uncertainty import Difference, holm, mcnemar, paired_difference
+from polyclinic.statistics.uncertainty import Difference, holm, paired_difference, share_difference
 
 _RESAMPLES = 2_000
 
@@ -95,10 +95,6 @@ def _difference(first: Items, second: Items, name: str, seed: int) -> Difference
     mine, theirs = [first[key].values[name] for key in both], [second[key].values[name] for key in both]
     cases: list[Hashable] = [first[key].cluster for key in both]
     alone = len(set(cases)) == len(cases)
-    found = paired_difference(mine, theirs, clusters=None if alone else cases, resamples=_RESAMPLES, seed=seed)
     if alone and len(both) > 1 and is_share([*mine, *theirs]):
-        # No share differs by more than 100: so few cases could find nothing at all.
-        seen = found.detectable if found.detectable is not None and found.detectable <= 100 else None
-        p = mcnemar([one > 0 for one in mine], [one > 0 for one in theirs])
-        found = msgspec.structs.replace(found, p=p, detectable=seen)
-    return found
+        return share_difference([one > 0 for one in mine], [one > 0 for one in theirs], seed=seed)
+    return paired_difference(mine, theirs, clusters=None if alone else cases, resamples=_RESAMPLES, seed=seed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyclinic.errors import BadInput
+from polyclinic.errors import BadInput, UserError
 from polyclinic.results.folder import RECORD, ItemMeasure, ItemRow, RunRecord, decoded, read_items, read_record
 
 _SUMMARY = "summary.json"
@@ -34,6 +34,8 @@ def read_results(*paths: Path | str) -> list[RunResults]:
     Raises:
         BadInput: there are none, or they cannot be read.
     """
+    if not paths:
+        raise UserError("name one or more folders of results, such as --out of a run made")
     folders = [folder for path in paths for folder in _found(Path(path))]
     return [_read(folder) for folder in dict.fromkeys(folders)]
 

@@ -192,6 +192,24 @@ def paired_difference(
     return Difference(mean=measured.mean, low=low, high=high, p=p, n=len(differences), detectable=detectable)
 
 
+def share_difference(first: Sequence[bool], second: Sequence[bool], *, seed: int = 0) -> Difference:
+    """Returns how much oftener the first are right, in percent, on the same cases; p is McNemar's.
+
+    Where no case tells the two apart, as many may as Wilson's upper end of 0 of n says, and the interval goes so far.
+    """
+    found = paired_difference([100.0 * one for one in first], [100.0 * one for one in second], seed=seed)
+    if found.n == 0:
+        return found
+    found = msgspec.structs.replace(found, p=mcnemar(first, second))
+    if found.detectable is None and found.mean == 0:
+        apart = wilson(0, found.n)[1]
+        detectable = DETECTABLE * math.sqrt(100 * apart / found.n)
+        found = msgspec.structs.replace(found, low=-apart, high=apart, detectable=detectable)
+    # No share differs by more than 100: so few cases could find nothing at all.
+    beyond = found.detectable is not None and found.detectable > 100
+    return msgspec.structs.replace(found, detectable=None) if beyond else found
+
+
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """Returns McNemar's exact two-sided p: whether two are right equally often on the same cases."""
     if len(first) != len(second):

@@ -25,7 +25,7 @@ from polyclinic.frames import Tabular
 from polyclinic.methods.table import Answering
 from polyclinic.models.model import Usage
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.statistics.uncertainty import Difference, Estimate, holm, mcnemar, paired_difference, share_estimate
+from polyclinic.statistics.uncertainty import Difference, Estimate, holm, share_difference, share_estimate
 
 _AT_ONCE = 1024  # What has not begun can still be stopped; what is in flight is the model's limit to say.
 
@@ -226,9 +226,7 @@ def compare(results: Sequence[MethodResult], *, baseline: str | None = None, see
         right = {one.id: one.right for one in by_name[other].answered if not one.failed}
         both = [one for one in by_name[method].answered if not one.failed and one.id in right]
         mine, theirs = [one.right for one in both], [right[one.id] for one in both]
-        difference = paired_difference([100.0 * r for r in mine], [100.0 * r for r in theirs], seed=seed)
-        difference = msgspec.structs.replace(difference, p=mcnemar(mine, theirs) if both else None)
-        found.append((method, other, difference))
+        found.append((method, other, share_difference(mine, theirs, seed=seed)))
     corrected = iter(holm([d.p for _, _, d in found if d.p is not None]))
     return tuple(
         Against(method=m, baseline=o, difference=d, p_holm=None if d.p is None else next(corrected))
