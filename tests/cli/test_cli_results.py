@@ -192,6 +192,7 @@ def test_a_folder_of_visits_is_scored_and_replayed(run, complaint, tmp_path):
     assert "holds 2 traces; name one of them" in complaint("replay", tmp_path / "one")
 
 
+@pytest.mark.slow
 def test_who_asked_nothing_stays_in_the_table_of_turns(run, tmp_path):
     silent = tmp_path / "silent.json"
     report = {"diagnoses": [{"name": "influenza"}], "rationale": "x", "treatment": "rest"}
