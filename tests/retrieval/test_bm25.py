@@ -117,3 +117,13 @@ def test_a_second_writer_is_told_to_wait(tmp_path):
     other.update([(2, "a", "b")])
     assert len(other) == 2
     other.close()
+
+
+def test_an_index_on_which_its_library_panics_is_damaged(tmp_path):
+    made = WordIndex(tmp_path / "words")
+    made.update([(n, "gout", f"told {n}") for n in range(20)])
+    made.close()
+    for path in (tmp_path / "words").glob("*.store"):
+        path.write_bytes(path.read_bytes()[:7])
+    with pytest.raises(BadInput, match="cannot be used as an index of words"):
+        WordIndex(tmp_path / "words")

@@ -12,7 +12,8 @@ until it next merges the segment that held it.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from polyclinic.retrieval.words import analyzer, cut, tantivy, terms
 NUMBER = "n"
 
 _ANALYZER = "words"
+_PANIC = "PanicException"  # what pyo3 makes of Rust's panics; it offers the class nowhere
 _HEAP = 15_000_001
 """Bytes of words that are gathered before they are written: the least that tantivy takes, so that a commit is quick."""
 _LARGE_HEAP = 128_000_000
@@ -37,6 +39,20 @@ _DECIMALS = 4
 
 Ranked = list[tuple[int, float]]
 """Numbers of passages with their scores, the best first; of equals, the lower number first."""
+
+
+@contextmanager
+def _damage(folder: Path | None) -> Iterator[None]:
+    """Gives what tantivy does with a damaged index a name: it raises, or panics where it relies on what it wrote."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, ValueError | OSError) or type(error).__name__ == _PANIC:
+            raise BadInput(
+                f"cannot be used as an index of words ({error}); `polyclinic corpus add NAME --rebuild` makes it anew",
+                path=folder,
+            ) from None
+        raise
 
 
 class WordIndex:
@@ -57,14 +73,12 @@ class WordIndex:
         self._writer: Any = None
         if folder is not None:
             folder.mkdir(exist_ok=True)
-        try:
-            self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
-        except (ValueError, OSError) as error:
-            raise BadInput(f"cannot be used as an index of words ({error})", path=folder) from None
-        self._index.register_tokenizer(_ANALYZER, analyzer())
-        self._index.config_reader("manual")
         self._statistics: Statistics | None = None
-        self.reload()
+        with _damage(folder):
+            self._index: Any = t.Index(self._schema, path=None if folder is None else str(folder))
+            self._index.register_tokenizer(_ANALYZER, analyzer())
+            self._index.config_reader("manual")
+            self.reload()
 
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
@@ -115,7 +129,8 @@ class WordIndex:
         if not wanted or k < 1:
             return []
         beside = fresh if fresh is not None and fresh.numbers else None
-        found = self._search(wanted, k, set() if beside is None else beside.numbers)
+        with _damage(self._folder):
+            found = self._search(wanted, k, set() if beside is None else beside.numbers)
         if beside is not None:
             scores = beside.scores(wanted, self.statistics(), self._searcher.doc_freq)
             found = _best([*found, *((number, round(score, _DECIMALS)) for number, score in scores)], k)
