@@ -1,12 +1,17 @@
 """The layouts of other people's case files: a line of each, invented."""
 
+import contextlib
+import copy
 import csv
 import json
+from pathlib import Path
 
 import pytest
+from tests.cases.test_writers import BUNDLE
 from tests.tables import each_row
 
-from polyclinic.cases.loaders import read_cases
+from polyclinic.cases.loaders import load_element, read_cases
+from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.errors import BadInput
 
@@ -226,3 +231,39 @@ def test_a_folder_is_read_file_by_file(tmp_path):
         one(tmp_path, f"{name}.json", {**IMAGE, "patient_info": f"A man {name}."})
     found = [(case.id, case.presentation.complaint) for case in read_cases(tmp_path)]
     assert found == [("1", "A man a."), ("2", "A man b.")]
+
+
+def test_a_folder_of_its_name_does_not_hide_what_is_shipped(tmp_path, monkeypatch):
+    (tmp_path / "shipped").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert next(read_cases("shipped")).id
+
+
+JUNK = (10**400, {"a": [1]}, ["a", 3, None])
+
+
+def test_no_junk_breaks_a_layout():
+    """Whatever stands in any place of a record: it is a case, or one line says why not."""
+    records = {"mediq": MEDIQ, "craft-md": CRAFT, "agentclinic-images": IMAGE, "ddxplus": PATIENT, "fhir": BUNDLE}
+    for layout, record in records.items():
+        for path in paths(record):
+            for junk in JUNK:
+                text = json.dumps(put(record, path, junk))
+                element = Element(path=Path("cases.json"), number=1, order=1, text=text)
+                with contextlib.suppress(BadInput):
+                    load_element(element, layout, json.loads(text))
+
+
+def paths(value, path=()):
+    if path:
+        yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from paths(value[key], (*path, key))
+
+
+def put(record, path, junk):
+    record = at = copy.deepcopy(record)
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = junk
+    return record

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polyclinic.cases.case import Case
+from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders import LAYOUTS, read_cases
 from polyclinic.cases.loaders.fhir import load
 from polyclinic.cases.presentation import Presentation
@@ -42,6 +42,7 @@ CASE = Case(
     setting="online",
     source="invented",
     department="hematology",
+    attachments=(Attachment(url="https://example.org/a.jpg", title="a hand"),),
 )
 
 

@@ -5,9 +5,15 @@ import sys
 
 import pytest
 
+from polyclinic.benchmarks.benchmark import Output
 from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.cases.shipped import SHIPPED
+from polyclinic.cli.case_files import case_shares, read_case_file
+from polyclinic.cli.command_words import words_of
+from polyclinic.cli.evaluation import finish
+from polyclinic.cli.options import RunOptions
+from polyclinic.models.ledger import Ledger
 
 GOOD = SHIPPED["shipped"].read_text(encoding="utf-8").splitlines()[:2]
 
@@ -19,14 +25,30 @@ def cases(tmp_path):
     return path
 
 
-def test_every_result_says_what_was_left_out(run, cases, tmp_path):
-    out = tmp_path / "out"
-    done = run("eval", "mvme", "--cases", cases, "--doctor", "rules", "--limit", "1", "--out", out, "--json")
-    assert "left out: cases.jsonl, line 2: " in done.stderr
-    assert "1 case of 3 left out of cases.jsonl; --strict stops instead" in done.stderr
-    share = json.loads(done.stdout)["cases_used"]
+def test_every_result_says_what_was_left_out(cases, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    with words_of(["cases", "schema"]):
+        read_case_file(cases)
+        output = Output(document={}, show=lambda screen: screen.print("the table"))
+        finish(output, RunOptions(out=tmp_path / "out"), Ledger())
+        finish(output, RunOptions(json=True), Ledger())
+    shown = capsys.readouterr()
+    assert "left out: cases.jsonl, line 2: " in shown.err
+    assert "1 case of 3 left out of cases.jsonl; --strict stops instead" in shown.err
+    table, _, document = shown.out.partition("{")
+    assert table.split("\n\n") == ["the table", "2 of 3 cases of cases.jsonl used; 1 left out\n"]
+    share = json.loads("{" + document)["cases_used"]
     assert [(one["file"], one["records"], one["used"]) for one in share] == [("cases.jsonl", 3, 2)]
-    assert json.loads((out / "results.json").read_text())["cases"] == share
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["cases"] == share
+    with words_of(["cases", "schema"]):
+        assert case_shares() == ()
+
+
+def test_a_case_without_a_diagnosis_cannot_be_graded(complaint, tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(json.loads(GOOD[1]) | {"truth": {"diagnoses": []}}), encoding="utf-8")
+    for benchmark, told in (("mvme", "no diagnosis to grade by"), ("aie", "no question, and no diagnosis to make")):
+        assert told in complaint("eval", benchmark, "--cases", path, "--doctor", "rules")
 
 
 def test_strict_stops(run, cases, tmp_path):

@@ -22,8 +22,10 @@ def shipped_path(name: str | Path) -> Path:
         BadInput: there is no such file, and it is nearly the name of shipped cases.
     """
     path = Path(name).expanduser()
-    if path.exists() or str(name) in SHIPPED:
-        return path if path.exists() else SHIPPED[str(name)]
+    if str(name) in SHIPPED and not path.is_file():
+        return SHIPPED[str(name)]
+    if path.exists():
+        return path
     if near := meant(str(name), SHIPPED):
         raise BadInput(f"no such file{near}", path=path)
     return path

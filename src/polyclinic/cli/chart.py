@@ -71,6 +71,14 @@ class _ChartWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _words = WORDS.section("chart", _ChartWords)
 
 
+def _of_its_day(finding: Finding) -> Finding:
+    return (
+        msgspec.structs.replace(finding, examination=f"{finding.examination}, {finding.date}")
+        if finding.date
+        else finding
+    )
+
+
 def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool) -> None:
     """Prints a record as a chart; the truth, and what hints at it, only where it is wanted."""
     language = case.presentation.language
@@ -79,10 +87,12 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
     _section(screen, words.complaint, Text(plain(case.presentation.complaint)))
     for name, text in _history(case, language):
         _section(screen, words.history[name], Text(plain(text)))
-    vital = [f for f in case.record.findings if f.code is not None and f.code.code in _VITAL]
+    # Where a source tells of several days, each stands by itself, vital signs too.
+    found = [_of_its_day(finding) for finding in case.record.findings]
+    vital = [f for f in found if f.code is not None and f.code.code in _VITAL and not f.date]
     if vital:
         _section(screen, words.vital_signs, _vital_row(vital, words))
-    others = [f for f in case.record.findings if f not in vital]
+    others = [f for f in found if f not in vital]
     panels = {f.examination for f in others if not isinstance(f.value, str)}
     usual = _usual(knowledge, language)
     results = [f for f in others if f.examination in panels]
@@ -93,7 +103,7 @@ def show_chart(screen: Console, case: Case, knowledge: Knowledge, *, truth: bool
     if reports:
         screen.print(Text(f"\n{words.reports}", style="bold"))
         screen.print(Padding(Group(*_reports(reports, usual, language)), (0, 0, 0, _RULE)))
-    if case.record.findings:
+    if found:
         screen.print(Text(f"\n{words.flags}", style="dim"))
     if case.question is not None:
         options = "\n".join(f"{key}. {option}" for key, option in case.question.options.items())

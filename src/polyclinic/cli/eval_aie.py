@@ -109,7 +109,7 @@ async def aie(
     metrics, groups, judges = choose_metrics(metric or ()), read_groups(group, doctor), judge_of(judge)
     if judges and len(doctor) == 1:
         raise UserError("--judge compares doctors in pairs; name a second --doctor")
-    read = cases_of(cases)
+    read = cases_of(cases, needs=_lacks)
     if figures is not None:
         make_folder(figures)
     people = read_people(verdicts, _judged(read, doctor)) if verdicts else []
@@ -153,6 +153,10 @@ async def aie(
         opened.session.ledger,
         trust=opened.patient_trust,
     )
+
+
+def _lacks(case: Case) -> str:
+    return "" if case.question is not None or case.truth.diagnoses else "no question, and no diagnosis to make one of"
 
 
 def _judged(cases: Sequence[Case], doctors: Sequence[str]) -> Known:

@@ -77,7 +77,7 @@ async def mvme(
     )
     rules.check_value("--max-turns", max_turns, rules.settings.turns)
     rules.check_value("--max-rounds", team.max_rounds, rules.settings.rounds)
-    asked = cases_of(cases)[: cases.limit]
+    asked = cases_of(cases, needs=_lacks)[: cases.limit]
     people = _read_people(verdicts, asked, named)
     words = {**(read_words(reasons) if reasons is not None else {}), **people_words(people, "failures", FailureReason)}
     languages = {case.presentation.language for case in asked}
@@ -162,6 +162,10 @@ def _read_people(
         return []
     items = {(case.id, one.name): None for case in cases for one in named}
     return read_people(paths, {"grades": items, "failures": items})
+
+
+def _lacks(case: Case) -> str:
+    return "" if case.truth.diagnoses else "no diagnosis to grade by"
 
 
 def _check(judge: str) -> None:

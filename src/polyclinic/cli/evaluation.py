@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -34,9 +34,9 @@ Who = TypeVar("Who")
 Summary = TypeVar("Summary")
 
 
-def cases_of(options: CaseOptions) -> list[Case]:
-    """Reads all cases of the file that can be used."""
-    return read_case_file(options.cases, layout=options.layout, strict=options.strict)
+def cases_of(options: CaseOptions, *, needs: Callable[[Case], str] | None = None) -> list[Case]:
+    """Reads all cases of the file that can be used; `needs` says what one lacks, "" where it lacks nothing."""
+    return read_case_file(options.cases, layout=options.layout, strict=options.strict, needs=needs)
 
 
 def judge_of(name: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from polyclinic.cases.case import Case
+from polyclinic.cases.case import Attachment, Case
 from polyclinic.cases.loaders.wording import as_text
 from polyclinic.cases.persona import Persona
 from polyclinic.cases.presentation import Presentation, Setting, Sex
@@ -42,6 +42,7 @@ _SEXES: dict[str, Sex] = {"female": "female", "male": "male"}
 _NO_COMPLAINT = "Came to be seen; the record does not say why"
 _DISEASES = ("(disorder)", "(disease)")
 _TAG = re.compile(r"\s*\((?:disorder|disease|finding|situation|morphologic abnormality|procedure)\)$")
+_LARGEST = 1e300  # no result is; what is larger is no float
 _INFANT = 3  # years below which the age is told with its months
 
 Resource = dict[str, Any]
@@ -114,6 +115,7 @@ def load(record: Resource, order: int) -> Case:
         source=_first(told, "source") or "FHIR R4",
         department=_first(told, "department"),
         persona=Persona(statement=said) if said else None,
+        attachments=tuple(_pictures(bundle)),
     )
 
 
@@ -251,6 +253,12 @@ def _findings(bundle: _Bundle) -> Iterator[Finding]:
             yield Finding(examination=_name(report.get("code")) or "report", value=text, date=_day(report))
 
 
+def _pictures(bundle: _Bundle) -> Iterator[Attachment]:
+    for one in bundle.all("Media"):
+        if url := as_text(_in(one.get("content"), "url")):
+            yield Attachment(url=url, title=as_text(_in(one.get("content"), "title")))
+
+
 def _finding(measured: Resource, examination: str, item: str, day: str) -> Finding:
     value, unit = _value(measured)
     code = _code_in(measured.get("code"), "loinc")
@@ -280,7 +288,7 @@ def _value(measured: Resource) -> tuple[str | float, str]:
     if isinstance(quantity := measured.get("valueQuantity"), dict):
         unit = as_text(quantity.get("code")) or as_text(quantity.get("unit"))
         number, sign = quantity.get("value"), as_text(quantity.get("comparator"))
-        if isinstance(number, int | float) and not isinstance(number, bool):
+        if isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < _LARGEST:
             return (f"{sign} {number}", unit) if sign else (float(number), unit)
     if concept := _name(measured.get("valueCodeableConcept")):
         return concept, ""

@@ -43,6 +43,9 @@ def written(case: Case) -> Resource:
         ]
         plan = {"resourceType": "CarePlan", "status": "active", "intent": "plan", "activity": activity}
         add(plan | about | ({"addresses": conditions} if conditions else {}))
+    for picture in case.attachments:
+        content = {"url": picture.url} | ({"title": picture.title} if picture.title else {})
+        add({"resourceType": "Media", "status": "completed", "content": content} | about)
     reports: dict[tuple[str, str], list[Resource]] = {}
     for finding in case.record.findings:
         reference = add(_observation(finding) | about)
@@ -93,6 +96,7 @@ def _told(case: Case) -> Resource:
     parts["companion"] = ("yes",) if presentation.companion else ()
     parts["setting"] = (case.setting,) if case.setting != "ward" else ()
     parts["source"], parts["department"] = (case.source,), (case.department,)
+    parts["statement"] = (case.persona.statement,) if case.persona is not None else ()
     items = [
         {"linkId": name, "text": name, "answer": answers}
         for name, texts in parts.items()
