@@ -414,6 +414,8 @@ async function start(): Promise<void> {
     try {
       const ids = await choose();
       if (!ids.length) return;
+      // What draws the map is large: it comes while the run is asked for.
+      void import("phaser");
       const runs = await Promise.all(ids.slice(0, 2).map((id) => ShownRun.open(id, (text) => problem(id, text))));
       page.notice("");
       const town = new Town(runs);

@@ -69,5 +69,5 @@ def _names() -> dict[str, Traversable]:
 def _read(name: str) -> _File:
     content = _names()[name].read_bytes()
     end = name.rpartition(".")[2]
-    packed = gzip.compress(content, 9, mtime=0) if end in _PACKED else None
+    packed = gzip.compress(content, 6, mtime=0) if end in _PACKED else None
     return _File(content, packed, _TYPES[end], f'"{hashlib.sha256(content).hexdigest()[:24]}"')
