@@ -288,7 +288,7 @@ class Town {
       }
     }
     const pace = { speed: this.clock.live ? Math.abs(this.clock.pace) : this.clock.speed };
-    for (const view of this.views) view.draw(pace, seconds);
+    for (const view of this.views) view.draw(pace, seconds, now);
     if (now - this.told > 250) {
       this.told = now;
       this.tell();

@@ -48,6 +48,7 @@ export class Stage {
   private readonly watched: ResizeObserver;
   private fitted = true;
   private dark = -1;
+  private resting = false;
 
   constructor(
     private readonly phaser: PhaserModule,
@@ -125,6 +126,7 @@ export class Stage {
   /** Begins anew on a canvas, as WebGL is made by the processor here. */
   private again(): void {
     this.scene = undefined;
+    this.resting = false;
     this.game?.destroy(true);
     void this.start(this.phaser.CANVAS, false);
   }
@@ -186,6 +188,15 @@ export class Stage {
       (left - this.element.clientWidth / 2) / (this.size * this.look.zoom) + this.look.x,
       (top - this.element.clientHeight / 2) / (this.size * this.look.zoom) + this.look.y,
     ];
+  }
+
+  /** Lets the picture stand as it is, or goes on: where nothing moves, nothing needs to be drawn sixty times a second. */
+  rest(resting: boolean): void {
+    const loop = this.game?.loop;
+    if (!this.scene || !loop || resting === this.resting || this.frames < MEASURED) return;
+    this.resting = resting;
+    if (resting) loop.sleep();
+    else loop.wake(true);
   }
 
   /** Puts everybody where it is. */

@@ -9,6 +9,7 @@ import { Stage } from "./stage";
 import { t } from "./words";
 
 const BUBBLES = 5;
+const STILL = 1_500; // milliseconds after which a picture in which nothing changes is left alone
 const LONGEST = 140; // letters of a bubble
 const NEAR = 1.1; // tiles within which somebody is meant by a click
 const LEGIBLE = 0.45; // pixels of the screen for one of the map below which names of small rooms are left out
@@ -29,6 +30,8 @@ export class View {
   private readonly bubbles: HTMLElement;
   private readonly labels = new Map<string, { button: HTMLElement; count: HTMLElement; shown: number }>();
   private readonly spoken: HTMLElement[] = [];
+  private state = ""; // what is shown, as long as it is the same
+  private changed = 0; // when that changed last
 
   constructor(
     readonly run: ShownRun,
@@ -102,14 +105,24 @@ export class View {
   }
 
   /** Draws the run as it is. */
-  draw(clock: { speed: number }, seconds: number): void {
+  draw(clock: { speed: number }, seconds: number, now: number): void {
+    const { look } = this.stage ?? {};
+    const state = `${this.run.world.t} ${this.run.world.seq} ${look?.x} ${look?.y} ${look?.zoom} ${this.chosen} ${this.follow} ${this.picture.clientWidth} ${this.picture.clientHeight}`;
+    if (state !== this.state) {
+      this.state = state;
+      this.changed = now;
+    }
+    // Whoever changes place takes a moment, and bubbles are fetched.
+    const resting = now - this.changed > STILL;
+    this.stage?.rest(resting);
+    if (resting) return;
     this.run.place(clock.speed, seconds, this.follow || this.chosen);
     const stage = this.stage;
     if (!stage) return;
     const { world, actors } = this.run;
     const followed = this.follow ? actors.all.get(this.follow) : undefined;
     if (followed) {
-      const { look } = stage;
+      const look = stage.look;
       stage.see({ ...look, x: look.x + (followed.x - look.x) * 0.15, y: look.y + (followed.y - look.y) * 0.15 });
     }
     stage.draw({
