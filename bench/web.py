@@ -162,6 +162,7 @@ def in_browser(server: Server, folder: Path) -> None:
         print(f"first paint {named:.2f} s, all of it {time.monotonic() - began:.2f} s (allowed: {FIRST_PAINT} s)")
         while page.evaluate("town.charts[0].reading"):
             page.wait_for_timeout(100)
+        print(f"the charts are whole after {time.monotonic() - began:.1f} s")
         took = []
         for place in range(SEEKS):
             t = end * (place * 7 % SEEKS) // SEEKS + 1
@@ -190,11 +191,10 @@ def in_browser(server: Server, folder: Path) -> None:
 
 
 def fullest(server: Server) -> int:
-    """Returns when most people are in the hospital, and says how long the charts took."""
-    points, began, more = [], time.monotonic(), True
+    """Returns when most people are in the hospital."""
+    points, more = [], True
     while more:
         read_on = json.loads(server.asked(f"/api/town/course?run={quote(server.id)}&points={len(points)}"))
         points += read_on["points"]
         more = read_on["more"]
-    print(f"the charts' {len(points):,} points are there after {time.monotonic() - began:.1f} s")
     return max(points, key=lambda point: sum(point[1]) + sum(point[2:5]))[0]
