@@ -1,11 +1,15 @@
 """The living hospital: what events cost, a long run with rules minds, and a run by models behind a slow endpoint.
 
 The hospital of the package, with every doctor seeing every department of the knowledge, and larger towns than its own.
-The endpoint is that of `bench.episodes`. What is possible at best with it: calls x latency / calls in flight.
+The endpoint is that of `bench.episodes`. No run by models can be quicker than the longer of two: all its calls x
+latency / calls in flight; and its longest chain of what has to come one after the other (`ChainClock`). The second
+counts where somebody gets worse within hours of a visit: the next visit depends on the first, what comes later on both.
 """
 
 import asyncio
+import itertools
 import resource
+import statistics
 import sys
 import tempfile
 import time
@@ -17,11 +21,16 @@ from bench.episodes import AT_ONCE, LATENCY, MODEL
 from bench.hospital_kills import kills
 from bench.hospital_load import load
 from bench.serving import Served
+from polyclinic.hospital.care.clinic import open_clinic
+from polyclinic.hospital.care.door import seen_at_the_door
+from polyclinic.hospital.care.registry import Registry
 from polyclinic.hospital.care.setup import Setup
+from polyclinic.hospital.care.triage import TriageStation
+from polyclinic.hospital.floor.clock import Clock
 from polyclinic.hospital.plan.file import DEFAULT, read_hospital
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
-from polyclinic.hospital.record.happenings import Acuity
+from polyclinic.hospital.record.happenings import DAY, HOUR, Acuity
 from polyclinic.hospital.record.store import Store
 from polyclinic.hospital.running import Configuration, kinds_of
 from polyclinic.hospital.running import run as run_hospital
@@ -34,7 +43,9 @@ SEED = 20_262
 RESIDENTS = 12_000  # a town that the hospital can look after
 MANY, AHEAD = 36_000, 2 * 24 * 60  # our town, and minutes in which enough falls due to keep an endpoint busy
 DAYS = 10_000  # never reached: the visits end a run
-EVENTS, EVENTS_ALLOWED = (1_000, 10_000, 50_000), 10.0
+EVENTS, EVENTS_ALLOWED = (1_000, 10_000), 10.0
+FLAT, FLAT_WINDOW, FLAT_OVER, FLAT_ALLOWED = 50_000, 2_500, 4, 0.2  # the first window warms up; so many are held
+FLAT_PLAYED = 200
 VISITS, SECONDS_ALLOWED, MIB_ALLOWED = 10_000, 120.0, 1024
 BY_MODEL, SHARE_WANTED = 2_000, 85
 WITHOUT = 4  # visits without lookahead: one answer after the other, some ten seconds each
@@ -55,7 +66,7 @@ def measure(parts):
     if "rules" in parts:
         rules(hospital)
     if "flat" in parts:
-        flat(hospital)
+        flat(hospital, knowledge)
     if "endpoint" in parts:
         by_model(msgspec.structs.replace(hospital, residents=MANY))
 
@@ -179,15 +190,119 @@ def processor():
     )
 
 
-def flat(hospital):
-    """What a visit costs in short and long runs; minutes, so that it runs only when it is asked for."""
-    for visits in EVENTS:
-        came, cpu, _ = kept(hospital, visits, 2)
+class LightTown(Town):
+    """A town in which everybody with a disease at a severity has it alike; so a visit costs little but its way."""
+
+    def __init__(self, *given, **options):
+        super().__init__(*given, **options)
+        self._alike = {}
+
+    def case_for(self, onset):
+        key = (onset.disease, onset.severity)
+        if key not in self._alike:
+            self._alike[key] = super().case_for(onset)
+        return msgspec.structs.replace(self._alike[key], id=f"{self.name(onset.resident)}-d{onset.day:04d}")
+
+    def worsened(self, onset, case, days=0):
+        illness, _, time = case.id.partition(".")
+        key = (onset.disease, case.truth.severity, onset.severity, "worse")
+        if key not in self._alike:
+            self._alike[key] = super().worsened(onset, case, days)
+        return msgspec.structs.replace(self._alike[key], id=f"{illness}.{int(time or 1) + 1}")
+
+
+class Windows:
+    """What the visits of each part of a run cost this process: CPU, memory and disk; looks on while it goes on."""
+
+    def __init__(self, folder):
+        self._folder, self._computed, self._last, self.ms = folder, 0, 0.0, []
+
+    def computed(self):
+        self._computed += 1
+        if self._computed % FLAT_WINDOW:
+            return
+        now = time.process_time()
+        self.ms.append(1000 * (now - self._last) / FLAT_WINDOW)
+        self._last = now
+        size = sum(path.stat().st_size for path in self._folder.rglob("*")) / 2**20
         print(
-            f"rules, {visits:,} visits, 2 workers: {1000 * came.wall_seconds / visits:.2f} ms a visit, "
-            f"{1000 * cpu / visits:.2f} ms of CPU; memory at the peak {memory():.0f} MiB",
+            f"  {self._computed:6,} visits: {self.ms[-1]:.2f} ms of CPU a visit since the last line, "
+            f"memory at the peak {memory():.0f} MiB, {size:.0f} MiB on disk",
             flush=True,
         )
+
+
+def flat(hospital, knowledge):
+    """What a visit costs the process that owns clock, queues, records and disk, early and late in a long run.
+
+    What players do in a visit depends on its request alone, which holds no more than six visits of before: `rules`
+    measures that. Here it is taken from visits that were computed beforehand.
+    """
+    setup = Setup(seed=SEED, departments=hospital.departments, max_examinations=hospital.examinations)
+    made, town = asyncio.run(played(hospital, knowledge, setup))
+    with tempfile.TemporaryDirectory() as folder:
+        windows, numbers = Windows(Path(folder)), itertools.cycle(range(len(made)))
+
+        async def compute(request):
+            windows.computed()
+            return msgspec.structs.replace(made[next(numbers)], key=request.key)
+
+        with Store.create(folder, msgspec.to_builtins(configuration(hospital, FLAT, setup), str_keys=True)) as store:
+            simulating = simulate(
+                hospital,
+                town,
+                store.remember(compute),
+                days=DAYS,
+                visits=FLAT,
+                seed=SEED,
+                kinds=kinds_of(knowledge),
+                sinks=[store],
+                at_the_door=seen_at_the_door(knowledge),
+                look_again=TriageStation(knowledge).look_again,
+            )
+            asyncio.run(simulating)
+    early, late = statistics.mean(windows.ms[1:FLAT_OVER]), statistics.mean(windows.ms[-FLAT_OVER + 1 :])
+    verdict = "flat" if abs(late / early - 1) <= FLAT_ALLOWED else "NOT FLAT"
+    print(
+        f"of {FLAT:,} visits, from the {FLAT_WINDOW + 1:,}th on {early:.2f} ms of CPU each, the last {late:.2f} ms: "
+        f"{100 * (late / early - 1):+.0f} % (allowed: {100 * FLAT_ALLOWED:.0f} %), {verdict}"
+    )
+
+
+async def played(hospital, knowledge, setup):
+    """Returns visits as rules play them, and a town for more of them."""
+    town = LightTown(hospital, knowledge, Residents(RESIDENTS, SEED), seed=SEED)
+    onsets = itertools.islice((onset for day in itertools.count() for onset in town.onsets(day)), FLAT_PLAYED)
+    registry = Registry(hospital, seed=SEED)
+    requests = [
+        registry.request(town.name(o.resident), Town.case_for(town, o), 1, arrives=o.day * DAY + 12 * HOUR, now=0)
+        for o in onsets
+    ]
+    async with open_clinic(setup) as clinic:
+        return [await clinic.compute(request) for request in requests], town
+
+
+class ChainClock(Clock):
+    """Knows how long a run takes at least, if nothing ever waits but for what it needs: its longest chain of calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.seconds = 0.0  # of the chain up to now
+
+    def launch(self, work, *, due):
+        decision, began = super().launch(work, due=due), self.seconds
+
+        def ends(signal):
+            self.seconds = max(self.seconds, began + LATENCY * in_a_row(signal.value))
+
+        decision.then.append(ends)
+        return decision
+
+
+def in_a_row(episode):
+    """Returns how many calls of an episode come one after the other; what is computed along begins after triage."""
+    along = 0 if episode.worse is None else episode.worse.calls
+    return max(episode.calls - along, along + 1)
 
 
 def by_model(hospital):
@@ -205,19 +320,24 @@ def by_model(hospital):
         )
         ahead = msgspec.structs.replace(configuration(hospital, BY_MODEL, setup), lookahead=AHEAD)
         cpu = time.process_time()
-        came = asyncio.run(run_hospital(ahead, watching=Progress(BY_MODEL)))
+        clock = ChainClock()
+        came = asyncio.run(run_hospital(ahead, watching=Progress(BY_MODEL), clock=clock))
         cpu = time.process_time() - cpu
-        told(came, BY_MODEL, f"lookahead {ahead.lookahead} minutes", f" (wanted: {SHARE_WANTED} %)")
+        told(came, BY_MODEL, f"lookahead {ahead.lookahead} minutes", f" (wanted: {SHARE_WANTED} %)", clock.seconds)
         print(f"  {cpu:.1f} s of this process's CPU, {1000 * cpu / came.calls:.2f} ms a call", flush=True)
         waiting = msgspec.structs.replace(configuration(hospital, WITHOUT, setup), lookahead=0)
-        told(asyncio.run(run_hospital(waiting)), WITHOUT, "without lookahead", "")
+        clock = ChainClock()
+        came = asyncio.run(run_hospital(waiting, clock=clock))
+        told(came, WITHOUT, "without lookahead", "", clock.seconds)
 
 
-def told(came, visits, how, wanted):
-    ideal = came.calls * LATENCY / AT_ONCE
+def told(came, visits, how, wanted, chain):
+    filled = came.calls * LATENCY / AT_ONCE
+    ideal = max(filled, chain)
     print(
         f"by a model that answers after {1000 * LATENCY:.0f} ms, {AT_ONCE} at once, {how}: {visits:,} visits, "
-        f"{came.calls:,} calls, {came.wall_seconds:.1f} s; at best {ideal:.1f} s: "
+        f"{came.calls:,} calls, {came.wall_seconds:.1f} s; at best {ideal:.1f} s "
+        f"(all calls {filled:.1f} s, the longest chain {chain:.1f} s): "
         f"{100 * ideal / came.wall_seconds:.0f} % of the ideal{wanted}; "
         f"{came.run.days:.0f} days, failed {came.run.summary.failed}",
         flush=True,

@@ -20,6 +20,7 @@ from polyclinic.hospital.record.happenings import (
     Walked,
 )
 from polyclinic.hospital.simulation import simulate
+from polyclinic.hospital.town.worsening import Worsening
 from polyclinic.knowledge.acuity import TARGETS
 
 
@@ -166,3 +167,29 @@ def test_what_is_told_of_it_is_written_and_read(kind):
     fields = {"severity": "severe"} if kind is GotWorse else {"level": 2, "acuity": Acuity.EMERGENCY}
     told = kind(**fields)
     assert msgspec.json.decode(msgspec.json.encode(told), type=kind) == told
+
+
+async def test_who_gets_worse_in_the_queue_for_the_nurse_is_the_next_there_and_was_foreseen(small):
+    came, keep, asked = 8 * 3600, small.Keep(), []
+
+    async def compute(request):
+        asked.append((request.case.id, request.received))
+        return await small.Compute()(request)
+
+    town = small.Town(at=[(came, "mild")] * 18, worse=0.0, delay=0)
+    worse = msgspec.structs.replace
+
+    def worsening(onset, was, visit):
+        case = town.worsened(onset, was)
+        return Worsening(300, worse(case, truth=worse(case.truth, acuity=1))) if onset.resident == 17 else None
+
+    town.worsening = worsening
+    hospital = small.hospital(durations=worse(crowded(small).durations, triage=small.lasting(600)))
+    options = {"days": 2, "seed": 1, "kinds": small.KINDS, "look_again": small.look_again, "sinks": [keep]}
+    await simulate(hospital, town, compute, **options)
+    (at,) = [h.t for h in keep if isinstance(h.what, GotWorse)]
+    called = [h for h in keep if isinstance(h.what, CalledIn) and h.what.queue == "triage"]
+    after = [h.who for h in called if h.t > at]
+    assert after[0] == "r17" and len(after) > 3, after
+    assert [received for case, received in asked if case.endswith("+")][:1] == [None]
+    assert sum(case.endswith("+") for case, _ in asked) == 1, asked

@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
-from polyclinic.models.limits import Limit
+from polyclinic.models.limits import WANTED, Limit
 from polyclinic.models.retry import Fault, Patience, retry_after
 
 
@@ -129,3 +129,16 @@ def test_the_budget_ends():
 )
 def test_retry_after(header, seconds):
     assert retry_after(header, now=lambda: 1000.0) == seconds
+
+
+async def test_what_is_wanted_first_is_let_in_first():
+    limit, order = Limit(1), []
+
+    async def one(number, wanted):
+        WANTED.set(wanted)
+        async with limit:
+            order.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate((9, 5, 7, 5, 1))))
+    assert order == [0, 4, 1, 3, 2]

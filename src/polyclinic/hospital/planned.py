@@ -72,6 +72,7 @@ class PlannedVisit:
     request: EpisodeRequest | None = None  # what its episode is computed from
     foreseen: bool = False  # `worsening` is known
     worsening: Worsening | None = None  # how the illness goes on while nobody treats it; None: as it is
+    early: Signal | None = None  # happens with the episode of who gets worse before triage is over, where that may be
     decided: Signal = field(init=False)  # happens when the episode is due, with it; with None where none was needed
 
     def case(self, town: Town) -> Case:

@@ -83,6 +83,7 @@ async def run(
     workers: int = 1,
     watching: Watching | None = None,
     brought: str = "",
+    clock: Clock | None = None,
 ) -> FinishedRun:
     """Runs a hospital to its end.
 
@@ -92,6 +93,7 @@ async def run(
         workers: processes that compute episodes; 1 computes them in this one. The log is the same for any number.
         watching: looks on.
         brought: the folder of what doctors remember from before, where nothing keeps the run; "" for nothing.
+        clock: keeps the time; None: a new one.
 
     Raises:
         UserError: something that was given cannot be used.
@@ -124,6 +126,7 @@ async def run(
             kinds=kinds_of(knowledge),
             lookahead=configuration.lookahead,
             memory=configuration.setup.memory,
+            clock=clock,
             forecast=_forecasting(configuration, nature),
             events=configuration.events,
             at_the_door=seen_at_the_door(knowledge),

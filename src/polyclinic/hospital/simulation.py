@@ -119,7 +119,7 @@ async def simulate(
             lookahead=lookahead * 60,
             forecast=forecast,
             at_the_door=at_the_door,
-            waiting=None if look_again is None else Waiting(house, time, log, compute, look_again),
+            waiting=None if look_again is None else Waiting(house, time, log, compute, look_again, at_the_door),
             learning=learning,
             seed=seed,
         )
@@ -383,7 +383,7 @@ class _Life:
         visit, case = plan.visit, plan.case(self.town)
         plan.request = self.registry.request(visit.who, case, visit.number, arrives=due, now=self.clock.now)
         if self.waiting is not None:
-            plan.request = plan.with_worse(plan.request, self.town)
+            self.waiting.foresee(visit, plan, self.town, comes=comes)
         return (yield self.clock.launch(self.compute(plan.request), due=due))
 
     def _surplus(self, plan: PlannedVisit) -> bool:

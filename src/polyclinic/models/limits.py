@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Iterator
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from itertools import count
+
+WANTED: ContextVar[int] = ContextVar("wanted", default=0)
+"""When the answer is wanted of what is asked for in this context; only which number is smaller counts."""
 
 
 class Limit:
-    """Lets in so many at a time, in order of arrival. Give the same one to all models of one endpoint.
+    """Lets in so many at a time. Give the same one to all models of one endpoint.
+
+    Of those who wait, whoever is `WANTED` first is let in, then whoever came first.
 
     An answer that a journal has not stored yet still takes its place: of a run that is killed, no more requests are
     lost than the limit.
@@ -25,7 +32,8 @@ class Limit:
         self.most, self.adaptive = most, adaptive
         self.now = min(start, most) if adaptive else most
         self.inside = self.unstored = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._arrived = count()
         self._since_change = 0
         self._has_met_a_bound = False
 
@@ -34,7 +42,7 @@ class Limit:
             self.inside += 1
             return
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        heappush(self._waiting, (WANTED.get(), next(self._arrived), turn))
         try:
             await turn
         except asyncio.CancelledError:
@@ -82,7 +90,7 @@ class Limit:
 
     def _let_in(self) -> None:
         while self._waiting and self.inside + self.unstored < self.now:
-            turn = self._waiting.popleft()
+            _, _, turn = heappop(self._waiting)
             if not turn.done():
                 self.inside += 1
                 turn.set_result(None)

@@ -1,11 +1,13 @@
 """Decisions take effect when they are due, whatever the order in which they are made."""
 
 import asyncio
+import time
 
 import pytest
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.floor.clock import Clock, DueInThePast
+from polyclinic.models.limits import WANTED
 
 
 async def answer(value, seconds=0.0):
@@ -206,3 +208,25 @@ async def test_a_clock_that_waits_uses_no_time_of_the_processor():
         began = time.process_time()
         await clock.run()
     assert time.process_time() - began < 0.1
+
+
+async def test_a_decision_knows_when_it_is_wanted_and_a_slow_event_lets_the_tasks_go_on():
+    seen = {}
+
+    async def wanted(number):
+        seen[number] = [WANTED.get(), clock.now]
+        return number
+
+    async with Clock() as clock:
+
+        def slow():
+            for _ in range(20):
+                time.sleep(0.003)
+                yield clock.wait(1)
+
+        for due in (300, 200):
+            clock.launch(wanted(due), due=due)
+        clock.start(slow())
+        await clock.run()
+    assert {due: told for due, (told, _) in seen.items()} == {300: 300, 200: 200}
+    assert all(at < 10 for _, at in seen.values()), seen

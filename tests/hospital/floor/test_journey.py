@@ -20,6 +20,7 @@ from polyclinic.hospital.record.happenings import (
     Queued,
     Referred,
     Registered,
+    Sampled,
     ShiftBegan,
     ShiftEnded,
     Triaged,
@@ -296,3 +297,14 @@ async def test_an_emergency_is_treated_before_its_cultures_are_read(small):
         log, _ = await live(small, [came], beds={"ward": 1})
         told, treated = of(log, "r0", ExaminationDone)[0][0], of(log, "r0", Prescribed)[0][0]
         assert (treated < told) == before, acuity
+
+
+async def test_samples_of_who_is_of_level_1_are_taken_at_the_bedside_and_the_laboratory_takes_its_time(small):
+    came = episode(seen(examinations=("blood",)), **TREATED)
+    for level in (1, 3):
+        log, _ = await live(small, [came], level=level)
+        ((taken, sample),) = of(log, "r0", Sampled)
+        ((told, result),) = of(log, "r0", ExaminationDone)
+        assert (result.area, told - taken) == ("laboratory", 600)
+        assert ((sample.area, sample.staff) == ("laboratory", "t1")) == (level == 3), sample
+        assert any("laboratory" in what.path for _, what in of(log, "r0", Walked)) == (level == 3)

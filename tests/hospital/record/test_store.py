@@ -341,3 +341,13 @@ def test_a_file_that_may_not_grow_ends_the_run_by_name_and_it_goes_on_afterwards
     assert done.stderr == ""
     assert taken_up(tmp_path / "run") > 1000
     assert issubclass(DiskFull, NotStored)
+
+
+def test_a_folder_of_replications_says_which_runs_are_in_it(tmp_path):
+    for seed in (9, 10):
+        (tmp_path / f"seed-{seed}").mkdir()
+        (tmp_path / f"seed-{seed}" / "run.sqlite").touch()
+    with pytest.raises(
+        BadInput, match=r"2 runs with --replicas \(seed-9, seed-10\); name one of them, such as .*seed-9"
+    ):
+        RecordedRun(tmp_path)

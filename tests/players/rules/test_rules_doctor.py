@@ -228,3 +228,13 @@ async def test_of_who_cannot_tell_the_companion_is_asked_and_tells(knowledge):
     assert by[Role.PATIENT][0] == "Doctor, the patient has had a cough for 3 days."
     assert "the patient" in by[Role.DOCTOR][0] and not any("your child" in text for text in by[Role.DOCTOR])
     assert not any("My child" in text for text in by[Role.PATIENT])
+
+
+async def test_a_question_back_is_no_symptom(reader):
+    for reply, told in (
+        ("What exactly would you like to know, doctor?", set()),
+        ("A glumph in my toe. Why do you ask?", {"A glumph in my toe."}),
+    ):
+        _, report = await hear(reader, "Something is the matter.", *[reply] * 8)
+        found = {s for s in report.symptoms if "?" in s or "glumph" in s}
+        assert found == told, report.symptoms

@@ -33,6 +33,7 @@ from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
+from polyclinic.models.limits import WANTED, Limit
 from polyclinic.models.session import Share
 
 M = TypeVar("M")
@@ -40,8 +41,7 @@ M = TypeVar("M")
 _HEAD = 4
 """Bytes that hold a frame's length."""
 
-_AT_ONCE = 4096
-"""Episodes at a time in a worker with models, which mostly wait; the models' own limit says how much is asked."""
+_AT_ONCE = 4096  # episodes in a worker with models, which mostly wait; the models' own limit says how much is asked
 
 _ENDS_WITHIN = 10.0
 """Seconds that a worker has to close what it holds open, before it is stopped."""
@@ -66,6 +66,7 @@ class _ClinicOpen(msgspec.Struct, frozen=True, tag="ready"):
 class _Task(msgspec.Struct, frozen=True, tag="task"):
     number: int
     request: EpisodeRequest
+    wanted: int
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):
@@ -210,7 +211,7 @@ class _Worker:
     async def compute(self, request: EpisodeRequest) -> Episode:
         """Computes an episode."""
         number, coming = self._expect()
-        self._put(_Task(number, request))
+        self._put(_Task(number, request, WANTED.get()))
         episode: Episode = await coming
         return episode
 
@@ -353,9 +354,11 @@ async def _serve(
 ) -> None:
     running: set[asyncio.Task[None]] = set()
     # Rules never wait: one after another they let the worker look in between whether its input has ended.
-    places = asyncio.Semaphore(at_once)
+    places = Limit(at_once)
 
     async def compute(task: _Task | _ToLearn) -> None:
+        if isinstance(task, _Task):
+            WANTED.set(task.wanted)
         try:
             async with places:
                 await asyncio.sleep(0)

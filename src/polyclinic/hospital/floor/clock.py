@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextvars import copy_context
 from heapq import heappop, heappush
+from time import monotonic
 from typing import Any, Self
 
 from polyclinic.errors import PolyclinicError
+from polyclinic.models.limits import WANTED
 
 _FIRST, _THEN = 0, 1  # who begins to act, and what is decided, comes before anything else that happens at that moment
-_STEPS = 32  # events between two chances for tasks to go on, where the clock need not wait: a millisecond, or more
+_STEPS = 32  # events, at most, between two chances for tasks to go on, where the clock need not wait
+_SECONDS = 0.002  # the same in time: some events take as long as many others
 
 
 class DueInThePast(PolyclinicError):
@@ -138,6 +142,8 @@ class Clock:
     def launch(self, work: Awaitable[Any], *, due: int) -> Signal:
         """Starts to decide something at once, to take effect at a simulated time.
 
+        Where models can be asked so much at a time, what is due first goes first (`WANTED`).
+
         Args:
             work: decides it.
             due: when it takes effect.
@@ -153,7 +159,9 @@ class Clock:
             if isinstance(work, Coroutine):
                 work.close()
             raise DueInThePast(f"a decision launched at {self.now} s was to take effect before, at {due} s")
-        decision = Decision(self, self._task(work))
+        context = copy_context()
+        context.run(WANTED.set, due)
+        decision = Decision(self, context.run(self._task, work))
         # Before whatever else happens then: so it is the same whether it was launched at that moment or long before.
         self.plan(decision, due - self.now, priority=_FIRST)
         return decision
@@ -172,7 +180,7 @@ class Clock:
             Exception: what a decision or somebody's steps raised.
         """
         self._stopped = False
-        steps = 0
+        steps, pause = 0, monotonic() + _SECONDS
         while self._planned and not self._stopped:
             time, _, _, signal = self._planned[0]
             if until is not None and time >= until:
@@ -188,8 +196,9 @@ class Clock:
             for go_on in waiting or ():
                 go_on(signal)
             steps += 1
-            if steps % _STEPS == 0 and self._tasks:
+            if self._tasks and (steps >= _STEPS or monotonic() >= pause):
                 await asyncio.sleep(0)
+                steps, pause = 0, monotonic() + _SECONDS
         if until is not None and not self._stopped:
             self.now = max(self.now, until)
 

@@ -59,6 +59,12 @@ class Encounter:
         """Whether anybody sees at the door that minutes are too long: nobody asks first, and no nurse is waited for."""
         return self.right_level == 1 and self.acuity is Acuity.EMERGENCY
 
+    @property
+    def lies(self) -> bool:
+        """Whether it is of level 1, as anybody sees or the nurse has judged: nobody lets it walk to the laboratory."""
+        at_door = None if self.episode is None else self.episode.at_door
+        return self.at_once or (at_door is not None and at_door.level == 1)
+
     def is_of_level(self, level: Level | None) -> None:
         """Takes down of which level of the five-level index it is, where its case says so."""
         if level is not None:

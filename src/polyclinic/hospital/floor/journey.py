@@ -8,8 +8,9 @@ triage.
 2. It registers, and waits (§3.4.3). Who has routine acuity leaves when its patience is spent. An emergency is
    registered at the bedside, and seen at once: see `queues.py`.
 3. A doctor sees it, and may order examinations: what the doctor does with bare hands at once, the others where
-   they are done (§3.4.4-5). Samples are taken once for all tests, which go on side by side while the patient has its
-   pictures taken or waits; a picture's report comes later, too. An emergency is treated before its cultures are read.
+   they are done (§3.4.4-5). Samples are taken once for all tests, of who is of level 1 at the bedside; they go on side
+   by side while the patient has its pictures taken or waits; a picture's report comes later, too. An emergency is
+   treated before its cultures are read.
 4. It comes back to the same doctor, who calls it before new patients: the diagnosis, or a referral, with which 2 and 3
    begin again in another department, without the counter (§3.4.6).
 5. The plan, the pharmacy, the way home (§3.4.7).
@@ -283,20 +284,18 @@ class House:
     def _examine(self, visit: Encounter, area: str, orders: Sequence[Ordered], results: list[LateResult]) -> Steps:
         """Examinations in an area of theirs; adds the results that come later.
 
-        Returns who did them, or why the patient left before.
+        Returns who did them, or why the patient left before; None where samples were taken at the bedside.
         """
+        samples = [ordered for ordered in orders if ordered.kind in SAMPLED]
+        if visit.lies and len(samples) == len(orders):
+            yield from self._sample(visit, samples, area, "", results)
+            return None
         yield from self._walk(visit, area)
         technician = yield from self._wait(visit, area)
         if isinstance(technician, Gone):
             return technician
-        samples = [ordered for ordered in orders if ordered.kind in SAMPLED]
         if samples:
-            self._begin(visit, Activity.SAMPLING, area, technician)
-            yield self._clock.wait(visit.sampling)
-            names = tuple(ordered.examination for ordered in samples)
-            self._note(visit, Sampled(examinations=names, area=area, staff=technician.id))
-            now = self._clock.now
-            results += [LateResult(now + sample.seconds, sample.examination, area) for sample in samples]
+            yield from self._sample(visit, samples, area, technician.id, results)
         for ordered in orders:
             if ordered.kind in SAMPLED:
                 continue
@@ -305,13 +304,23 @@ class House:
             yield self._clock.wait(ordered.there)
             left = ordered.seconds - ordered.there
             if left:
-                self._begin(visit, Activity.EXAMINATION, area, technician, ordered.examination, ends=True)
-                results.append(LateResult(self._clock.now + left, ordered.examination, area))
+                done, by = ordered.examination, technician.id
+                self._note(visit, ActivityEnded(activity=Activity.EXAMINATION, area=area, staff=by, examination=done))
+                results.append(LateResult(self._clock.now + left, done, area))
             else:
-                done = ExaminationDone(examination=ordered.examination, area=area, staff=technician.id)
-                self._note(visit, done)
+                self._note(visit, ExaminationDone(examination=ordered.examination, area=area, staff=technician.id))
         self.floor.release(technician)
         return technician
+
+    def _sample(
+        self, visit: Encounter, samples: Sequence[Ordered], area: str, staff: str, results: list[LateResult]
+    ) -> Steps:
+        """Samples are taken where the patient is, all at once; each result comes from their area when it is made."""
+        self._note(visit, ActivityBegan(activity=Activity.SAMPLING, area=visit.at, staff=staff))
+        yield self._clock.wait(visit.sampling)
+        names, now = tuple(sample.examination for sample in samples), self._clock.now
+        self._note(visit, Sampled(examinations=names, area=visit.at, staff=staff))
+        results += [LateResult(now + sample.seconds, sample.examination, area) for sample in samples]
 
     def _work(self, visit: Encounter, doctor: Server, seconds: int) -> Signal:
         """A doctor's time, which an emergency may interrupt unless it is one's own."""
@@ -370,18 +379,8 @@ class House:
             visit.room = ticket.area
         return came
 
-    def _begin(
-        self,
-        visit: Encounter,
-        activity: Activity,
-        area: str,
-        staff: Server,
-        examination: str = "",
-        *,
-        ends: bool = False,
-    ) -> None:
-        kind = ActivityEnded if ends else ActivityBegan
-        self._note(visit, kind(activity=activity, area=area, staff=staff.id, examination=examination))
+    def _begin(self, visit: Encounter, activity: Activity, area: str, staff: Server, examination: str = "") -> None:
+        self._note(visit, ActivityBegan(activity=activity, area=area, staff=staff.id, examination=examination))
 
     def _walk(self, visit: Encounter, to: str) -> Steps:
         if visit.at == to:

@@ -94,6 +94,11 @@ def seal_name(name: str) -> str:
     return f"{name} seal"
 
 
+def _counted(runs: list[Path]) -> str:
+    names = ", ".join(run.name for run in runs) if len(runs) <= 4 else f"{runs[0].name} to {runs[-1].name}"
+    return f"{len(runs)} run{'s' * (len(runs) > 1)} with --replicas ({names})"
+
+
 def take(folder: Path, *, write: bool) -> sqlite3.Connection:
     """Opens the file of a run that is there.
 
@@ -106,6 +111,9 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
     """
     path = folder / RUN
     if not path.is_file():
+        runs = sorted((file.parent for file in folder.glob(f"seed-*/{RUN}")), key=lambda one: (len(one.name), one.name))
+        if runs:
+            raise BadInput(f"{_counted(runs)}; name one of them, such as {runs[0]}", path=folder)
         there = "a run's folder holds run.sqlite" if folder.is_dir() else "no such folder"
         raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
     try:

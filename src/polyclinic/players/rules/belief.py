@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -35,6 +36,8 @@ _TRUST = 0.55
 
 _UNTOLD = 0.25
 """How much it weighs that a record in others' words does not speak of a symptom, where its absence weighs 1."""
+
+_QUESTION = re.compile(r"[^.!?。！？]*[?？]")
 
 _LISTENERS = (Role.DOCTOR, Role.NURSE)
 
@@ -223,8 +226,9 @@ class Belief:
         # A bare yes to two questions says that one of them is so, and not which.
         if denied or (denied is False and len(unanswered) == 1):
             read.update(dict.fromkeys(unanswered, not denied))
-        if self._listening_generally and not denies(text, self._language):
-            self._other_words.append(text.strip())
+        words = _QUESTION.sub("", text).strip()
+        if self._listening_generally and words and not denies(words, self._language):
+            self._other_words.append(words)
         for symptom, present in read.items():
             self._learn(symptom, present)
 
