@@ -41,7 +41,7 @@ export function meeting(told: Meeting): Child[] {
     choices(told),
     h("div", { class: "sides" },
       h("section", { class: "trees" }, h("h2", {}, t("trees")), ...told.stages.map((stage, n) => drawn(stage, n, n === told.stages.length - 1, point))),
-      h("section", { class: "paper" }, h("h2", {}, t("record")), ...[...texts.values()].map((one) => h("div", { class: "text" }, h("h3", {}, plain(one.label)), one.body)))),
+      h("section", { class: "paper", tabindex: 0, "aria-label": t("record") }, h("h2", {}, t("record")), ...[...texts.values()].map((one) => h("div", { class: "text" }, h("h3", {}, plain(one.label)), one.body)))),
   ];
 }
 

@@ -59,7 +59,7 @@ export function ofAll(n: number, total: number): string {
 export function inWords(value: Plain | undefined): string {
   if (value == null) return "";
   if (Array.isArray(value)) return value.map(inWords).filter(Boolean).join(", ");
-  if (typeof value === "object") return Object.entries(value).filter(([, one]) => inWords(one)).map(([name, one]) => `${name} ${inWords(one)}`).join(", ");
+  if (typeof value === "object") return Object.entries(value).filter(([name, one]) => name !== "code" && inWords(one)).map(([name, one]) => `${name.replaceAll("_", " ")} ${inWords(one)}`).join(", ");
   return plain(value);
 }
 

@@ -40,7 +40,6 @@ function fromScript(key: string, path: string): Promise<unknown> {
       script.remove();
       missing();
     };
-    // The names of files have signs escaped once, an address escapes them again.
     script.src = `./data/${path}.js`;
     document.head.append(script);
   });

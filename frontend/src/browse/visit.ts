@@ -200,12 +200,20 @@ function truth(event: VisitEvent): Child[] {
   ];
 }
 
+/** What of a visit to the hospital is held against what is so. */
+const TRUE = /^(right_|care$)/;
+
+function pairs(told: [string, unknown][]): HTMLElement {
+  return facts(told.map(([name, value]) => [plain(name.replaceAll("_", " ")), quoted(inWords(value as Plain))]));
+}
+
 /** Draws the medical part of a visit to the hospital. */
 export function episode(told: Episode): Child[] {
-  const flat = Object.entries(told).filter(([name, value]) => !["kind", "key", "seen", "answered", "noted"].includes(name) && inWords(value as Plain));
+  const flat = Object.entries(told).filter(([name, value]) => !["kind", "key", "seen", "answered", "noted", "worse", "calls", "tokens"].includes(name) && inWords(value as Plain));
   const seen = told.seen ?? [];
   return [
-    h("details", { open: true }, h("summary", {}, t("other")), facts(flat.map(([name, value]) => [plain(name.replaceAll("_", " ")), quoted(inWords(value as Plain))]))),
+    h("details", { open: true }, h("summary", {}, t("other")), pairs(flat.filter(([name]) => !TRUE.test(name)))),
+    h("details", {}, h("summary", {}, t("truth")), pairs(flat.filter(([name]) => TRUE.test(name)))),
     ...seen.flatMap((held, n): Child[] => [
       h("h2", {}, t("consultation", n + 1, plain([held.department, held.doctor].filter(Boolean).join(", ")))),
       facts([[t("diagnoses"), quoted(held.diagnosis ?? "")], [t("examinations"), quoted(inWords(held["examinations"]))], [t("rationale"), quoted(inWords(held["reason"]))]]),

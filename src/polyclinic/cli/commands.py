@@ -26,6 +26,8 @@ COMMANDS = {
     "goes on, of evaluations and studies any number in one page.",
     "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again; play the "
     f"doctor, teach a class, and let people judge.\n\n{_NEVER}",
+    "export-site": "export_site:export_site Copy results into a folder of pages that open from disk, or with any host "
+    "of files.\n\nIt shows what the page of results of 'polyclinic serve' shows; the truth of the cases is in it.",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",
     "results show": "results:show Show a run: command, versions, data, models, and what came of it.",
     "results join": "results:join_results Join any number of runs to one table of sets, models and methods.",

@@ -12,6 +12,7 @@ from polyclinic.web.application import application
 from polyclinic.web.browse.documents import Documents
 from polyclinic.web.browse.holdings import Holdings
 from polyclinic.web.browse.searching import search
+from polyclinic.web.browse.site import export_site
 from polyclinic.web.serving import Serving
 
 PLANTED = "<script>alert(1)</script>\u202e\x07"
@@ -130,3 +131,26 @@ async def test_the_page_asks_over_the_guard(folder):
     assert (await asked(pages, "/api/browse/search?q=cough")).document["hits"][0]["who"] == "patient"
     assert (await asked(pages, "/browse")).status == 200
     serving.close()
+
+
+def test_a_copy_has_every_document_as_a_script_and_nothing_secret(documents, tmp_path):
+    came = export_site(documents, tmp_path / "site")
+    written = {path.relative_to(tmp_path / "site" / "data").as_posix(): path.read_text("utf-8")
+               for path in (tmp_path / "site" / "data").rglob("*.js")}  # fmt: skip
+    assert came.documents == len(written) and len(came.left_out) == 1 and came.left_out[0].startswith("about/broken")
+    text = written["record/visits.jsonl/0/4.js"]
+    key, document = msgspec.json.decode("[" + text.removeprefix("polyclinicTells(").removesuffix(");\n") + "]")
+    assert key == "record/visits.jsonl/0/4" and document == documents(key)
+    assert "HUSTEN" in written["said/visits.jsonl/0.js"] and {"said.js", "together.js", "all.js"} <= set(written)
+    assert not any(word in "".join(written.values()) for word in ("sk-1", "pass@", str(tmp_path.parent)))
+    page = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "polyclinic-copy" in page and "script-src 'self'" in page and "module" not in page
+    assert "truth" in (tmp_path / "site" / "README.txt").read_text("utf-8")
+
+
+def test_a_copy_is_written_over_nothing(documents, tmp_path):
+    (tmp_path / "mine").write_text("kept", "utf-8")
+    with pytest.raises(UserError, match="new folder"):
+        export_site(documents, tmp_path)
+    with pytest.raises(UserError, match="nothing to copy"):
+        export_site(Documents(Holdings([tmp_path])), tmp_path / "site")

@@ -29,7 +29,17 @@ from polyclinic.web.browse.holdings import Holding, Holdings, NothingHere
 from polyclinic.web.browse.journals import calls, episodes, episodes_named
 from polyclinic.web.browse.recordings import RecordingFile, RecordingFiles
 from polyclinic.web.browse.showing import shown, shown_episode
-from polyclinic.web.browse.tables import compared, has_results, held, is_readable, learning, record, results, table
+from polyclinic.web.browse.tables import (
+    compared,
+    has_results,
+    held,
+    is_readable,
+    learning,
+    record,
+    results,
+    same_item,
+    table,
+)
 
 PAGE = 200
 """Items, records or episodes on a page."""
@@ -168,10 +178,13 @@ class Documents:
             "record": self._place(one, row.at),
             "replies": self._replies(row),
             "same": [
-                {"n": place, "model": other.model, "method": other.method, "seed": other.seed, "values": other.values}
-                for place, other in enumerate(found.rows)
-                if place != n and other.item == row.item and other.set == row.set
-            ][:PAGE],
+                {
+                    "n": place,
+                    **{name: getattr(found.rows[place], name) for name in ("model", "method", "seed", "values")},
+                }
+                for place in same_item(one)[row.set, row.item][:PAGE]
+                if place != n
+            ],
         }
 
     def _replies(self, row: ItemRow) -> list[dict[str, Any]]:
@@ -179,7 +192,7 @@ class Documents:
         names = {f"{who} {row.item}" for who in (row.method, row.model) if who}
         return [
             {"id": one.id, **found}
-            for one in self.library.look().values()
+            for one in self.library.known().values()
             if one.holds == "journal"
             for found in episodes_named(one.path, names)
         ]
@@ -190,7 +203,7 @@ class Documents:
         if one.holds == "hospital" or not line.isdecimal() or len(line) > 12:
             return None
         for place, (path, kind) in enumerate(one.files):
-            if path.name == name and any(int(line) == there.line for there in self.files(path, kind).places):
+            if path.name == name and self.files(path, kind).begins(int(line)):
                 return {"file": place, "line": int(line)}
         return None
 

@@ -72,6 +72,10 @@ class Holdings:
         self._found = found
         return found
 
+    def known(self) -> dict[str, Holding]:
+        """Returns what was there when it was looked for last."""
+        return self._found or self.look()
+
     def holding(self, id: str) -> Holding:
         """Returns what has an id.
 

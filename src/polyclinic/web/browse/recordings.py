@@ -45,6 +45,10 @@ class RecordingFile:
         self.places = list(_places(path, kind))
         self._at = {place.line: number for number, place in enumerate(self.places)}
 
+    def begins(self, line: int) -> bool:
+        """Whether a record begins at a line."""
+        return line in self._at
+
     def number(self, line: int) -> int:
         """Returns which of the records stands at a line.
 

@@ -54,6 +54,19 @@ def _read(folder: Path, _: float) -> RunResults:
     return read_results(folder)[0]
 
 
+def same_item(one: Holding) -> dict[tuple[str, str], list[int]]:
+    """Returns the places of all rows of an item, by its set and itself."""
+    return _same_item(one.path, one.changed)
+
+
+@lru_cache(maxsize=16)
+def _same_item(folder: Path, changed: float) -> dict[tuple[str, str], list[int]]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, row in enumerate(_read(folder, changed).rows):
+        found.setdefault((row.set, row.item), []).append(place)
+    return found
+
+
 def record(found: RunResults) -> dict[str, Any]:
     """Returns what a run was, without anything secret."""
     told: dict[str, Any] = without_secrets(msgspec.to_builtins(found.record))

@@ -1,0 +1,128 @@
+"""A copy of results that opens from disk, or lies with any host of files.
+
+A page that was opened from disk may fetch nothing. It may load scripts beside it, so that every document of the server
+is one here, `polyclinicTells("key", {...})`, which the page loads when it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from polyclinic.errors import BadInput, UserError
+from polyclinic.files import write_text
+from polyclinic.web.browse.documents import Documents
+from polyclinic.web.browse.searching import said_in
+
+_STATIC = files("polyclinic.web") / "static"
+_TAKEN = ("assets/browse.js", "assets/browse.css", "icon.svg")
+_HEAD = '<meta charset="utf-8" />'
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+)
+_MARKS = (
+    f'<meta http-equiv="content-security-policy" content="{_POLICY}" />',
+    '<meta name="polyclinic-copy" content="1" />',
+)
+_SAID = 400_000  # letters of what was said that stand in one file
+_ABOUT = """\
+Open index.html in a browser; it needs no server and no network. Any host of files can serve this folder as it is.
+
+It holds the truth of its cases, what was said, and what models answered. Keep it from whoever is still to be examined
+on these cases. Simulated patients only. For research and teaching; never for the care of real people.
+"""
+
+
+class CopiedSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What a copy came to."""
+
+    holdings: int
+    documents: int
+    bytes: int
+    left_out: tuple[str, ...] = ()  # what could not be read, each with the reason
+
+
+def export_site(documents: Documents, out: Path, *, watch: Callable[[int], object] = lambda _: None) -> CopiedSite:
+    """Writes a copy of everything that a page of results can show.
+
+    Args:
+        documents: what is copied.
+        out: a folder that is new, or empty.
+        watch: is told how many documents are written.
+
+    Raises:
+        BadInput: the folder holds something, or cannot be written to.
+        UserError: there is nothing to copy.
+    """
+    holdings = documents.library.look()
+    if not holdings:
+        raise UserError("there is nothing to copy: no evaluation, run, recording or journal; --out of a run makes one")
+    _check_new(out)
+    left_out: list[str] = []
+    count = size = 0
+    for key, document in _all(documents, left_out):
+        text = f"polyclinicTells({_json(key)}, {_json(document)});\n"
+        _write(out / "data" / f"{key}.js", text)
+        count, size = count + 1, size + len(text.encode())
+        watch(count)
+    for name in _TAKEN:
+        _write(out / name, (_STATIC / name).read_text("utf-8"))
+    page = (_STATIC / "browse.html").read_text("utf-8").replace(_HEAD, "\n    ".join((_HEAD, *_MARKS)), 1)
+    _write(out / "README.txt", _ABOUT)
+    _write(out / "index.html", page)  # the last, so that a copy that was cut off opens nowhere
+    return CopiedSite(holdings=len(holdings), documents=count, bytes=size, left_out=tuple(left_out))
+
+
+def _all(documents: Documents, left_out: list[str]) -> Iterator[tuple[str, Any]]:
+    for key in documents.every_key():
+        try:
+            yield key, documents(key)
+        except UserError as error:
+            left_out.append(f"{key}: {error}")
+    pages = []
+    for id in documents.library.known():
+        for page, said in enumerate(_pages(documents, id)):
+            pages.append({"id": id, "page": page})
+            yield f"said/{id}/{page}", {"said": said}
+    yield "said", {"pages": pages}
+
+
+def _pages(documents: Documents, id: str) -> Iterator[list[tuple[int, int, int, str, str]]]:
+    page: list[tuple[int, int, int, str, str]] = []
+    letters = 0
+    try:
+        for one in said_in(documents, id):
+            page.append(one)
+            letters += len(one[-1])
+            if letters > _SAID:
+                yield page
+                page, letters = [], 0
+    except UserError:
+        return  # it says so under its own key
+    if page:
+        yield page
+
+
+def _json(document: Any) -> str:
+    return msgspec.json.encode(document).decode()
+
+
+def _check_new(out: Path) -> None:
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise BadInput("there is something already; name a new folder", path=out)
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"no folder can be made here ({error.strerror})", path=out) from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"no folder can be made here ({error.strerror})", path=path.parent) from None
+    write_text(path, text)
