@@ -362,8 +362,9 @@ def test_a_budget_ends_the_run_and_the_run_goes_on(run, medqa, tmp_path, serving
     with serving(team_answers) as endpoint:
         command = exam(medqa, endpoint.url, "--method", "medagents", "--json", "--journal", tmp_path / "journal")
         stopped = run(*command, "--max-tokens", 3000, code=1)
-        assert stopped.stdout == ""
-        assert "the same command goes on from there" in stopped.stderr
+        part = json.loads(stopped.stdout)
+        assert part["methods"] == [] and "missing: medagents 10 of 10" in part["stopped"]
+        assert "the same command goes on from there; missing: medagents 10 of 10" in stopped.stderr
         assert len(json.loads(run(*command).stdout)["methods"][0]["questions"]) == 10
 
 

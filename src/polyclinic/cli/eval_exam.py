@@ -145,7 +145,17 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         about |= {"memory": str(memory.memory)} if memory.memory is not None else {}
         about |= {"corpus": library.corpus, "by": library.by} if library.corpus is not None else {}
         title = f"{dataset}, {counted(len(put), 'question')}, {', '.join(model)}"
-        finish_exam(results, ledger, run, model=model, baseline=against_what, about=about, title=title, stopped=stopped)
+        finish_exam(
+            results,
+            ledger,
+            run,
+            model=model,
+            baseline=against_what,
+            about=about,
+            title=title,
+            stopped=stopped,
+            expected=[one.label for one in chosen],
+        )
 
     command.__name__ = dataset
     return command
@@ -275,6 +285,7 @@ def finish_exam(
     about: dict[str, Any],
     title: str,
     stopped: BudgetSpent | None = None,
+    expected: Sequence[str] = (),
 ) -> None:
     """Compares the methods, writes and prints what came; see `check_failures`.
 
@@ -284,6 +295,8 @@ def finish_exam(
     there = {one.method for one in results}
     against = compare(results, baseline=baseline if baseline in there else None, seed=run.seed)
     if stopped is not None:
+        missing = _missing(results, model, expected, int(about["questions"]))
+        stopped = BudgetSpent(f"{stopped}; missing: {missing}")
         about = {**about, "stopped": str(stopped)}
         title, run = f"{title}, stopped early", dataclasses.replace(run, out=None)
     document = exam_document(results, against, model=", ".join(model), about=about)
@@ -299,6 +312,16 @@ def finish_exam(
         raise stopped
     _check_broken(results)
     check_failures(results, run.max_failures)
+
+
+def _missing(results: Sequence[MethodResult], models: Sequence[str], expected: Sequence[str], questions: int) -> str:
+    """Says of which methods how many questions are not answered."""
+    done = {(one.model, one.method): len(one.answered) for one in results}
+    wanted = [(name, method) for name in models for method in expected]
+    left = {key: questions - done.get(key, 0) for key in dict.fromkeys([*wanted, *done])}
+    several = len(models) > 1
+    told = [f"{f'{name}: ' if several else ''}{method} {n} of {questions}" for (name, method), n in left.items() if n]
+    return ", ".join(told) or "what is asked beside the methods"
 
 
 def _check_broken(results: Iterable[MethodResult]) -> None:

@@ -81,6 +81,7 @@ async def ablation(
         about=about,
         title=title,
         stopped=stopped,
+        expected=[one.label for one in chosen],
     )
 
 

@@ -142,7 +142,7 @@ class _Run(NamedTuple):
         try:
             self.results.append(await self._held(self.questions, label, method(self.models(label))))
         except StoppedEarly as stopped:
-            if stopped.summary[label].answered:
+            if stopped.summary is not None and stopped.summary[label].answered:
                 self.results.append(stopped.summary[label])
             raise
         if self.shuffle:
