@@ -219,7 +219,7 @@ export class Dossier {
       return h(
         "details",
         { open: n === 0, class: "visit" },
-        h("summary", {}, `${t("visit", visits.length - n)} · ${t("day", begin)} ${clockOf(visit.visit.begin)}`),
+        h("summary", {}, `${t("visit", visits.length - n)} · ${t("day", begin + 1)} ${clockOf(visit.visit.begin)}`),
         this.truth && visit.visit["disease"] ? h("p", { class: "small truth" }, `${t("has")}: ${meaning(run, visit.visit["disease"])}, ${plain(visit.visit["severity"], 20)}`) : null,
         until.length > SHOWN ? h("p", { class: "soft small" }, t("earlier", until.length - SHOWN)) : null,
         h("ol", { class: "moments" }, ...until.slice(-SHOWN).map((moment) => this.line(moment))),

@@ -181,7 +181,7 @@ class Town {
       h("option", { value: "" }, `${t("jump")} …`),
       ...notes.slice(0, 400).map(([time, what, who, about]) => {
         const name = this.first.about.hospital.staff[who] ? meaning(this.first, who) : about || who;
-        return h("option", { value: time }, `${t("day", Math.floor(time / DAY))} ${clockOf(time)} · ${happened(what, plain(meaning(this.first, about), 60))} · ${plain(name, 40)}`);
+        return h("option", { value: time }, `${t("day", Math.floor(time / DAY) + 1)} ${clockOf(time)} · ${happened(what, plain(meaning(this.first, about), 60))} · ${plain(name, 40)}`);
       }),
     );
     this.jump.hidden = notes.length === 0;
@@ -317,7 +317,7 @@ class Town {
     const first = new Date(`${this.first.about.hospital.first_day}T00:00:00Z`);
     first.setUTCDate(first.getUTCDate() + day);
     const told = Number.isNaN(first.getTime()) ? "" : first.toLocaleDateString(document.documentElement.lang === "en" ? "en-GB" : "zh-CN", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
-    return `${t("day", day)}, ${told}`;
+    return `${t("day", day + 1)}, ${told}`;
   }
 
   private counts(run: ShownRun): HTMLElement {
