@@ -25,7 +25,7 @@ def cases(tmp_path):
     return path
 
 
-def test_every_result_says_what_was_left_out(cases, tmp_path, capsys):
+def test_every_result_says_what_was_left_out(run, cases, tmp_path, capsys):
     (tmp_path / "out").mkdir()
     with words_of(["cases", "schema"]):
         read_case_file(cases)
@@ -42,6 +42,7 @@ def test_every_result_says_what_was_left_out(cases, tmp_path, capsys):
     assert json.loads((tmp_path / "out" / "results.json").read_text())["cases"] == share
     with words_of(["cases", "schema"]):
         assert case_shares() == ()
+    assert "cases: 2 of 3 cases of cases.jsonl used" in run("results", "show", tmp_path / "out").stdout
 
 
 def test_a_case_without_a_diagnosis_cannot_be_graded(complaint, tmp_path):

@@ -98,6 +98,7 @@ def show_record(screen: Console, record: RunRecord) -> None:
         "versions": versions,
         "options": ", ".join(f"{name} {_short(value)}" for name, value in set_by.items()),
         "data": "; ".join(f"{one.file} (SHA-256 {one.sha256[:12]}…)" for one in record.data),
+        "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
     }
     for name, text in lines.items():

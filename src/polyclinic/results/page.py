@@ -150,6 +150,7 @@ def _record(one: RunResults) -> str:
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "options": ", ".join(f"{name} {value}" for name, value in set_to.items()),
         "data": "; ".join(f"{file.file} (SHA-256 {file.sha256})" for file in record.data),
+        "cases": "; ".join(map(str, record.cases)),
         "models": "; ".join(f"{name} as {', '.join(roles)}" for name, roles in asked.items()),
     }
     told = "".join(f"<dt>{name}</dt><dd>{shown(fact)}</dd>" for name, fact in facts.items() if fact)
