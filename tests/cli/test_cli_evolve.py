@@ -89,7 +89,8 @@ def test_a_memory_is_rebuilt_with_another_embedder(run, complaint, evolved, tmp_
     shown = json.loads(run("memory", "show", tmp_path / "other", "--json").stdout)
     assert (shown["about"]["embedder"], shown["about"]["dimensions"]) == ("wordllama", 256)
     assert sum(one["records"] for one in shown["tasks"].values()) == document["records"]
-    assert "another embedder" in complaint("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "no")
+    other = complaint("memory", "merge", folder, tmp_path / "other", "--out", tmp_path / "no")
+    assert f"cannot be merged with {folder}: was made with embedder" in other and "memory rebuild" in other
 
 
 def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):

@@ -16,7 +16,7 @@ from polyclinic.files import json_lines, make_empty_folder, write_text
 from polyclinic.hospital.record.memories import memories_of
 from polyclinic.memory.embedding import asked_for, check_memory_embedder, dimensions_of, memory_embedder
 from polyclinic.memory.entries import ClinicalTask, Entry, MedicalRecord
-from polyclinic.memory.memory import FILE, About, DoctorMemory, New, entries_of, open_memory, snapshot_of
+from polyclinic.memory.memory import FILE, About, DoctorMemory, New, difference, entries_of, open_memory, snapshot_of
 from polyclinic.memory.merging import merged
 from polyclinic.memory.reading import PassageRead, ReadingAbout, has_read, open_reading
 from polyclinic.memory.studying import StudyRecord
@@ -106,8 +106,8 @@ def merge(
         if read is not None and not (snapshot_of(folder)[0] / FILE).is_file():
             continue  # of documents alone
         with open_memory(folder) as memory:
-            if about is not None and memory.about != about:
-                raise BadInput("was made with another embedder or other choices than the first", path=folder)
+            if about is not None and (problem := difference(memory.about, about)):
+                raise BadInput(f"cannot be merged with {folders[0]}: {problem}", path=folder)
             about = memory.about
             every.append(_all(memory))
     new, common = merged(every)

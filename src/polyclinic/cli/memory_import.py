@@ -71,7 +71,11 @@ def _exported(file: Path) -> tuple[list[tuple[ClinicalTask, Entry]], dict[str, l
                 task = msgspec.convert(fields.pop("task", None), ClinicalTask)
                 entries.append((task, msgspec.convert(fields, _KINDS[kind])))
             else:
-                raise BadInput(f"kind {kind!r}; allowed: {', '.join([*_KINDS, _READING])}", path=file, line=number)
+                allowed = f"allowed: {', '.join([*_KINDS, _READING])}"
+                said = (
+                    f"kind {kind!r}; {allowed}" if kind else f"no line of 'memory export', as it has no kind; {allowed}"
+                )
+                raise BadInput(said, path=file, line=number)
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=file, line=number) from None
     return entries, read

@@ -212,7 +212,8 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
         yield memory
 
 
-def _differs(found: About, wanted: About) -> str:
+def difference(found: About, wanted: About) -> str:
+    """Returns how a memory differs from what is asked for, and what to do about it; nothing where it does not."""
     for what in ("format", "embedder", "dimensions", "knowledge"):
         here, there = getattr(wanted, what), getattr(found, what)
         if here != there:
@@ -227,7 +228,7 @@ _KIND = FileKind(
     made_by="polyclinic evolve --out DIR",
     about=About,
     tables=_TABLES,
-    differs=_differs,
+    differs=difference,
 )
 
 
