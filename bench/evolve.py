@@ -1,7 +1,9 @@
 """Practice by a model behind a slow endpoint: how near it comes to the ideal, and whether faults lose anything.
 
-The endpoint answers what the form allows, the same for the same question; it knows no medicine. What is possible at
-best: calls x latency / patients at once. With faults, a tenth of the requests fails, and the memory must be the same.
+The endpoint answers what the form allows, the same for the same question; it knows no medicine. Nobody can be
+quicker than, batch by batch, its calls x latency / questions at once, and its longest chain of questions about one
+patient, of which each waits for the one before it: the next batch needs what this one taught. So it is of the tests.
+With faults, a tenth of the requests fails, and the memory must be the same.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import contextlib
 import sys
 import tempfile
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +21,9 @@ from polyclinic.generation.draw import generate
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.memory import About, entries_of, open_memory
+from polyclinic.memory.recall import PRACTICE
 from polyclinic.methods.medagent_zero_practice import MedAgentZero
+from polyclinic.models.model import Wrapper
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.testing.endpoint import Endpoint
 from polyclinic.testing.faults import ENDPOINT_FAULTS
@@ -46,14 +51,15 @@ async def _fast(train, test):
         async with Endpoint(latency=LATENCY) as endpoint:
             with tempfile.TemporaryDirectory() as folder:
                 cpu, wall = time.process_time(), time.perf_counter()
-                calls, learnt, _ = await _practise(endpoint, Path(folder), some, test, batch, at_once)
+                asked = Counter()
+                calls, learnt, _ = await _practise(endpoint, Path(folder), some, test, batch, at_once, asked)
                 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        ideal = calls * LATENCY / batch
+        ideal = LATENCY * _ideal(asked, some, batch, at_once)
         wanted = f" (wanted: {SHARE_WANTED} %)" if batch > 1 else ""
         most = "as many questions at once as it bears" if at_once is None else f"at most {at_once} questions at once"
         print(
             f"a model that answers after {1000 * LATENCY:.0f} ms, batches of {batch}, {most}: {len(some)} patients, "
-            f"{calls:,} calls, {len(learnt):,} entries, {wall:.1f} s; calls x latency / batch is {ideal:.1f} s: "
+            f"{calls:,} calls, {len(learnt):,} entries, {wall:.1f} s; ideal {ideal:.1f} s: "
             f"{100 * ideal / wall:.0f} %{wanted}; {cpu:.1f} s of CPU, the endpoint's included",
             flush=True,
         )
@@ -77,15 +83,53 @@ async def _faulty(train, test):
     print("the same memory and the same curve with faults" if kept[0] == kept[1] else "FAULTS CHANGED THE MEMORY")
 
 
-async def _practise(endpoint, folder, train, test, batch, at_once=None):
-    """Returns how many calls were made, what is remembered, and the curve."""
+def _ideal(asked, train, batch, at_once):
+    """Returns how many calls long each batch and each test must be, one after the other, and all of them together.
+
+    Args:
+        asked: how many calls there were of each episode.
+        train: who was treated, in batches of so many.
+        batch: see `train`.
+        at_once: calls at the same time, at most; None for any number.
+    """
+    batch_of = {patient.case.id: n // batch for n, patient in enumerate(train)}
+    chains, lessons, calls = Counter(), Counter(), Counter()
+    for episode, n in asked.items():
+        # The tasks of a patient come one after the other, and what is learnt of each stands by itself.
+        case, _, which = episode.partition("/")
+        when, what = which.partition(" ")[2].rsplit(", ", 1)
+        part = batch_of[case] if when == PRACTICE else when
+        calls[part] += n
+        if what == "lesson":
+            lessons[part, case] = max(lessons[part, case], n)
+        else:
+            chains[part, case] += n
+    longest = {part: max(n + lessons[one] for one, n in chains.items() if one[0] == part) for part in calls}
+    return sum(max(longest[part], n / (at_once or n)) for part, n in calls.items())
+
+
+class _Asked(Wrapper):
+    """Counts the questions of an episode."""
+
+    def __init__(self, model, episode, asked):
+        super().__init__(model)
+        self._episode, self._asked = episode, asked
+
+    async def ask(self, messages, *, answer=None, **options):
+        self._asked[self._episode] += 1
+        return await self._model.ask(messages, answer=answer, **options)
+
+
+async def _practise(endpoint, folder, train, test, batch, at_once=None, asked=None):
+    """Returns how many calls were made, what is remembered, and the curve; counts in `asked` those of each episode."""
+    asked = Counter() if asked is None else asked
     options = ModelOptions(base_url=endpoint.url, concurrency=at_once)
     about = About(embedder="case-words", dimensions=DIMENSIONS, knowledge="8 diseases")
     with contextlib.ExitStack() as stack:
         async with open_session([MODEL], options, journal=folder / "answers.sqlite", run="bench") as session:
             memory = stack.enter_context(open_memory(folder, about))
             models = partial(session.metered, MODEL, role="doctor", persistent=True)
-            learner = MedAgentZero(MODEL, lambda episode: models(episode=episode))
+            learner = MedAgentZero(MODEL, lambda episode: _Asked(models(episode=episode), episode, asked))
             practice = Practice(learner, memory, CaseWordsEmbedder())
             points = await practice.run(train, test, batch=batch, test_every=len(train))
             return session.ledger.total.calls, list(entries_of(memory)), points
