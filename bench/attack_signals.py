@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.attack import Tried
 from polyclinic.testing.process import EndpointProcess
 
-TOWN = ("run", "--residents", "200", "--days", "1", "--seed", "5", "--max-failures", "100")
+TOWN = ("run", "--residents", "200", "--seed", "5", "--max-failures", "100", "--days")
 WAYS = (
     (signal.SIGINT, 1),
     (signal.SIGINT, 2),
@@ -32,11 +32,11 @@ def kills(seed: int, n: int) -> list[Tried]:
     rng, failed = random.Random(seed), []
     with EndpointProcess(latency=0.02) as endpoint, tempfile.TemporaryDirectory() as folder:
         models = ("--doctor", "direct/d", "--base-url", endpoint.url)
-        whole = json.loads(_words(*TOWN, *models, "--out", f"{folder}/whole", "--json"))
+        whole = json.loads(_words(*TOWN, "1", *models, "--out", f"{folder}/whole", "--json"))
         done = run = 0
         while done < n:
             run += 1
-            out, command = f"{folder}/killed-{run}", (*TOWN, *models, "--workers", str(rng.choice((1, 2))))
+            out, command = f"{folder}/killed-{run}", (*TOWN, "1", *models, "--workers", str(rng.choice((1, 2))))
             for _ in range(min(5, n - done)):
                 process = _begin(
                     *(("run", "--resume", out) if (Path(out) / "run.sqlite").exists() else (*command, "--out", out))
@@ -47,6 +47,7 @@ def kills(seed: int, n: int) -> list[Tried]:
                 done += 1
             again = ("run", "--resume", out) if (Path(out) / "run.sqlite").exists() else (*command, "--out", out)
             came = json.loads(_words(*again, "--json"))
+            print(f"  run {run}, {done} kills so far: {came['log_hash']}", flush=True)
             if came["log_hash"] != whole["log_hash"]:
                 failed.append(f"run {run}: another log, {came['log_hash']} and not {whole['log_hash']}")
             if left := _orphans(out):
@@ -61,10 +62,9 @@ def signals(seed: int, n: int) -> list[Tried]:
     """Stops runs by signals, once and often: soon, in one line, and as it was until then."""
     rng, failed = random.Random(seed), []
     with tempfile.TemporaryDirectory() as folder:
-        whole = json.loads(_words(*TOWN, "--json"))["log_hash"]
         for number in range(n):
             out = f"{folder}/{number}"
-            process = _begin(*TOWN, "--days", "3", "--out", out)
+            process = _begin(*TOWN, "3", "--out", out)
             while not (Path(out) / "run.sqlite").exists() and process.poll() is None:
                 time.sleep(0.05)
             time.sleep(rng.uniform(0, _LATEST / 2))
@@ -83,11 +83,11 @@ def signals(seed: int, n: int) -> list[Tried]:
             took = time.monotonic() - began
             if process.returncode == 0:
                 continue  # it was over before
+            print(f"  try {number}: {what.name} x{times}: {took:.1f} s, exit code {process.returncode}", flush=True)
             if took > SECONDS or "Traceback" in errors or "interrupted" not in errors:
                 failed.append(f"try {number}: {what.name} x{times}: {took:.1f} s, {errors[-200:]!r}")
             elif not _is_whole(Path(out)):
                 failed.append(f"try {number}: {what.name} x{times}: what is kept is damaged")
-    assert whole
     return [Tried("one to ten SIGINTs, SIGTERM, SIGHUP", n, tuple(failed))]
 
 
