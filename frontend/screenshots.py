@@ -52,6 +52,8 @@ PICTURES = {
         + "play(['say', 'order', 'note', 'conclude', 'report']).then((id) => (location.hash = `#/visit/${id}`))",
     ),
     "judging": ("/judging", ""),
+    "results": ("/browse#/about/one", ""),
+    "result": ("/browse#/record/one/0/0", ""),
 }
 
 

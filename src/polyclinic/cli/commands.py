@@ -25,7 +25,7 @@ COMMANDS = {
     "report": "report:report Report on runs: one HTML file with tables and pictures; of the hospital also while it "
     "goes on, of evaluations and studies any number in one page.",
     "serve": "serve:serve Show runs of the hospital in the browser: the town on its map, live or again; play the "
-    f"doctor, teach a class, and let people judge.\n\n{_NEVER}",
+    f"doctor, teach a class, let people judge, and look through results.\n\n{_NEVER}",
     "export-site": "export_site:export_site Copy results into a folder of pages that open from disk, or with any host "
     "of files.\n\nIt shows what the page of results of 'polyclinic serve' shows; the truth of the cases is in it.",
     "results list": "results:list_results List runs: what was run, of what, by whom, and what it cost.",

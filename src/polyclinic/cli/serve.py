@@ -21,7 +21,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 def serve(
     folders: Annotated[
         list[Path] | None,
-        Parameter(name="DIR", help="Runs of the hospital, or folders of runs; the current folder by default."),
+        Parameter(name="DIR", help="Runs, evaluations, recordings, or folders of them; the current folder by default."),
     ] = None,
     /,
     *,
@@ -34,6 +34,7 @@ def serve(
 ) -> None:
     """Serves the pages until Ctrl-C."""
     need_pages()
+    from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
     from polyclinic.web.serving import Serving  # noqa: PLC0415
@@ -53,7 +54,12 @@ def serve(
     )
     with bound(host, port) as taken:
         if not serving.shelf.look():
-            note("There is no run here yet; polyclinic run --out DIR makes one.")
+            there = Holdings(shown, without=[serving.practice]).look()
+            note(
+                "There is no run of the hospital here; what else there is stands on the page Results."
+                if there
+                else "There is no run here yet; polyclinic run --out DIR makes one."
+            )
         note(f"The pages are at {address(taken, host, token=token)}  (Ctrl-C ends)")
         try:
             serve_pages(serving, taken)

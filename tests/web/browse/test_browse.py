@@ -154,3 +154,20 @@ def test_a_copy_is_written_over_nothing(documents, tmp_path):
         export_site(documents, tmp_path)
     with pytest.raises(UserError, match="nothing to copy"):
         export_site(Documents(Holdings([tmp_path])), tmp_path / "site")
+
+
+def test_runs_and_learning_are_shown_with_their_own(runs, tmp_path):
+    found = Documents(Holdings([runs]))
+    assert {one["id"]: one["holds"] for one in found("all")["holdings"]} == {
+        "one": "hospital", "deep-two": "hospital", "broken": "hospital"}  # fmt: skip
+    assert found("about/one")["visits"] == 0 and found("list/one/0/0")["rows"] == []
+    with pytest.raises(UserError):
+        found("about/broken")
+    curve = [{"patients": n, "examination": 50.0, "diagnosis": 100.0, "treatment": 0.0} for n in (0, 100)]
+    learnt = {"doctor": "recall", "curve": curve, "by_disease": {"influenza-a": {"n": 20}}}
+    (tmp_path / "summary.json").write_bytes(msgspec.json.encode(learnt))
+    (tmp_path / "evolve.json").write_text("{}", "utf-8")
+    (id,) = Holdings([tmp_path]).look()
+    about = Documents(Holdings([tmp_path]))(f"about/{id}")
+    low, high = about["learning"]["curve"][1]["intervals"]["examination"]
+    assert about["holds"] == "learning" and about["tests"] == 20 and 29 < low < 31 and 69 < high < 71

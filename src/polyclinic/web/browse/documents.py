@@ -17,6 +17,7 @@ Figures come from `polyclinic.results`; nothing is computed twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,7 @@ class Documents:
     def lines_of(self, one: Holding) -> Iterator[list[int]]:
         """Yields for each file of a holding where its records begin; of a run, the numbers of its visits."""
         if one.holds == "hospital":
-            with RecordedRun(one.path) as run:
-                yield list(range(len(run.episode_keys())))
+            yield list(range(len(_keys(one.path, one.changed))))
             return
         for path, kind in one.files:
             yield [place.line for place in self.files(path, kind).places]
@@ -130,7 +130,7 @@ class Documents:
         match one.holds:
             case "hospital":
                 with RecordedRun(one.path) as run:
-                    document |= {"visits": len(run.episode_keys()), "package": run.package}
+                    document |= {"visits": len(_keys(one.path, one.changed)), "package": run.package}
                     setup = run.configuration.get("setup") or {}
                     minds = {role: setup.get(role) for role in ("doctor", "nurse", "patient", "examiner")}
                     document |= {"minds": minds, "seed": run.configuration.get("seed")}
@@ -211,7 +211,7 @@ class Documents:
         """Returns a page of the records of a file, or of the visits of a run."""
         one = self.library.holding(id)
         if one.holds == "hospital":
-            return _visits(one.path, page)
+            return _visits(one, page)
         file = self._opened(one, place)
         some = file.places[page * PAGE : (page + 1) * PAGE]
         return {
@@ -225,8 +225,8 @@ class Documents:
         """Returns a record, and its neighbours."""
         one = self.library.holding(id)
         if one.holds == "hospital":
+            keys = _keys(one.path, one.changed)
             with RecordedRun(one.path) as run:
-                keys = run.episode_keys()
                 episode = run.episode(keys[line]) if line < len(keys) else None
             if episode is None:
                 raise NothingHere("there is no such visit")
@@ -321,9 +321,15 @@ def _listed(one: Holding) -> dict[str, Any]:
     return told
 
 
-def _visits(path: Path, page: int) -> dict[str, Any]:
-    with RecordedRun(path) as run:
-        keys = run.episode_keys()
+@lru_cache(maxsize=16)
+def _keys(run: Path, _: float) -> tuple[str, ...]:
+    with RecordedRun(run) as recorded:
+        return tuple(recorded.episode_keys())
+
+
+def _visits(one: Holding, page: int) -> dict[str, Any]:
+    keys = _keys(one.path, one.changed)
+    with RecordedRun(one.path) as run:
         rows = []
         for line, key in enumerate(keys[page * PAGE : (page + 1) * PAGE], page * PAGE):
             episode = run.episode(key)

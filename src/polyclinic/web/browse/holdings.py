@@ -67,7 +67,9 @@ class Holdings:
                 name = folder.name if path == folder else path.relative_to(folder).as_posix()
                 id = _id(name, taken)
                 taken.add(id.lower())
-                changed = max((_changed(one) for one in (path, path / RUN, path / RECORD)), default=0.0)
+                changed = max(
+                    (_changed(one) for one in (path, path / RUN, path / f"{RUN}-wal", path / RECORD)), default=0.0
+                )
                 found[id] = Holding(id=id, name=name, holds=holds, path=path, changed=changed, files=tuple(files))
         self._found = found
         return found
