@@ -8,7 +8,16 @@
     │   ├── NoAddress        nobody said where a model is asked
     │   ├── MissingExtra     a part of polyclinic that is not installed; says the pip line
     │   ├── WrongKey         the endpoint wants another key; every further call would fail too, so the run ends
-    │   └── CannotResume     hospital: a run does not come out as it did before
+    │   ├── CannotResume     hospital: a run does not come out as it did before
+    │   ├── RequestRefused   web: a request that is not answered, with the status that says so
+    │   ├── NotNow           web: a move that cannot be made as things stand
+    │   ├── NothingHere      web: what was asked for is not there
+    │   ├── NoSuchRun        web: no run of that id
+    │   ├── NoSuchMaterial   web: no file of that name is offered for judging
+    │   ├── NoSuchCase       web: no case of that set and key is offered
+    │   ├── NoSuchVisit      web: no visit of that id
+    │   ├── NoSuchClass      web: no such class, student, or case of it
+    │   └── NoSuchStudy      web: no such study, link, or item of it
     ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
     │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
     ├── DryRunOver           models: a dry run has come to its end; holds what is expected of a real one
