@@ -138,7 +138,10 @@ function results(event: VisitEvent, name: (seq: number, n?: number) => string): 
       h("td", {}, quoted(value(finding))), h("td", {}, quoted(finding.reference ?? "")))))));
 }
 
-const value = (finding: Finding): string => [typeof finding.value === "number" ? figure(finding.value, 4) : finding.value, finding.unit].filter((one) => one !== undefined && one !== "").join(" ");
+/** Returns a unit as people write it; a record has them in UCUM. */
+const unit = (told: string): string => told.replace(/\{[^}]*\}/g, "").replace("mm[Hg]", "mmHg").replace(/^Cel$/, "°C");
+
+const value = (finding: Finding): string => [typeof finding.value === "number" ? figure(finding.value, 4) : finding.value, unit(finding.unit ?? "")].filter((one) => one !== undefined && one !== "").join(" ");
 
 function said(events: VisitEvent[], name: (seq: number) => string): { text: string; to: string }[] {
   return events.filter((event) => event.event === "said" && event.who === "patient" && event.to === "doctor").map((event) => ({ text: (event.text ?? "").toLowerCase(), to: name(event.seq) }));
@@ -203,16 +206,28 @@ function truth(event: VisitEvent): Child[] {
 /** What of a visit to the hospital is held against what is so. */
 const TRUE = /^(right_|care$)/;
 
+interface AtDoor { level?: number; reason?: string; vital_signs?: { finding: Finding }[]; told?: [string, string][] }
+
+/** Draws what the nurse learnt at the door. */
+function atDoor(told: AtDoor | undefined): Child {
+  if (!told) return null;
+  const findings = (told.vital_signs ?? []).map((one) => one.finding);
+  return h("section", {}, h("h2", {}, t("triage")), h("p", {}, quoted([told.level, told.reason].filter((one) => one != null && one !== "").join(": "))),
+    findings.length ? results({ event: "examined", seq: 0, findings }, (_, n) => `door-${n ?? 0}`) : null,
+    told.told?.length ? h("ul", {}, ...told.told.map(([asked, answered]) => h("li", {}, quoted(asked), " – ", quoted(answered)))) : null);
+}
+
 function pairs(told: [string, unknown][]): HTMLElement {
   return facts(told.map(([name, value]) => [plain(name.replaceAll("_", " ")), quoted(inWords(value as Plain))]));
 }
 
 /** Draws the medical part of a visit to the hospital. */
 export function episode(told: Episode): Child[] {
-  const flat = Object.entries(told).filter(([name, value]) => !["kind", "key", "seen", "answered", "noted", "worse", "calls", "tokens"].includes(name) && inWords(value as Plain));
+  const flat = Object.entries(told).filter(([name, value]) => !["kind", "key", "seen", "answered", "noted", "worse", "at_door", "calls", "tokens"].includes(name) && inWords(value as Plain));
   const seen = told.seen ?? [];
   return [
     h("details", { open: true }, h("summary", {}, t("other")), pairs(flat.filter(([name]) => !TRUE.test(name)))),
+    atDoor(told["at_door"] as AtDoor | undefined),
     h("details", {}, h("summary", {}, t("truth")), pairs(flat.filter(([name]) => TRUE.test(name)))),
     ...seen.flatMap((held, n): Child[] => [
       h("h2", {}, t("consultation", n + 1, plain([held.department, held.doctor].filter(Boolean).join(", ")))),
