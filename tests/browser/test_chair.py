@@ -113,6 +113,16 @@ def test_a_lost_server_loses_no_words(opened, pages_of, tmp_path):
     opened.complaints[:] = [one for one in opened.complaints if "ERR_CONNECTION_REFUSED" not in one]
 
 
+def test_a_visit_begins_once_however_often_it_is_asked_for(opened, served):
+    page = opened(f"{served.at}/chair", ready=False)
+    begun = []
+    page.on("request", lambda one: begun.append(one.url) if one.method == "POST" else None)
+    page.wait_for_selector("main li button")
+    page.eval_on_selector("main li button", "button => { for (let n = 0; n < 5; n++) button.click(); }")
+    page.wait_for_selector("#say")
+    assert len(begun) == 1
+
+
 def test_a_step_is_taken_back_and_the_report_left_for_the_patient(opened, served):
     page = opened(f"{served.at}/chair", ready=False)
     page.click(".begin button.main")

@@ -1,7 +1,7 @@
 // For teachers: classes, their links, results, comments and the table.
 
 import { get, post, ServerError } from "../shell/api";
-import { h, plain, put, quoted } from "../shell/dom";
+import { h, once, plain, put, quoted } from "../shell/dom";
 import { figure, texts } from "../shell/language";
 import type { Page } from "../shell/shell";
 import { still } from "./lines";
@@ -93,24 +93,23 @@ export async function openNewClass(page: Page, isOpen: () => boolean): Promise<v
     draw();
   } }, t("add")), page);
   draw();
+  const make = once(async (told: object) => {
+    const made = await post<ClassTold>("api/chair/classes", told);
+    location.hash = `#/class/${made.class.id}`;
+  }, (error) => page.notice(error.message));
   put(
     page.main,
     h("a", { href: "#/classes", class: "small" }, `← ${w("back")}`),
     h("h1", {}, t("make")),
-    h("form", { class: "card new-class", novalidate: true, onsubmit: async (event) => {
+    h("form", { class: "card new-class", novalidate: true, onsubmit: (event) => {
       event.preventDefault();
       const students = names.value.split("\n").map((name) => name.trim()).filter(Boolean);
       if (!title.value.trim() || !state.chosen.length || !students.length) { page.notice(t("noTitle")); return; }
-      try {
-        const made = await post<ClassTold>("api/chair/classes", {
-          title: title.value.trim(), students, cases: state.chosen.map(({ set, one }) => ({ set, key: one.key })),
-          max_turns: Math.min(50, Math.max(1, Number(turns.value) || settings.max_turns)), hints: hints.checked, undo: undo.checked, scores: scores.checked,
-          patient: settings.patients[0],
-        });
-        location.hash = `#/class/${made.class.id}`;
-      } catch (error) {
-        page.notice((error as ServerError).message);
-      }
+      make({
+        title: title.value.trim(), students, cases: state.chosen.map(({ set, one }) => ({ set, key: one.key })),
+        max_turns: Math.min(50, Math.max(1, Number(turns.value) || settings.max_turns)), hints: hints.checked, undo: undo.checked, scores: scores.checked,
+        patient: settings.patients[0],
+      });
     } },
       h("label", { for: "title" }, t("title")), title,
       h("label", { for: "names" }, t("names")), names,

@@ -36,13 +36,9 @@ const t = texts({
 });
 
 /** Begins a shift. */
-export async function beginShift(page: Page, set: string): Promise<void> {
-  try {
-    const seen = await post<ShiftView>("api/chair/shifts", { set, seed: Math.floor(Math.random() * 2 ** 31) });
-    location.hash = `#/shift/${seen.id}`;
-  } catch (error) {
-    page.notice((error as ServerError).message);
-  }
+export async function beginShift(set: string): Promise<void> {
+  const seen = await post<ShiftView>("api/chair/shifts", { set, seed: Math.floor(Math.random() * 2 ** 31) });
+  location.hash = `#/shift/${seen.id}`;
 }
 
 /** Opens a shift. */

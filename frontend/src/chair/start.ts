@@ -1,7 +1,7 @@
 // Where one begins: a case, a patient, visits that were begun, and classes.
 
 import { get, post, ServerError } from "../shell/api";
-import { h, plain, put, quoted } from "../shell/dom";
+import { h, once, plain, put, quoted } from "../shell/dom";
 import { language, texts } from "../shell/language";
 import type { Page } from "../shell/shell";
 import { beginShift } from "./nurse";
@@ -60,15 +60,12 @@ export async function openStart(page: Page, isOpen: () => boolean): Promise<void
   }
   if (!isOpen()) return;
   const state = { set: firstSet(settings), patient: settings.patients[0] ?? "rules", turns: settings.max_turns };
-  const begin = async (key: string): Promise<void> => {
-    try {
-      const seen = await post<SittingView>("api/chair/visits", { set: state.set, key, patient: state.patient, max_turns: state.turns });
-      location.hash = `#/visit/${seen.id}`;
-    } catch (error) {
-      page.notice((error as ServerError).message);
-    }
-  };
-  const finder = caseFinder(settings, () => state.set, (set) => { state.set = set; }, (one) => h("button", { type: "button", onclick: () => void begin(one.key), "aria-label": `${t("see")}: ${who(one.presentation)}` }, t("see")), page);
+  const begin = once(async (key: string) => {
+    const seen = await post<SittingView>("api/chair/visits", { set: state.set, key, patient: state.patient, max_turns: state.turns });
+    location.hash = `#/visit/${seen.id}`;
+  }, (error) => page.notice(error.message));
+  const shift = once(() => beginShift(state.set), (error) => page.notice(error.message));
+  const finder = caseFinder(settings, () => state.set, (set) => { state.set = set; }, (one) => h("button", { type: "button", onclick: () => begin(one.key), "aria-label": `${t("see")}: ${who(one.presentation)}` }, t("see")), page);
   put(
     page.main,
     h("div", { class: "row" }, h("h1", { class: "grow" }, t("title")), h("a", { class: "button", href: "#/classes" }, t("teach"))),
@@ -78,8 +75,8 @@ export async function openStart(page: Page, isOpen: () => boolean): Promise<void
         finder.chooser,
         settings.patients.length > 1 ? field(t("patient"), h("select", { onchange: (event) => { state.patient = (event.target as HTMLSelectElement).value; } }, ...settings.patients.map((one) => h("option", { value: one }, one === "rules" ? w("rules") : plain(one))))) : null,
         field(t("turns"), h("input", { type: "number", min: 1, max: 50, value: state.turns, oninput: (event) => { state.turns = Math.min(50, Math.max(1, Number((event.target as HTMLInputElement).value) || settings.max_turns)); } })),
-        h("button", { type: "button", class: "main", onclick: () => void begin("") }, t("any")),
-        h("button", { type: "button", class: "nurse", onclick: () => void beginShift(page, state.set) }, t("nurse")))),
+        h("button", { type: "button", class: "main", onclick: () => begin("") }, t("any")),
+        h("button", { type: "button", class: "nurse", onclick: () => shift() }, t("nurse")))),
     begun.length ? h("section", {}, h("h2", {}, t("visits")), h("ul", { class: "list" }, ...begun.map((one) => h("li", { class: "row" },
       h("span", { class: "grow" }, h("strong", {}, quoted(who(one.patient))), " ", quoted(plain(one.patient.complaint, 120), { class: "soft" })),
       h("span", { class: "soft" }, one.points === null ? t("moves", one.moves) : `${one.points} ${w("points")}`),

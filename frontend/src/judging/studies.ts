@@ -1,7 +1,7 @@
 // For whoever holds a study: what is judged, by whom, how far they have come, and how far they agree.
 
 import { get, post, ServerError } from "../shell/api";
-import { h, plain, put, quoted } from "../shell/dom";
+import { h, once, plain, put, quoted } from "../shell/dom";
 import { figure, texts } from "../shell/language";
 import type { Page } from "../shell/shell";
 import type { JudgingSettings, StudyState } from "./types";
@@ -91,23 +91,24 @@ export async function openNewStudy(page: Page, isOpen: () => boolean): Promise<v
   const material = settings.material.map((one) => tick(one.name, one.name === "played visits" ? t("played") : one.name, t(one.kind)));
   const chosen = (ticks: [HTMLInputElement, HTMLElement][]): string[] => ticks.filter(([input]) => input.checked).map(([input]) => input.value);
   const lines = (area: HTMLTextAreaElement): string[] => area.value.split("\n").map((line) => line.trim()).filter(Boolean);
+  const make = once(async (told: object) => {
+    const made = await post<StudyState>("api/judging/studies", told);
+    location.hash = `#/study/${made.id}`;
+  }, (error) => {
+    page.notice(error.message);
+    window.scrollTo(0, 0);
+  });
   put(
     page.main,
     h("a", { href: "#/", class: "small" }, `← ${t("back")}`),
     h("h1", {}, t("make")),
-    h("form", { class: "card new-study", novalidate: true, onsubmit: async (event) => {
+    h("form", { class: "card new-study", novalidate: true, onsubmit: (event) => {
       event.preventDefault();
       if (!title.value.trim() || !chosen(forms).length || !lines(people).length) { page.notice(t("missing")); return; }
-      try {
-        const made = await post<StudyState>("api/judging/studies", {
-          title: title.value.trim(), forms: chosen(forms), material: chosen(material), cases: cases.value, people: lines(people), thirds: lines(thirds),
-          sample: Math.max(0, Math.min(5000, Math.floor(Number(sample.value) || 0))), seed: Math.max(0, Math.floor(Number(seed.value) || 0)),
-        });
-        location.hash = `#/study/${made.id}`;
-      } catch (error) {
-        page.notice((error as ServerError).message);
-        window.scrollTo(0, 0);
-      }
+      make({
+        title: title.value.trim(), forms: chosen(forms), material: chosen(material), cases: cases.value, people: lines(people), thirds: lines(thirds),
+        sample: Math.max(0, Math.min(5000, Math.floor(Number(sample.value) || 0))), seed: Math.max(0, Math.floor(Number(seed.value) || 0)),
+      });
     } },
       h("label", { for: "title" }, t("name")), title,
       h("fieldset", {}, h("legend", {}, t("forms")), ...forms.map(([, label]) => label)),

@@ -53,6 +53,16 @@ export function quoted(text: unknown, attributes: Attributes = {}): HTMLElement 
   return h("bdi", { dir: "auto", ...attributes }, plain(text));
 }
 
+/** Makes of something that leads to another page what is begun once, however often it is pressed; again where it failed. */
+export function once<A extends unknown[]>(act: (...told: A) => Promise<void>, failed: (error: Error) => void): (...told: A) => void {
+  let begun = false;
+  return (...told) => {
+    if (begun) return;
+    begun = true;
+    act(...told).catch((error: Error) => { begun = false; failed(error); });
+  };
+}
+
 /** Puts other children into an element. */
 export function put(element: Element, ...children: Child[]): void {
   element.replaceChildren(...children.filter((child) => child != null && child !== false).map((c) => asNode(c as Node)));

@@ -1,6 +1,7 @@
 import random
 import time
 
+import msgspec
 import pytest
 from tests.tables import each_row
 
@@ -279,6 +280,17 @@ def test_openings_in_chinese(complaint, said):
 )
 def test_first_person(text, said):
     assert first_person(text, "en") == said
+
+
+async def test_whose_lungs_have_cigarette_smoke_every_day_is_asked_whether_they_smoke():
+    smoker = msgspec.structs.replace(
+        WARD, history=History(symptoms=("Cough",), personal="Cigarette smoke in my lungs every day.")
+    )
+    assert "cigarette smoke in my lungs" in (await reply("Do you smoke?", smoker)).say
+    around = msgspec.structs.replace(
+        WARD, history=History(symptoms=("Cough",), personal="Tobacco smoke around me day in day out.")
+    )
+    assert "smoke" not in (await reply("Do you smoke?", around)).say
 
 
 def test_a_parent_speaks_for_a_small_child():

@@ -100,6 +100,8 @@ async def test_what_a_class_cannot_be(client):
         assert answer.status == status and why in answer.document["error"], (path, answer.document)
     new["cases"] = [dict(one) for one in kept["set"]["cases"]]
     assert "two students" in (await client.post("classes", {**new, "students": ["A", "A "]})).document["error"]
+    assert "title is empty" in (await client.post("classes", {**new, "title": " "})).document["error"]
+    assert "twice" in (await client.post("classes", {**new, "cases": new["cases"][:1] * 2})).document["error"]
     added = (await client.post(f"classes/{kept['id']}/students", {"students": ["Cleo"]})).document["class"]["students"]
     assert [one["name"] for one in added] == ["Ann", "=HYPERLINK(1)", "Cleo"]
 

@@ -152,6 +152,7 @@ async def test_what_a_study_cannot_be(desk):
         ("studies", {**new("grades"), "material": []}, 422, "needs traces"),
         ("studies", {**new("grades"), "cases": "inpatients"}, 422, "not in the case file"),
         ("studies", {**new("grades"), "people": ["A", "A"]}, 422, "two people"),
+        ("studies", {**new("grades"), "title": " "}, 422, "title is empty"),
         ("studies", {**new("grades"), "people": []}, 422, "people"),
         (link, {"answers": {"diagnosis": "E"}}, 422, "no answer"),
         (link, {"answers": {"beauty": "A"}}, 422, "no question"),

@@ -25,7 +25,7 @@ class OrderNames:
         """Returns the titles that something typed may mean, the nearest first; all of them where it is empty.
 
         Those whose name it is in full; else those of which a name begins with it, or holds all its words; else those
-        whose name it nearly is.
+        whose name it nearly is. Of these, titles that hold what was typed come before those one of whose items does.
         """
         word = typed.strip().casefold()
         parts = word.split()
@@ -37,7 +37,8 @@ class OrderNames:
         if not found:
             near = get_close_matches(word, [name for names in self._names.values() for name in names], cutoff=_LIKE)
             found = [id for name in near for id, names in self._names.items() if name in names]
-        return list(dict.fromkeys(self._titles[id][language] for id in found))
+        titles = list(dict.fromkeys(self._titles[id][language] for id in found))
+        return sorted(titles, key=lambda title: not all(part in title.casefold() for part in parts))
 
     def meant(self, typed: str, language: Language) -> list[str]:
         """Returns the title that an order means; several where it is not clear, none where there is no such name."""

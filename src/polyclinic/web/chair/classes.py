@@ -136,10 +136,14 @@ class Classes:
         """Makes a class, with a key for each student.
 
         Raises:
-            UserError: a case or the patient is not offered, or two students have one name.
+            UserError: the title is empty, a case or the patient is not offered, or a case or a name stands twice.
         """
+        if not new.title.strip():
+            raise UserError("the title is empty")
         for at in new.cases:
             self._practice.catalogue.case(at)
+        if len(set(new.cases)) < len(new.cases):
+            raise UserError("a case stands twice in the class; who ended it once would know what is so")
         if new.patient not in self._practice.staff.players.patients:
             raise UserError(
                 f"no such patient is offered; there are: {', '.join(self._practice.staff.players.patients)}"

@@ -323,9 +323,11 @@ class Studies:
         """Makes a study of files, with a link for each person.
 
         Raises:
-            UserError: nothing is to be judged there, it is too much, or two people have one name.
+            UserError: the title is empty, nothing is to be judged there, it is too much, or two people have one name.
             BadInput: a file cannot be read.
         """
+        if not new.title.strip():
+            raise UserError("the title is empty")
         names = [name.strip() for name in (*new.people, *new.thirds)]
         if twice := [name for name in names if not name or names.count(name) > 1]:
             raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
