@@ -38,7 +38,7 @@ async def test_results_come_in_order_and_few_at_a_time():
     assert await run_all([]) == []
 
 
-@pytest.mark.parametrize("error", [BudgetSpent("spent"), ValueError("ours")])
+@pytest.mark.parametrize("error", [PolyclinicError("any"), ValueError("ours")])
 async def test_what_ends_one_ends_all_of_them_first(error):
     makes = [partial(work, 0), partial(work, 1, until=0.01, error=error), partial(work, 2, until=60)]
     with pytest.raises(type(error)):
@@ -46,9 +46,16 @@ async def test_what_ends_one_ends_all_of_them_first(error):
     assert not RUNNING
 
 
+async def test_where_a_budget_is_spent_what_was_asked_by_then_is_awaited_and_kept():
+    spent = partial(work, 1, until=0.01, error=BudgetSpent("spent"))
+    kept, error = await run_until_error([partial(work, 0, until=0.05), spent])
+    assert kept == [0] and isinstance(error, BudgetSpent)
+    assert not RUNNING
+
+
 async def test_what_was_over_before_an_error_is_kept():
     over = []
-    makes = [partial(work, 0), partial(work, 1, until=60), partial(work, 2, until=0.01, error=BudgetSpent("spent"))]
+    makes = [partial(work, 0), partial(work, 1, until=60), partial(work, 2, until=0.01, error=PolyclinicError("any"))]
     kept, error = await run_until_error(makes, advance=lambda: over.append(1))
     assert kept == [0]
     assert isinstance(error, PolyclinicError)

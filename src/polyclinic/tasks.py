@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from polyclinic.errors import PolyclinicError
+from polyclinic.errors import BudgetSpent, PolyclinicError
 
 T = TypeVar("T")
 
@@ -31,19 +31,28 @@ async def run_until_error(
     """Runs all, some at a time, until one ends with an error of ours; returns what was over by then, in order.
 
     The error, if there was one, comes with it; any other exception is raised. `advance` is called as each is over.
+
+    Where a budget is spent, what has begun ends by itself, at its next question: what is asked by then is paid for, and
+    its answer is kept. Any other error stops the rest.
     """
     limit = asyncio.Semaphore(at_once)
+    begun: set[int] = set()
 
-    async def run(make: Callable[[], Awaitable[T]]) -> T:
+    async def run(number: int, make: Callable[[], Awaitable[T]]) -> T:
         async with limit:
+            begun.add(number)
             result = await make()
         if advance is not None:
             advance()
         return result
 
-    tasks = [asyncio.create_task(run(make)) for make in makes]
+    tasks = [asyncio.create_task(run(number, make)) for number, make in enumerate(makes)]
     try:
         over = (await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION))[0] if tasks else set()
+        if any(isinstance(task.exception(), BudgetSpent) for task in over):
+            for number in set(range(len(tasks))) - begun:
+                tasks[number].cancel()
+            over |= (await asyncio.wait([tasks[number] for number in begun]))[0]
     finally:
         for task in tasks:
             task.cancel()

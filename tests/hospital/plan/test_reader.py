@@ -195,7 +195,7 @@ WRONG = [
     ([("open", {})], "$.open", "never open"),
     ([("emergencies",), ("open/sat, sun",)], "$.staff.d01.shifts", "when the hospital is closed"),
     ([("first_day", "2026-13-01")], "$.first_day", "is no day"),
-    ([("residents", "0")], "$.residents", "at least 1"),
+    ([("residents", "0")], "$.residents", "1 to 10,000,000 are allowed"),
     ([("examinations", "-1")], "$.examinations", "0 or more"),
     ([("durations/triage", "soon")], "$.durations.triage", "'soon' is no duration"),
     ([("durations/triage", "0 min")], "$.durations.triage", "above 0"),
