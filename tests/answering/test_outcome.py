@@ -105,7 +105,7 @@ async def test_together_returns_failures_of_the_model_in_their_places():
     assert await together() == []
 
 
-@pytest.mark.parametrize("failure", [Unreachable("nobody"), ScriptError("spent"), BudgetSpent("spent")])
+@pytest.mark.parametrize("failure", [Unreachable("nobody"), ScriptError("spent")])
 async def test_together_stops_at_once_where_no_answer_comes(failure):
     stopped = []
 
@@ -119,6 +119,18 @@ async def test_together_stops_at_once_where_no_answer_comes(failure):
         with pytest.raises(type(failure)):
             await together(endless(), come(failure, 0.01), endless())
     assert stopped == [True, True]
+
+
+async def test_together_waits_for_what_is_asked_where_a_budget_is_spent():
+    answered = []
+
+    async def asked():
+        await asyncio.sleep(0.05)
+        answered.append(True)
+
+    with pytest.raises(BudgetSpent):
+        await together(asked(), come(BudgetSpent("spent"), 0.01), asked())
+    assert answered == [True, True]
 
 
 async def test_together_stops_its_calls_where_it_is_stopped():

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
-from polyclinic.errors import ModelError
+from polyclinic.errors import BudgetSpent, ModelError
 
 T = TypeVar("T")
 
@@ -18,11 +18,14 @@ async def together(*asked: Awaitable[T]) -> list[T | ModelError]:
 
     Raises:
         PlayFailure: an endpoint gave no answer; the other calls are stopped first.
+        BudgetSpent: the run has cost what it may cost; what was asked by then is waited for, and kept.
     """
     tasks = [asyncio.ensure_future(_or_model_error(one)) for one in asked]
     try:
         if tasks:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            over, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            if others and any(isinstance(task.exception(), BudgetSpent) for task in over):
+                await asyncio.wait(others)
         for task in tasks:
             if task.done():
                 task.result()
