@@ -182,7 +182,11 @@ def test_people_stand_beside_the_judge_in_one_table_of_teams(run, tmp_path):
         "--in-one-step",
         "rules",
     )
-    document = json.loads(run(*command, "--verdicts", verdicts, "--json").stdout)
+    document = json.loads(run(*command, "--verdicts", verdicts, "--out", tmp_path / "out", "--json").stdout)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "items.jsonl").read_text("utf-8").splitlines()]
+    assert {row["model"]: row["values"].get("diagnosis (people)") for row in rows} == {"Both": 3.5, "rules": None}
+    run("report", tmp_path / "out", "--out", tmp_path / "page.html")
+    assert "diagnosis (people)" in (tmp_path / "page.html").read_text("utf-8")
     assert [(one["name"], one["setting"]) for one in document["doctors"]] == [
         ("Both", "collaboration"),
         ("rules", "one-step"),

@@ -90,7 +90,9 @@ def test_people_stand_beside(run, tmp_path):
     marks = {"anna": 4, "bea": 3.5, "cleo": 4.5}
     said = [{**row, "who": who, "relevance": mark, "completeness": 2} for who, mark in marks.items()]
     filled.write_text("".join(json.dumps(one) + "\n" for one in said), "utf-8")
-    document = json.loads(run(*command, "--verdicts", filled, "--json").stdout)
+    document = json.loads(run(*command, "--verdicts", filled, "--out", tmp_path / "b", "--json").stdout)
+    (item,) = map(json.loads, (tmp_path / "b" / "items.jsonl").read_text("utf-8").splitlines())
+    assert (item["values"]["relevance (people)"], item["values"]["completeness (people)"]) == (4, 2)
     assert document["people"]["tree_of_reasoning"]["means"]["relevance"]["mean"] == 4
     assert document["people_agreement"]["explanations"][0]["people"] == list(marks)
     filled.write_text(json.dumps(said[0] | {"method": "other"}), "utf-8")

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace as replace_fields
 from rich.console import Console
 
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.errors import BadInput
+from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.terminal.screen import plain
 from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
 from polyclinic.verdicts.forms import forms
@@ -23,8 +25,9 @@ from polyclinic.verdicts.results import (
     RecordsByPeople,
     RoundsByPeople,
     figures,
+    marks_by_item,
 )
-from polyclinic.verdicts.verdict import Known, PersonsVerdict, read_verdicts
+from polyclinic.verdicts.verdict import Item, Known, PersonsVerdict, read_verdicts
 
 
 def read_people(paths: Sequence[Path] | None, known: Known) -> list[PersonsVerdict]:
@@ -65,7 +68,27 @@ def with_agreement(output: Output, said: Sequence[PersonsVerdict], *, seed: int)
 
     if not between:
         return output
-    return replace(output, document={**output.document, "people_agreement": between}, show=show)
+    marks = marks_by_item(said)
+    rows = [_with_marks(row, marks) for row in output.rows]
+    asked = dict.fromkeys(question for one in marks.values() for question in one)
+    return replace(
+        output,
+        document={**output.document, "people_agreement": between},
+        show=show,
+        rows=rows,
+        measures=[*output.measures, *(ItemMeasure(name=_by_people(question), percent=False) for question in asked)],
+    )
+
+
+def _by_people(question: str) -> str:
+    return f"{question} (people)"
+
+
+def _with_marks(row: ItemRow, marks: Mapping[Item, Mapping[str, float]]) -> ItemRow:
+    """Returns a row with people's marks of the same: by its doctor, or by the file of its method's outcomes."""
+    file = row.at.partition(".jsonl")[0]
+    found = marks.get((row.item, row.model)) or marks.get((row.item, file)) or {}
+    return replace_fields(row, values={**row.values, **{_by_people(name): mark for name, mark in found.items()}})
 
 
 def show_agreement(screen: Console, form: str, found: Sequence[QuestionAgreement]) -> None:

@@ -16,7 +16,7 @@ from polyclinic.statistics.pairwise import Comparison, Strength, WinRate, streng
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 from polyclinic.verdicts.forms import Answer, forms
 from polyclinic.verdicts.people import accepted, by_item, decided
-from polyclinic.verdicts.verdict import PersonsVerdict
+from polyclinic.verdicts.verdict import Item, PersonsVerdict
 
 
 class Percent(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +175,19 @@ def means_by_people(verdicts: Sequence[PersonsVerdict], form: str, *, seed: int 
         means = [fmean(_worth(answer) for _, answer in answers) for answers in said.values()]
         found[question] = estimate(means, clusters=[item[0] for item in said], seed=seed)
     return MeansByPeople(means=found)
+
+
+def marks_by_item(verdicts: Sequence[PersonsVerdict]) -> dict[Item, dict[str, float]]:
+    """Returns people's grades of reports and marks of explanations: of each case and doctor or method, by question.
+
+    Of several people it is their mean.
+    """
+    found: dict[Item, dict[str, float]] = defaultdict(dict)
+    for form in ("grades", "explanations"):
+        for question in forms()[form].questions:
+            for item, answers in by_item(verdicts, form, question).items():
+                found[item][question] = fmean(_worth(answer) for _, answer in answers)
+    return dict(found)
 
 
 def _worth(answer: Answer) -> float:
