@@ -21,6 +21,8 @@ EXTRAS = {
     "web": ("starlette", "uvicorn"),
     "report": ("matplotlib",),
     "parquet": ("pyarrow",),
+    "fhir": ("fhir_core",),  # which fhir.resources needs, and whose name leads to no other package
+    "browser": ("playwright", "axe_playwright_python"),
 }
 
 
