@@ -155,6 +155,8 @@ def test_a_class_from_its_links_to_its_table(opened, served, looked_at):
     page.wait_for_selector(".matrix")
     link = page.locator(".links a").first.get_attribute("href")
     student = opened(link, width=390, ready=False)
+    student.wait_for_selector("ol.list button")
+    assert student.locator("header nav").count() == 0  # the other pages are not for a student
     student.click("ol.list button >> nth=0")
     student.fill("#say", "Do you have a fever?")
     student.press("#say", "Enter")

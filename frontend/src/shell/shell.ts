@@ -29,7 +29,9 @@ const ADDRESSES: Record<PageName, string> = { home: "./", town: "./town", browse
 
 // A copy of the results lies anywhere, without a server and its other pages.
 const COPY = document.querySelector('meta[name="polyclinic-copy"]') !== null;
-const PAGES = COPY ? [] : (Object.keys(ADDRESSES) as PageName[]);
+// Who came by a link of their own may see what lies under it, and nothing else.
+const BY_LINK = location.hash.startsWith("#/link/");
+const PAGES = COPY || BY_LINK ? [] : (Object.keys(ADDRESSES) as PageName[]);
 
 const THEME = "polyclinic.theme";
 
@@ -78,7 +80,7 @@ export function openPage(name: PageName, title: () => string, draw?: (page: Page
     put(
       header,
       h("a", { class: "skip", href: "#main" }, t("skip")),
-      h("a", { class: "brand", href: COPY ? "#/" : ADDRESSES.home }, h("img", { src: "./icon.svg", alt: "", width: 22, height: 22 }), t("title")),
+      h("a", { class: "brand", href: COPY ? "#/" : BY_LINK ? location.hash : ADDRESSES.home }, h("img", { src: "./icon.svg", alt: "", width: 22, height: 22 }), t("title")),
       PAGES.length > 0 && h(
         "nav",
         { "aria-label": t("pages") },
