@@ -38,6 +38,7 @@ from polyclinic.hospital.simulation import simulate
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.hospital.town.town import Town
 from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.lazy import collect_seldom
 
 SEED = 20_262
 RESIDENTS = 12_000  # a town that the hospital can look after
@@ -59,6 +60,7 @@ def measure(parts):
     if parts[0] == "kills":
         kills(parts[1:])
         return
+    collect_seldom()  # as the command line does
     knowledge = read_knowledge()
     hospital = filled(knowledge)
     if "events" in parts:

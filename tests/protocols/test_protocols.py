@@ -40,6 +40,7 @@ def test_what_a_file_says_wrongly_is_named_with_its_line(tmp_path):
         ("  turns:\n", "  turns:\n    whose: x\n", turns + 1, "$.settings.turns.whose"),
         ("    minds: {", "    mind: {", minds, "$.roles[...].mind"),
         ("paper: {zh: 10", "paper: {de: 10", turns, "$.settings.turns.paper"),
+        ("paper: {zh: 10", "paper: {zh: -3", turns, "$.settings.turns.paper"),
     ):
         path = own(tmp_path, was, now)
         with pytest.raises(BadInput) as raised:
@@ -53,6 +54,8 @@ def test_a_file_of_ones_own_is_followed_as_a_paper(tmp_path):
     assert (rules.side, rules.of(rules.settings.turns)["zh"]) == ("paper", 12)
     with pytest.raises(UserError, match="whose name is mvme"):
         follow(MvmeSettings, str(tmp_path / "mine.yaml"))
+    with pytest.raises(BadInput, match=r"no role 'docter' in aie \(did you mean doctor\?\)"):
+        follow(AieSettings, str(own(tmp_path, "  doctor:", "  docter:")))
     path = own(tmp_path, "name: aie", "name: ours")
     with pytest.raises(UserError, match="the name of the paper"):
         named_protocol(str(path))

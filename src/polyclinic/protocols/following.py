@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError, meant
 from polyclinic.protocols.papers import PAPERS, Settings
 from polyclinic.protocols.printed import told
 from polyclinic.protocols.protocol import PaperProtocol, PaperRole, PaperSetting, Side
@@ -26,9 +26,17 @@ def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
     """Reads the protocol of a kind of settings, the one that is shipped unless another file is named.
 
     Raises:
-        BadInput: the file cannot be read, lacks a setting or holds one that is none; says on which line.
+        BadInput: the file cannot be read, lacks a setting or holds one that is none; says on which line. Or it has a
+            role that the paper has not.
     """
-    return read_yaml(path or _FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
+    shipped = read_yaml(_FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
+    if path is None:
+        return shipped
+    found = read_yaml(path, cast("type[PaperProtocol[S]]", _typed(kind)))
+    if unknown := next((role for role in found.roles if role not in shipped.roles), None):
+        there = f"{meant(unknown, shipped.roles)}; there are: {', '.join(shipped.roles)}"
+        raise BadInput(f"no role {unknown!r} in {kind.paper}{there}", path=path, field="$.roles")
+    return found
 
 
 def _typed(kind: type[Settings]) -> Any:

@@ -5,13 +5,16 @@ A setting that is added here is added to the paper's file, `polyclinic/protocols
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
 from polyclinic.events import Order
 from polyclinic.language.language import Language
 from polyclinic.protocols.protocol import PaperSetting
+
+Number = Annotated[int, msgspec.Meta(ge=1)]
+"""How many turns, rounds, passages: at least one."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,7 +42,7 @@ class AieSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "aie"
-    turns: PaperSetting[dict[Language, int]]
+    turns: PaperSetting[dict[Language, Number]]
     online: PaperSetting[bool]
     greets: PaperSetting[bool]
     dialogue_alone: PaperSetting[bool]
@@ -65,7 +68,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "mvme"
-    turns: PaperSetting[int]
+    turns: PaperSetting[Number]
     order: PaperSetting[Order]
     rounds: PaperSetting[int]
     missing: PaperSetting[Literal["normal", "not recorded"]]
@@ -119,7 +122,7 @@ class TorSettings(Settings, frozen=True, kw_only=True):
 
     paper: ClassVar[str] = "tor"
     rounds: PaperSetting[int]
-    turns: PaperSetting[int]
+    turns: PaperSetting[Number]
     passages: PaperSetting[int]
     form: PaperSetting[Literal["typed", "printed"]]
     update_from: PaperSetting[Literal["latest", "first"]]

@@ -1,12 +1,13 @@
 """MVME: who is graded, who is outside the means, what is counted, and who is compared with whom."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from polyclinic.benchmarks.mvme.evaluation import mvme
-from polyclinic.benchmarks.mvme.results import Entrant, TablePart
+from polyclinic.benchmarks.mvme.results import Entrant, TablePart, answers_in
 from polyclinic.cases.report import Diagnosis, Report
 from polyclinic.errors import Refused, TimedOut
 from polyclinic.events import Examined, Role, Said
@@ -319,3 +320,9 @@ async def test_of_a_team_and_its_ablation_no_model_is_asked_the_same_twice(knowl
         result = await benchmark.hold({one.name: one for one in entrants})
         assert all(one.no_report == 0 and not one.failed for one in result.entrants)
         assert len(asked) == len(set(asked)) > 50
+
+
+def test_a_turn_is_answered_once_though_the_patient_speaks_to_the_examiner_too():
+    said = ((1, Role.DOCTOR), (2, Role.EXAMINER), (2, Role.DOCTOR), (0, Role.DOCTOR))
+    trace = [Said(seq=0, turn=turn, who=Role.PATIENT, to=to, text="Yes.") for turn, to in said]
+    assert answers_in(SimpleNamespace(trace=trace)) == 2

@@ -224,8 +224,9 @@ def pair_of(case: Case, visit: Visit | TeamVisit) -> NamedPair:
 
 
 def answers_in(visit: Visit) -> int:
-    """Returns how often the patient answered the doctor (#QA)."""
-    return sum(isinstance(e, Said) and e.who is Role.PATIENT and e.turn > 0 for e in visit.trace)
+    """Returns how many of the doctor's turns the patient answered (#QA), once where it went to the examiner between."""
+    said = (e for e in visit.trace if isinstance(e, Said) and e.who is Role.PATIENT)
+    return len({e.turn for e in said if e.turn > 0})
 
 
 def examinations_in(visit: Visit) -> int:
