@@ -82,6 +82,14 @@ def test_what_contradicts_the_paper_is_refused_and_ours_takes_it():
     assert paper.remarks and not ours.remarks
 
 
+def test_a_judge_is_asked_at_the_papers_temperature_or_not_at_all():
+    paper, ours = follow(MvmeSettings, "paper"), follow(MvmeSettings)
+    assert (paper.temperature("judge"), paper.temperature("judge", 0)) == (0, 0)
+    with pytest.raises(UserError, match=r"--temperature is 0\.9"):
+        paper.temperature("judge", 0.9)
+    assert ours.temperature("judge", 0.9) == 0.9
+
+
 def test_ours_of_tree_of_reasoning_is_what_it_does_by_itself():
     ours = follow(TorSettings)
     parameters = inspect.signature(tree_of_reasoning).parameters

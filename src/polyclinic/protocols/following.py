@@ -97,11 +97,16 @@ class FollowedProtocol(Generic[S]):
         return "ours" if played is None or played.prompts is None else played.prompts.of(self.side)
 
     def temperature(self, role: str, given: float | None = None) -> float | None:
-        """Returns at which temperature a role is asked: what is given, else what the protocol sets, or None."""
+        """Returns at which temperature a role is asked: what is given, else what the protocol sets, or None.
+
+        Raises:
+            UserError: what is given is not the paper's, and the paper is followed.
+        """
         played = self.protocol.roles.get(role)
-        if given is not None or played is None or played.temperature is None:
+        if played is None or played.temperature is None:
             return given
-        return played.temperature.of(self.side)
+        self.check_value("--temperature", given, played.temperature)
+        return played.temperature.of(self.side) if given is None else given
 
     def check_value(self, option: str, given: T | None, setting: PaperSetting[T] | PaperSetting[dict[Any, T]]) -> None:
         """Refuses a value of an option that is not the paper's; None says that the user gave none.
