@@ -1,12 +1,15 @@
 """Rows come to the file in groups; what cannot be written is told once, and nobody hangs."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from polyclinic.errors import BadInput
-from polyclinic.sqlite_file import GroupWriter, connect, is_empty, transaction
+from polyclinic.sqlite_file import GroupWriter, claim, connect, is_empty, transaction
 
+ROWS = "CREATE TABLE rows (n INTEGER PRIMARY KEY)"
 INSERT = "INSERT INTO rows VALUES (?)"
 
 
@@ -15,7 +18,7 @@ def file(tmp_path):
     path = tmp_path / "rows.sqlite"
     connection = connect(path)
     with transaction(connection):
-        connection.execute("CREATE TABLE rows (n INTEGER PRIMARY KEY)")
+        connection.execute(ROWS)
     connection.close()
     return path
 
@@ -83,3 +86,41 @@ def test_what_is_no_sqlite_file(tmp_path):
     new = connect(tmp_path / "new")
     assert is_empty(new)
     new.close()
+
+
+def test_of_two_that_make_a_file_at_once_one_makes_it_and_the_other_takes_it(tmp_path):
+    path = tmp_path / "new.sqlite"
+    first, second = connect(path), connect(path)
+    first.execute("BEGIN IMMEDIATE")  # it makes the file while the other has seen that nothing is there
+    with ThreadPoolExecutor(1) as pool:
+        claimed = pool.submit(claim, second, 7, [(ROWS,)])
+        assert not claimed.done()
+        first.execute(ROWS)
+        first.execute("INSERT INTO rows VALUES (5)")
+        first.execute("PRAGMA application_id = 7")
+        first.execute("COMMIT")
+        assert claimed.result(10)
+    assert second.execute("SELECT n FROM rows").fetchall() == [(5,)]
+    assert not claim(second, 8, [(ROWS,)])  # it is another's
+    first.close()
+    second.close()
+
+
+def test_the_log_is_waited_for_where_another_process_turns_it_on(tmp_path, monkeypatch):
+    """SQLite itself says "locked" at once there, whatever patience it was given."""
+    refusals = []
+
+    class Contended(sqlite3.Connection):
+        def execute(self, statement, *values):
+            if "journal_mode" in statement and len(refusals) < 2:
+                refusals.append(statement)
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+            return super().execute(statement, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Contended))
+    connection = connect(tmp_path / "new.sqlite")
+    assert len(refusals) == 2
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from polyclinic.errors import BadInput
 
 _WAITING = 20_000  # rows that may wait for the disk; then whoever brings more waits too
 _TOGETHER = 5_000  # rows committed at once, at most
+_PATIENCE = 10.0  # seconds for another process to let go of the file
 
 Done = Callable[[Exception | None], object]
 _Item = tuple[str, tuple[Any, ...], Done | None]
@@ -25,15 +27,28 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: it is no SQLite file, or cannot be written.
     """
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _log_ahead(connection)
         # A commit survives the end of the process. What a power cut takes away is computed or asked for again.
         connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Turns the write-ahead log on. SQLite does not wait where another process does so too: that is done here."""
+    latest = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > latest:
+                raise
+            time.sleep(0.01)
 
 
 def application(connection: sqlite3.Connection) -> int:
@@ -71,6 +86,32 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
         raise
+
+
+def claim(connection: sqlite3.Connection, mark: int, statements: Iterable[tuple[str, *tuple[Any, ...]]]) -> bool:
+    """Gives an empty file its tables and its mark. Of several processes that open a new file at once, one makes it.
+
+    Args:
+        connection: to the file.
+        mark: the number that says whose file it is.
+        statements: that make its tables and write what belongs there from the beginning, each with its values.
+
+    Returns:
+        Whether the file bears the mark now; False leaves it as it is: it is something else.
+
+    Raises:
+        sqlite3.Error: it cannot be read, or is empty and cannot be written.
+    """
+    if application(connection) == mark:
+        return True
+    if not is_empty(connection):
+        return application(connection) == mark  # it may have been made between the two looks
+    with transaction(connection):
+        if is_empty(connection):
+            for statement, *values in statements:
+                connection.execute(statement, values)
+            connection.execute(f"PRAGMA application_id = {mark}")
+    return application(connection) == mark
 
 
 class GroupWriter:

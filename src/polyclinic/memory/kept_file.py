@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.sqlite_file import application, connect, is_empty, transaction
+from polyclinic.sqlite_file import application, claim, connect
 
 A = TypeVar("A", bound=msgspec.Struct)
 T = TypeVar("T")
@@ -87,14 +87,11 @@ def open_kept(
 
 
 def _made_with(file: sqlite3.Connection, kind: FileKind[A], about: A | None, path: Path) -> A:
-    if is_empty(file) and about is not None:
-        with transaction(file):
-            file.execute(f"PRAGMA application_id = {kind.mark}")
-            for table in (_FACTS, *kind.tables):
-                file.execute(table)
-            file.execute("INSERT INTO facts VALUES ('about', ?)", (msgspec.json.encode(about).decode(),))
-        return about
-    if application(file) != kind.mark:
+    made: list[tuple[str, *tuple[Any, ...]]] = []
+    if about is not None:
+        made += [(table,) for table in (_FACTS, *kind.tables)]
+        made.append(("INSERT INTO facts VALUES ('about', ?)", msgspec.json.encode(about).decode()))
+    if application(file) != kind.mark and (about is None or not claim(file, kind.mark, made)):
         raise BadInput(f"is not {kind.what}", path=path)
     (text,) = file.execute("SELECT value FROM facts WHERE name = 'about'").fetchone()
     found = msgspec.json.decode(text, type=kind.about)

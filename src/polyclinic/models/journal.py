@@ -27,7 +27,7 @@ from polyclinic.models.answers import Completion, read
 from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 from polyclinic.models.schema import form_of
-from polyclinic.sqlite_file import GroupWriter, application, connect, is_empty, read_errors, transaction
+from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
 
 APPLICATION = 0x706F6C79
 """Marks a SQLite file as a journal of ours."""
@@ -187,13 +187,8 @@ def _open(path: Path) -> sqlite3.Connection:
         with ExitStack() as stack:
             connection = connect(path)
             stack.callback(connection.close)
-            if application(connection) != APPLICATION:
-                if not is_empty(connection):
-                    raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
-                with transaction(connection):
-                    connection.execute(_TABLE)
-                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+            if not claim(connection, APPLICATION, [(_TABLE,), (f"PRAGMA user_version = {FORMAT}",)]):
+                raise BadInput("a SQLite file, but no journal of answers; name another", path=path)
             number = connection.execute("PRAGMA user_version").fetchone()[0]
             if number != FORMAT:
                 raise BadInput(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyclinic.errors import BadInput, UserError
-from polyclinic.sqlite_file import application, connect, is_empty, transaction
+from polyclinic.sqlite_file import claim, connect, transaction
 
 APPLICATION = 0x706F6C63
 """Marks a SQLite file as a corpus of ours."""
@@ -113,15 +113,9 @@ class PassageStore:
         self.path = path
         try:
             self._file = connect(path)
-            if application(self._file) != APPLICATION:
-                if not is_empty(self._file):
-                    self._file.close()
-                    raise BadInput("a SQLite file, but no corpus; name another", path=path)
-                with transaction(self._file):
-                    if application(self._file) != APPLICATION:
-                        for table in _TABLES:
-                            self._file.execute(table)
-                        self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+            if not claim(self._file, APPLICATION, [(table,) for table in _TABLES]):
+                self._file.close()
+                raise BadInput("a SQLite file, but no corpus; name another", path=path)
             if not self._file.execute(_HAS_FILES).fetchone()[0]:
                 with transaction(self._file):
                     if not self._file.execute(_HAS_FILES).fetchone()[0]:
