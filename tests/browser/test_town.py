@@ -1,14 +1,19 @@
 """The town in a real browser: live to its end, sought, two runs on one clock, by keyboard, and with bad input."""
 
 import json
+import re
+import shutil
+import sqlite3
 import sys
 import time
+from contextlib import closing
 
 import msgspec
 import tests.web.conftest as by_hand
 
 from polyclinic.hospital.plan.file import read_hospital
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import lock
 from polyclinic.knowledge.knowledge import read_knowledge
 
 
@@ -48,6 +53,41 @@ def differences(page, pages, run):
     return {name for name in PARTS if ours[name] != theirs[name]}
 
 
+def test_who_is_ill_at_home_is_asked_when_the_map_stands(opened, pages):
+    page = opened(f"{pages.at}/town?run=one&paused#t=40000")
+    until(page, "town.state().ill === Object.keys(town.state().named).length && town.state().ill > 0")
+    assert page.evaluate("town.state().named") == json.loads(pages.asked("/api/town/ill?run=one&t=40000"))
+    # From here on it grows by what happens.
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("combobox", name="Speed").select_option("3000")
+    until(page, "Number(document.body.dataset.t) > 60000")
+    page.keyboard.press("Space")
+    t = int(page.evaluate("town.state().t"))
+    assert page.evaluate("town.state().named") == json.loads(pages.asked(f"/api/town/ill?run=one&t={t}"))
+
+
+def test_a_page_that_is_older_than_its_server_says_so(opened, pages):
+    page = opened(f"{pages.at}/town?run=one&paused#t=36000")
+    page.route("**/api/town/state*", lambda route: route.fulfill(response=(got := route.fetch()), headers={
+        **got.headers, "x-polyclinic-build": "another"}))  # fmt: skip
+    assert page.locator(".renewed").count() == 0
+    page.get_by_role("button", name="An hour on").click()
+    page.get_by_role("button", name="Load it anew").wait_for()
+
+
+def test_a_run_that_was_stopped_says_when(opened, pages_of, tmp_path, runs):
+    shutil.copytree(runs / "one", tmp_path / "cut")
+    with closing(sqlite3.connect(tmp_path / "cut" / "run.sqlite")) as run:
+        run.execute("DELETE FROM about WHERE name LIKE 'summary%'")
+        run.execute("DELETE FROM happenings WHERE t > 50000")
+        run.commit()
+    pages = pages_of("serve", str(tmp_path), "--port", "0")
+    page = opened(f"{pages.at}/town?run=cut")
+    page.get_by_text(re.compile("cut was stopped at Day 1.*, 13:")).wait_for()
+    with closing(lock(tmp_path / "cut")):
+        until(page, "document.querySelector('.notice').hidden")
+
+
 def test_the_page_comes_to_the_same_state_as_the_record(opened, pages):
     """From the morning on at full speed, and at any time that is sought."""
     page = opened(f"{pages.at}/town?run=one&speed=10000#t=21600")
@@ -69,8 +109,7 @@ def test_the_slider_seeks_and_the_link_leads_back(opened, pages):
     page.get_by_role("button", name="An hour on").click()
     until(page, "Number(document.body.dataset.t) === 33600")
     page.get_by_role("slider").press("End")
-    until(page, "Number(document.body.dataset.t) > 33700")
-    assert page.evaluate("location.hash") == f"#t={page.locator('body').get_attribute('data-t')}"
+    until(page, "Number(document.body.dataset.t) > 33700 && location.hash === `#t=${document.body.dataset.t}`")
     events = page.get_by_role("combobox", name="Jump to")
     events.locator("option").nth(1).wait_for(state="attached")
 

@@ -1,9 +1,13 @@
 """What the town's page is told of a run."""
 
+import gzip
+from contextlib import closing
+
 from tests.web.asking import asked
 from tests.web.conftest import rows_of
 
 from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import lock
 
 
 async def test_runs_are_listed_and_what_is_none_says_why(pages):
@@ -29,6 +33,41 @@ async def test_the_state_is_that_of_the_record(pages, runs):
     assert [place[3] for place in answer["world"]["queues"]["triage"]] == ["r00001"]
     at_the_end = (await asked(pages, "/api/town/state?run=one")).document["world"]
     assert at_the_end["counts"]["diagnosed"] == 3
+    assert answer["world"]["ill"] == len(there.ill) == 2
+    ill = (await asked(pages, "/api/town/ill?run=one&t=30795")).document
+    assert ill == {who: [one.name, list(one.home)] for who, one in there.ill.items()}
+
+
+async def test_the_map_is_not_told_what_is_so(pages):
+    """Neither by a state, nor by what happens, nor by the notes of the charts."""
+    paths = ("state?run=one&t=31000", "ill?run=one&t=31000", "happenings?run=one", "live?run=one", "course?run=one")
+    for path in paths:
+        told = (await asked(pages, f"/api/town/{path}")).body
+        for word in (b"influenza-a", b'"right', b"diagnosed_right", b"severity", b'"case"', b'"cause"', b"mild"):
+            assert word not in told, (path, word)
+    fell = rows_of(await asked(pages, "/api/town/happenings?run=one&n=1"))[0][3]
+    assert fell == {"what": "fell ill", "name": "Ada 0", "home": [-800, -100]}
+
+
+async def test_what_is_large_is_compressed_for_who_can_read_it(pages):
+    plain = await asked(pages, "/api/town/happenings?run=deep/two")
+    packed = await asked(pages, "/api/town/happenings?run=deep/two", accept_encoding="gzip")
+    assert packed.headers["content-encoding"] == "gzip" and len(packed.body) < len(plain.body) / 4
+    assert gzip.decompress(packed.body) == plain.body and int(packed.headers["content-length"]) == len(packed.body)
+    small = await asked(pages, "/api/about", accept_encoding="gzip")
+    assert "content-encoding" not in small.headers
+
+
+async def test_a_run_that_nobody_is_at_is_stopped(pages, runs):
+    async def told():
+        return next(one for one in (await asked(pages, "/api/town/runs")).document["runs"] if one["id"] == "deep/two")
+
+    assert (await told())["stopped"] and (await told())["summary"]["t"] == 150_400
+    assert (await asked(pages, "/api/town/about?run=deep/two")).document["stopped"]
+    with closing(lock(runs / "deep" / "two")):
+        assert not (await told())["stopped"]
+        assert not (await asked(pages, "/api/town/state?run=deep/two&t=1")).document["stopped"]
+    assert not (await asked(pages, "/api/town/about?run=one")).document["stopped"]
 
 
 async def test_happenings_come_in_blocks_without_gaps(pages, runs):
@@ -74,7 +113,7 @@ async def test_a_person_is_told_of_without_the_truth_unless_it_is_asked_for(page
         assert word not in told.body
     assert b'"influenza-a"' in (await asked(pages, "/api/town/person?run=one&who=r00001&truth=1")).body
     for nobody in ("", "r99999", "x" * 500, "d01", "r-1", "r1e3"):
-        assert (await asked(pages, f"/api/town/person?run=one&who={nobody}")).status == 422
+        assert (await asked(pages, f"/api/town/person?run=one&who={nobody}")).status == 404
 
 
 async def test_names_stand_in_both_languages(pages):

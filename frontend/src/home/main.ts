@@ -11,8 +11,10 @@ interface ShelvedRun {
   name: string;
   problem: string;
   over: boolean;
+  stopped: boolean;
   summary: {
     events?: number;
+    t?: number;
     residents?: number;
     seed?: number;
     visits?: number;
@@ -30,6 +32,8 @@ const t = texts({
   twice: ["Two side by side", "两个并排"],
   going: ["goes on", "进行中"],
   over: ["over", "已结束"],
+  stopped: ["stopped on day {0}, {1}, before its end", "第 {0} 天 {1} 中断"],
+  resume: ["Take it up: polyclinic run --resume and its folder", "继续：polyclinic run --resume 加其文件夹"],
   visits: ["visits", "就诊"],
   residents: ["residents", "居民"],
   right: ["right diagnoses", "诊断正确"],
@@ -39,6 +43,11 @@ const t = texts({
   broken: ["cannot be shown", "无法显示"],
   compare: ["Compare on one clock", "同一时钟比较"],
 });
+
+function stoppedAt(time: number): string {
+  const minutes = Math.floor(time / 60) % 1440;
+  return t("stopped", Math.floor(time / 86_400) + 1, `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`);
+}
 
 function card(run: ShelvedRun): HTMLElement {
   if (run.problem) {
@@ -57,7 +66,8 @@ function card(run: ShelvedRun): HTMLElement {
     "article",
     { class: "card run" },
     h("h2", {}, plain(run.name)),
-    h("p", { class: "soft small" }, `${plain(named(about.hospital))} · ${t(run.over ? "over" : "going")}`),
+    h("p", { class: "soft small" }, `${plain(named(about.hospital))} · ${run.stopped ? stoppedAt(about.t ?? 0) : t(run.over ? "over" : "going")}`),
+    run.stopped && h("p", { class: "small" }, t("resume")),
     h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     h("p", {}, h("a", { class: "button main", href: `./town?run=${encodeURIComponent(run.id)}` }, t("watch"))),
   );

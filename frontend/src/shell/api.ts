@@ -16,6 +16,17 @@ export class ServerError extends Error {
   }
 }
 
+// Of which build this page is; pages that Vite serves do not say.
+let build = typeof document === "undefined" ? "" : (document.querySelector<HTMLMetaElement>('meta[name="polyclinic-build"]')?.content ?? "");
+let renewed = false;
+
+function notice(told: string | null): void {
+  build ||= told ?? "";
+  if (renewed || !told || told === build) return;
+  renewed = true;
+  dispatchEvent(new Event("polyclinic-renewed"));
+}
+
 async function asked<T>(path: string, how: RequestInit): Promise<T> {
   let answer: Response;
   try {
@@ -24,6 +35,7 @@ async function asked<T>(path: string, how: RequestInit): Promise<T> {
     if ((error as Error).name === "AbortError") throw error;
     throw new ServerError(t("gone"), 0);
   }
+  notice(answer.headers.get("x-polyclinic-build"));
   const document = (await answer.json().catch(() => ({}))) as { error?: string };
   if (!answer.ok) throw new ServerError(document.error ?? `${answer.status} ${answer.statusText}`, answer.status);
   return document as T;

@@ -17,6 +17,8 @@ const t = texts({
   dark: ["Dark", "深色"],
   light: ["Light", "浅色"],
   pages: ["Pages", "页面"],
+  renewed: ["This page is older than its server.", "本页比服务器旧。"],
+  reload: ["Load it anew", "重新加载"],
   never: [
     "Simulated patients only. For research and teaching; never for the care of real people.",
     "全部为模拟病人。仅供研究与教学，绝不用于真实医疗。",
@@ -104,6 +106,9 @@ export function openPage(name: PageName, title: () => string, draw?: (page: Page
     footer.textContent = t("never");
   };
   around();
+  addEventListener("polyclinic-renewed", () => {
+    notices.before(h("div", { class: "notice renewed", role: "alert" }, `${t("renewed")} `, h("button", { type: "button", onclick: () => location.reload() }, t("reload"))));
+  });
   draw?.(page);
   onLanguage(() => {
     around();

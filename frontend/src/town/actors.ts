@@ -90,7 +90,7 @@ export class Actors {
   }
 
   private home(world: World, who: string, person: Visitor): Cell {
-    return this.plan.house(who, world.ill.get(who)?.[3] ?? [person.began % 600, 0]);
+    return this.plan.house(who, world.ill.get(who)?.[1] ?? [person.began % 600, 0]);
   }
 
   private stand(actor: Actor, speed: number, seconds: number): void {

@@ -177,7 +177,8 @@ export class Dossier {
     } else facts.push([t("doing"), does_ || t("home")]);
     if (here?.staff) facts.push(["", t("with", meaning(run, here.staff))]);
     if (here?.acuity) facts.push(["", h("span", { class: `acuity ${here.acuity}` }, t(here.acuity))]);
-    if (this.truth && ill) facts.push([t("has"), `${meaning(run, ill[1])}, ${plain(ill[2], 20)}`]);
+    const now = this.truth && ill ? person?.visits.filter((visit) => visit.visit.begin <= time).at(-1)?.visit : undefined;
+    if (now?.["disease"]) facts.push([t("has"), `${meaning(run, now["disease"])}, ${plain(now["severity"], 20)}`]);
     for (const field of ["past", "medications", "allergies", "personal"] as const) if (one?.[field]) facts.push([t(field), quoted(one[field])]);
     const line = staff
       ? [t(staff.job as "doctor"), ...(staff.departments ?? []).map((id) => meaning(run, id))].join(" · ")

@@ -1,7 +1,7 @@
 // Brings what happened, piece by piece: pages of a run that is recorded, and, at the end of one that goes on, its stream.
 
 import { get, ServerError } from "../shell/api";
-import { type Happening, type SentWorld, World } from "./record";
+import { type Happening, type Ill, type SentWorld, World } from "./record";
 
 export interface About {
   id: string;
@@ -14,6 +14,7 @@ export interface About {
   happenings: number;
   t: number;
   over: boolean;
+  stopped: boolean;
 }
 
 export interface Hospital {
@@ -28,12 +29,15 @@ const FIRST = 500; // lines of the first page after a seek
 const PAGE = 2_000;
 const LOW = 3_000; // lines ahead below which more are fetched
 const HIGH = 12_000; // lines ahead above which a stream is left, until they are used up
+const LATER = 150; // milliseconds after a seek until it is asked who is ill at home
 const AGAIN = 1_000; // milliseconds until a server that does not answer is asked again
 
 /** The lines of a run, from any time on. */
 export class Feed {
   /** Whether the run has come to its end, as far as is known. */
   over: boolean;
+  /** Whether it has not, and nobody is at it any more. */
+  stopped: boolean;
   /** Time of the last line that is known to be there, in seconds. */
   head: number;
   private ahead: Happening[] = [];
@@ -49,24 +53,38 @@ export class Feed {
     private readonly problem: (text: string) => void,
   ) {
     this.over = about.over;
+    this.stopped = about.stopped;
     this.head = about.t;
   }
 
   /** Returns the state at a time, and goes on from there. */
   async seek(t: number): Promise<World> {
     const turn = ++this.turn;
-    const { world, over } = await get<{ world: SentWorld; over: boolean }>("api/town/state", {
-      run: this.about.id,
-      t: Math.max(0, Math.floor(t)),
-    });
+    const at = Math.max(0, Math.floor(t));
+    const { world, over, stopped } = await get<{ world: SentWorld; over: boolean; stopped: boolean }>("api/town/state", { run: this.about.id, t: at });
     if (turn !== this.turn) throw new DOMException("sought elsewhere", "AbortError");
     this.leave();
     this.over = over;
+    this.stopped = stopped;
     this.ahead = [];
     this.taken = 0;
     this.next = world.seq + 1;
     this.asking = false;
-    return World.from(world);
+    const made = World.from(world);
+    // When the map stands: who is ill at home is not on it.
+    setTimeout(() => void this.meet(made, at, turn), LATER);
+    return made;
+  }
+
+  /** Asks who was ill, by name. */
+  private async meet(world: World, at: number, turn: number): Promise<void> {
+    if (turn !== this.turn) return;
+    try {
+      const ill = await get<Record<string, Ill>>("api/town/ill", { run: this.about.id, t: at });
+      if (turn === this.turn) world.meet(ill);
+    } catch {
+      // Those have no name on the map, and the page says already that the server is gone.
+    }
   }
 
   /** Returns the next line, if it is there already and happened by a time. */
@@ -129,6 +147,7 @@ export class Feed {
   }
 
   private add(rows: Happening[]): void {
+    if (rows.length) this.stopped = false;
     for (const row of rows) {
       if (row[0] < this.next) continue; // sent again after a break
       this.ahead.push(row);
@@ -144,8 +163,10 @@ export class Feed {
       this.problem("");
       this.add(JSON.parse(event.data as string) as Happening[]);
     };
+    stream.addEventListener("stopped", (event) => (this.stopped = (event as MessageEvent<string>).data === "true"));
     stream.addEventListener("over", () => {
       this.over = true;
+      this.stopped = false;
       this.done = true;
       stream.close();
       this.stream = null;

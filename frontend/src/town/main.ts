@@ -77,7 +77,7 @@ class Town {
   }
 
   private get going(): boolean {
-    return this.runs.some((run) => !run.feed.over);
+    return this.runs.some((run) => !run.feed.over && !run.feed.stopped);
   }
 
   async open(): Promise<void> {
@@ -283,8 +283,10 @@ class Town {
       this.clock.reach(Math.max(this.clock.t, reached), seconds);
       if (!this.going && this.clock.t >= this.end && this.clock.playing) {
         this.toggle(false);
-        page.announce(t("over"));
-        document.body.dataset["over"] = "true";
+        if (this.runs.every((run) => run.feed.over)) {
+          page.announce(t("over"));
+          document.body.dataset["over"] = "true";
+        }
       }
     }
     const pace = { speed: this.clock.live ? Math.abs(this.clock.pace) : this.clock.speed };
@@ -311,6 +313,10 @@ class Town {
     document.body.dataset["seq"] = String(this.first.world.seq);
     document.body.dataset["rate"] = String(Math.round(this.views[0]?.stage?.rate ?? 0));
     if (!this.going) this.paintPlay();
+    for (const { about, feed } of this.runs) {
+      const told = feed.stopped ? t("stopped", plain(about.id, 80), this.date(Math.floor(feed.head / DAY)), clockOf(feed.head)) : "";
+      problem(`stopped ${about.id}`, told);
+    }
   }
 
   private date(day: number): string {
@@ -342,7 +348,7 @@ class Town {
         tile(counted.served, t("served")),
         tile(counted.lying, t("lying")),
         tile(counted.walking, t("walking")),
-        tile(world.ill.size, t("ill")),
+        tile(world.illness, t("ill")),
         tile(world.duty.size, t("staff")),
       ),
       run.actors.more > 0 && h("p", { class: "soft small" }, t("undrawn", figure(run.actors.more))),
@@ -401,7 +407,8 @@ class Town {
       people: Object.fromEntries(world.people),
       queues: Object.fromEntries(world.queues),
       duty: Object.fromEntries(world.duty),
-      ill: Object.fromEntries(world.ill),
+      ill: world.illness,
+      named: Object.fromEntries(world.ill),
       counts: world.counts,
       drawn: this.first.actors.all.size,
     };

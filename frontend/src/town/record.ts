@@ -30,7 +30,8 @@ export interface Visitor {
   examination: string;
 }
 
-export type Ill = [name: string, disease: string, severity: string, home: number[], since: number];
+/** Who is ill: the name, and where it lives. What somebody has is told where the truth is asked for, and not here. */
+export type Ill = [name: string, home: number[]];
 export type StaffWalk = [path: string[], times: number[], began: number];
 export interface Duty {
   area: string;
@@ -45,12 +46,11 @@ export interface SentWorld {
   t: number;
   seq: number;
   people: Record<string, Partial<Visitor>>;
-  ill: Record<string, Ill>;
+  ill: number;
   duty: Record<string, Partial<Duty>>;
   staff_walks: Record<string, StaffWalk>;
   queues: Record<string, Place[]>;
   counts: Record<string, number>;
-  homecoming: [t: number, who: string][];
 }
 
 const COUNTED: Record<string, string> = {
@@ -112,18 +112,39 @@ export class World {
   queues = new Map<string, Place[]>();
   counts: Record<string, number> = {};
   private homecoming: [number, string][] = [];
+  private untold = 0; // who was ill before, and is not known by name yet
+  private readonly gone = new Set<string>(); // who got well meanwhile
+
+  /** How many are ill in the town. */
+  get illness(): number {
+    return this.ill.size + Math.max(0, this.untold - this.gone.size);
+  }
+
+  /** Takes who was ill at the time of the state that was sent. */
+  meet(ill: Record<string, Ill>): void {
+    for (const [who, one] of Object.entries(ill)) if (!this.gone.has(who) && !this.ill.has(who)) this.ill.set(who, one);
+    this.untold = 0;
+    this.gone.clear();
+  }
+
+  private recover(who: string): void {
+    if (!this.ill.delete(who) && this.untold) this.gone.add(who);
+  }
 
   static from(sent: SentWorld): World {
     const world = new World();
     world.t = sent.t;
     world.seq = sent.seq;
     for (const [who, person] of Object.entries(sent.people)) world.people.set(who, visitor(person));
-    for (const [who, ill] of Object.entries(sent.ill)) world.ill.set(who, ill);
+    world.untold = sent.ill;
     for (const [who, duty] of Object.entries(sent.duty)) world.duty.set(who, { area: "", since: 0, serves: [], ...duty });
     for (const [who, walk] of Object.entries(sent.staff_walks)) world.staffWalks.set(who, walk);
     for (const [name, line] of Object.entries(sent.queues)) world.queues.set(name, line);
     world.counts = { ...sent.counts };
-    world.homecoming = [...sent.homecoming].sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
+    const walks: [string, string[], number[]][] = [...world.staffWalks].map(([who, [path, times]]) => [who, path, times]);
+    for (const [who, { path, times, home }] of world.people) if (path[path.length - 1] === home) walks.push([who, path, times]);
+    world.homecoming = walks.filter(([, , times]) => times.length).map(([who, , times]) => [times[times.length - 1] as number, who]);
+    world.homecoming.sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
     return world;
   }
 
@@ -155,7 +176,7 @@ export class World {
   private change(who: string, what: What): void {
     switch (what.what) {
       case "fell ill":
-        this.ill.set(who, [(what["name"] as string) ?? "", what["disease"] as string, what["severity"] as string, (what["home"] as number[]) ?? [], this.t]);
+        this.ill.set(who, [(what["name"] as string) ?? "", (what["home"] as number[]) ?? []]);
         break;
       case "walked":
         this.walk(who, what["path"] as string[], what["times"] as number[]);
@@ -223,9 +244,6 @@ export class World {
         this.person(who);
         this.endService(who);
         break;
-      case "diagnosed":
-        this.counts["diagnosed_right"] = (this.counts["diagnosed_right"] ?? 0) + (what["right"] ? 1 : 0);
-        break;
       case "admitted":
       case "moved": {
         const person = this.person(who);
@@ -241,12 +259,8 @@ export class World {
         person.bed = "";
         break;
       }
-      case "got worse":
-      case "got worse waiting":
-        this.grade(who, what["severity"] as string | undefined);
-        break;
       case "died":
-        this.ill.delete(who);
+        this.recover(who);
         this.leave(who);
         break;
       case "left unseen":
@@ -263,8 +277,7 @@ export class World {
       case "followed up": {
         const outcome = what["outcome"] as string;
         this.counts[outcome] = (this.counts[outcome] ?? 0) + 1;
-        if (outcome === "recovered") this.ill.delete(who);
-        else this.grade(who, what["severity"] as string | undefined);
+        if (outcome === "recovered") this.recover(who);
         break;
       }
     }
@@ -364,10 +377,5 @@ export class World {
       line.splice(line.indexOf(place), 1);
       insert(line, [acuity === "emergency" ? 0 : place[0], rank(acuity), place[2], who]);
     }
-  }
-
-  private grade(who: string, severity: string | undefined): void {
-    const ill = this.ill.get(who);
-    if (ill && severity) ill[2] = severity;
   }
 }

@@ -13,7 +13,7 @@ import msgspec
 
 from polyclinic.errors import UserError
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import RUN
+from polyclinic.hospital.record.run_file import RUN, is_locked
 
 _DEPTH = 3  # folders below one that was given
 _MOST = 500  # runs that are looked for
@@ -34,6 +34,7 @@ class ShelvedRun(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""  # why it cannot be shown; "" where it can
     summary: dict[str, object] = {}  # a few figures
     over: bool = False  # whether it has come to its end
+    stopped: bool = False  # whether it has not, and nobody is at it
 
 
 class Shelf:
@@ -79,6 +80,7 @@ def _listed(id: str, path: Path) -> ShelvedRun:
             about, summary = run.configuration, run.summary
             figures: dict[str, object] = {
                 "events": len(run),
+                "t": run.rows(len(run) - 1, 1)[0][1] if len(run) else 0,
                 "residents": about.get("residents"),
                 "days": about.get("days"),
                 "seed": about.get("seed"),
@@ -88,7 +90,8 @@ def _listed(id: str, path: Path) -> ShelvedRun:
             for name in ("visits", "accuracy", "died"):
                 if summary is not None and name in summary:
                     figures[name] = summary[name]
-            return ShelvedRun(id=id, name=id, summary=figures, over=summary is not None)
+            over = summary is not None
+            return ShelvedRun(id=id, name=id, summary=figures, over=over, stopped=not over and not is_locked(path))
     except UserError as error:
         return ShelvedRun(id=id, name=id, problem=str(error).replace(str(path), id))
 

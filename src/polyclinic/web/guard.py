@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from polyclinic.web.pages import pages
 from polyclinic.web.replies import complaint
 from polyclinic.web.serving import LOOPBACK, Serving
 
@@ -52,6 +53,7 @@ class Guard:
     def __init__(self, application: ASGIApp, serving: Serving) -> None:
         self._application = application
         self._token = serving.token
+        self._headers = {**_HEADERS, "x-polyclinic-build": pages().build}
         self._names = {*LOOPBACK, serving.host.lower()}
         if serving.token:
             self._names.add(socket.gethostname().lower())
@@ -67,7 +69,7 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
             await send(message)
 

@@ -1,9 +1,14 @@
-"""The pages, scripts and pictures that come with the package: read once, served from memory, compressed once."""
+"""The pages, scripts and pictures that come with the package: read once, served from memory, compressed once.
+
+All are read together, so that pages that are built anew under a server never mix with those that it began with. Each
+answer names the build; a page that is older than its server sees that it is, and says so.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -28,46 +33,62 @@ _PACKED = frozenset({"html", "js", "css", "json", "svg"})
 
 class _File(NamedTuple):
     content: bytes
-    packed: bytes | None
+    packs: bool
     type: str
     tag: str
+
+
+class BuiltPages(NamedTuple):
+    """The pages as they were when they were read first."""
+
+    build: str  # tells one build from another
+    files: Mapping[str, _File]  # by the name under which each is asked for
 
 
 def page(request: Request) -> Response:
     """Answers with a file: `/` is the first page, `/town` the page `town.html`."""
     name = request.path_params.get("name", "") or "index.html"
-    names = _names()
-    name = name if name in names else f"{name}.html"
-    if name not in names:
+    built = pages()
+    file = built.files.get(name) or built.files.get(f"{name}.html")
+    if file is None:
         return Response("There is no such page.\n", 404, media_type="text/plain")
-    file = _read(name)
     headers = {"etag": file.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
     if file.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    if file.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(file.packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.type)
+    if file.packs and "gzip" in request.headers.get("accept-encoding", ""):
+        packed = _packed(file.content)
+        return Response(packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.type)
     return Response(file.content, headers=headers, media_type=file.type)
 
 
 @cache
-def _names() -> dict[str, Traversable]:
-    """Returns every file by the name under which it is asked for."""
-    found: dict[str, Traversable] = {}
+def pages() -> BuiltPages:
+    """Returns the pages that come with the package."""
+    return read_pages(STATIC)
 
-    def look(folder: Traversable, before: str) -> None:
-        for one in folder.iterdir():
-            if one.is_dir():
-                look(one, f"{before}{one.name}/")
-            elif one.name.rpartition(".")[2] in _TYPES:
-                found[before + one.name] = one
 
-    look(STATIC, "")
-    return found
+def read_pages(folder: Traversable) -> BuiltPages:
+    """Returns the pages of a folder; each knows of which build it is."""
+    found = {name: path.read_bytes() for name, path in _names(folder, "")}
+    whole = hashlib.sha256(b"".join(name.encode() + content for name, content in sorted(found.items())))
+    build = whole.hexdigest()[:16]
+    told = f'<head><meta name="polyclinic-build" content="{build}">'.encode()
+    files = {}
+    for name, content in found.items():
+        end = name.rpartition(".")[2]
+        shown = content.replace(b"<head>", told, 1) if end == "html" else content
+        files[name] = _File(shown, end in _PACKED, _TYPES[end], f'"{hashlib.sha256(shown).hexdigest()[:24]}"')
+    return BuiltPages(build, files)
+
+
+def _names(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _names(one, f"{before}{one.name}/")
+        elif one.name.rpartition(".")[2] in _TYPES:
+            yield before + one.name, one
 
 
 @cache
-def _read(name: str) -> _File:
-    content = _names()[name].read_bytes()
-    end = name.rpartition(".")[2]
-    packed = gzip.compress(content, 6, mtime=0) if end in _PACKED else None
-    return _File(content, packed, _TYPES[end], f'"{hashlib.sha256(content).hexdigest()[:24]}"')
+def _packed(content: bytes) -> bytes:
+    return gzip.compress(content, 6, mtime=0)

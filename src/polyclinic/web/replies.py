@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ MOST_BODY = 1 << 20
 """Bytes that a request may bring."""
 
 _PATIENCE = 30.0  # seconds until a body has come
+_LARGE = 16_384  # bytes of an answer that is worth compressing
 _encode = msgspec.json.Encoder().encode
 
 T = TypeVar("T")
@@ -32,6 +34,19 @@ class RequestRefused(UserError):
 def reply(document: Any, status: int = 200) -> Response:
     """Returns a document as JSON; nobody keeps it."""
     return Response(_encode(document), status, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def packed(request: Request, document: Any) -> Response:
+    """Returns a document as JSON, compressed where it is large and whoever asks can read that."""
+    answer = reply(document)
+    if len(answer.body) < _LARGE or "gzip" not in request.headers.get("accept-encoding", ""):
+        return answer
+    # The quickest: between two programs of one machine it must cost less than it saves.
+    answer.body = gzip.compress(answer.body, 1, mtime=0)
+    answer.headers["content-length"] = str(len(answer.body))
+    answer.headers["content-encoding"] = "gzip"
+    answer.headers["vary"] = "accept-encoding"
+    return answer
 
 
 def complaint(problem: str, status: int) -> Response:

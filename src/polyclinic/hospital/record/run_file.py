@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from polyclinic import __version__
@@ -26,6 +26,7 @@ LOCK = "run.lock"
 SUMMARY = "summary.json"
 
 _SEAL = 8  # bytes
+_PATIENCE = 0.2  # seconds
 
 FORMAT = 8
 """Number of the format; another is refused by name."""
@@ -146,7 +147,8 @@ def lock(folder: Path) -> sqlite3.Connection:
     """
     try:
         with ExitStack() as stack:
-            connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=0)
+            # A moment, as whoever asks whether a run goes on looks at the lock.
+            connection = sqlite3.connect(folder / LOCK, isolation_level=None, timeout=_PATIENCE)
             stack.callback(connection.close)
             connection.execute("BEGIN EXCLUSIVE")
             stack.pop_all()
@@ -155,6 +157,17 @@ def lock(folder: Path) -> sqlite3.Connection:
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             raise BadInput("another process is at this run; wait for it, or name another folder", path=folder) from None
         raise BadInput(f"cannot be written to ({error})", path=folder) from None
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process is at the run now. Whoever asks keeps nobody from it."""
+    try:
+        uri = f"{(folder / LOCK).absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        return bool(getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY)
+    return False
 
 
 def not_stored(error: sqlite3.Error, folder: Path) -> PolyclinicError:

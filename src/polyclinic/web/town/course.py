@@ -107,9 +107,7 @@ class RunCourse:
         if kind is CalledIn:
             self._call(who, what)  # type: ignore[arg-type]
         elif kind in _NOTED and len(self._notes) < _MOST_NOTES:
-            about = next(
-                (getattr(what, name) for name in ("event", "queue", "cause", "error") if hasattr(what, name)), ""
-            )
+            about = next((getattr(what, name) for name in ("event", "queue", "error") if hasattr(what, name)), "")
             self._notes.append(CourseNote(happening.t, str(kind.__struct_config__.tag), who, str(about)))
         self._world.apply(happening)
         self._seq = happening.seq + 1

@@ -11,10 +11,15 @@ from polyclinic.hospital.record.story import stories_of
 from polyclinic.hospital.town.residents import Residents
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.web.town.runs import ShownRun
+from polyclinic.web.town.truth import without_truth
 
-_TRUTH = frozenset({"case", "disease", "severity", "cause", "right", "right_examination", "right_department"})
-_TRUTH_ALSO = {"fell ill": {"department"}, "got worse waiting": {"level"}}
 _LONGEST_ID = 40
+
+
+class NoSuchPerson(UserError):
+    """The run knows nobody of that id."""
+
+    status = 404
 
 
 def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
@@ -26,18 +31,18 @@ def person(run: ShownRun, who: str, *, truth: bool) -> dict[str, Any]:
         truth: whether what is so stands beside: the disease, and what would have been right.
 
     Raises:
-        UserError: nobody of that id ever came or fell ill.
+        NoSuchPerson: nobody of that id ever came or fell ill.
         BadInput: the run is damaged.
     """
     visits = stories_of(run.recorded, who) if 0 < len(who) <= _LONGEST_ID else []
     resident = _resident(run, who)
     if resident is None and not visits:
-        raise UserError("the run knows nobody of that name")
+        raise NoSuchPerson("the run knows nobody of that name")
     told = msgspec.to_builtins(visits)
     for visit in told if not truth else ():
-        visit["visit"] = _without_truth(visit["visit"], "")
+        visit["visit"] = without_truth(visit["visit"])
         for moment in visit["moments"]:
-            moment["about"] = _without_truth(moment["about"], moment["what"])
+            moment["about"] = without_truth(moment["about"], moment["what"])
     return {"who": who, "resident": resident, "visits": told}
 
 
@@ -81,8 +86,3 @@ def _resident(run: ShownRun, who: str) -> dict[str, Any] | None:
         "allergies": history.allergies,
         "personal": history.personal,
     }
-
-
-def _without_truth(fields: dict[str, Any], what: str) -> dict[str, Any]:
-    hidden = _TRUTH | _TRUTH_ALSO.get(what, set())
-    return {name: value for name, value in fields.items() if name not in hidden and not name.startswith("right_")}

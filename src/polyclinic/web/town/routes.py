@@ -3,6 +3,7 @@
 GET /api/town/runs                                    all runs
 GET /api/town/about?run=ID                            its hospital, staff, minds, and how far it has come
 GET /api/town/state?run=ID&t=SECONDS                  who is where at a time; without `t` at its end
+GET /api/town/ill?run=ID&t=SECONDS                    who is ill then: names and houses
 GET /api/town/happenings?run=ID&begin=SEQ&n=N         what happened from a number on
 GET /api/town/live?run=ID&after=SEQ                   the same as a stream that goes on with the run
 """
@@ -20,14 +21,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from polyclinic.errors import BadInput
-from polyclinic.web.replies import number, reply
+from polyclinic.web.replies import number, packed, reply
 from polyclinic.web.serving import Serving
 from polyclinic.web.streams import ALIVE, event, last_id, streamed
 from polyclinic.web.town.course import EVERY
 from polyclinic.web.town.people import person, words
 from polyclinic.web.town.runs import ROWS, Block, Runs, ShownRun
+from polyclinic.web.town.sent import neighbours, sent
 
 _LOOK_AGAIN = 0.25  # seconds between two looks at a run that goes on
+_LOCK_AGAIN = 1.0  # seconds of quiet between two looks at whether somebody is at the run
 _STILL_THERE = 15.0  # seconds after which a stream in which nothing happens says that it is there
 _MOST_ROWS = 20 * ROWS
 
@@ -50,15 +53,19 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         run = shown(request)
         t = number(request, "t", -1)
         world = run.recorded.seek(t if t >= 0 else run.end()[1])
-        return reply({"world": world, "over": run.over})
+        return packed(request, {"world": sent(world), "over": run.over, "stopped": run.stopped})
+
+    def ill(request: Request) -> Response:
+        run = shown(request)
+        return packed(request, neighbours(run.recorded.seek(number(request, "t", 0))))
 
     def tiled(request: Request) -> Response:
-        return reply(shown(request).map())
+        return packed(request, shown(request).map())
 
     def course(request: Request) -> Response:
         run = shown(request)
         points, notes, more = run.course.read(run.recorded, number(request, "points", 0), number(request, "notes", 0))
-        return reply({"every": EVERY, "points": points, "notes": notes, "more": more, "over": run.over})
+        return packed(request, {"every": EVERY, "points": points, "notes": notes, "more": more, "over": run.over})
 
     def somebody(request: Request) -> Response:
         truth = request.query_params.get("truth") == "1"
@@ -77,7 +84,7 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
                 break
             blocks.append(block.rows)
             n, last = n - (block.end - last), block.end
-        return reply({"rows": _joined(blocks), "end": last})
+        return packed(request, {"rows": _joined(blocks), "end": last})
 
     async def live(request: Request) -> Response:
         run = await run_sync(shown, request)
@@ -88,6 +95,7 @@ def town(serving: Serving) -> Sequence[BaseRoute]:
         Route("/runs", listed),
         Route("/about", about),
         Route("/state", state),
+        Route("/ill", ill),
         Route("/map.tmj", tiled),
         Route("/course", course),
         Route("/person", somebody),
@@ -116,6 +124,7 @@ def _about(run: ShownRun) -> dict[str, Any]:
         "happenings": n,
         "t": t,
         "over": run.over,
+        "stopped": run.stopped,
     }
 
 
@@ -128,12 +137,12 @@ def _next(run: Callable[[], ShownRun], begin: int) -> tuple[Block, bool]:
 
 async def _live(run: Callable[[], ShownRun], begin: int) -> AsyncIterator[bytes]:
     """Yields what happens from a number on, a block at a time, until the run is over and all of it is told."""
-    quiet = 0.0
+    quiet, stopped = 0.0, False
     try:
         while True:
             block, over = await run_sync(_next, run, begin)
             if block.end > begin:
-                begin, quiet = block.end, 0.0
+                begin, quiet, stopped = block.end, 0.0, False
                 yield event(block.rows, id=begin - 1)
             elif over:
                 yield event(b"{}", id=begin - 1, name="over")
@@ -144,5 +153,8 @@ async def _live(run: Callable[[], ShownRun], begin: int) -> AsyncIterator[bytes]
                 if quiet >= _STILL_THERE:
                     quiet = 0.0
                     yield ALIVE
+                if quiet % _LOCK_AGAIN == 0.0 and await run_sync(lambda: run().stopped) != stopped:
+                    stopped = not stopped
+                    yield event(msgspec.json.encode(stopped), id=begin - 1, name="stopped")
     except BadInput as error:
         yield event(msgspec.json.encode({"error": str(error)}), name="broken")

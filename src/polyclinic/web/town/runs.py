@@ -13,10 +13,11 @@ import msgspec
 from polyclinic.errors import BadInput, UserError
 from polyclinic.hospital.plan.plan import Hospital
 from polyclinic.hospital.record.recorded import RecordedRun
-from polyclinic.hospital.record.run_file import RUN
+from polyclinic.hospital.record.run_file import RUN, is_locked
 from polyclinic.web.folders import NoSuchRun, Shelf
 from polyclinic.web.town.course import RunCourse
 from polyclinic.web.town.map import map_of
+from polyclinic.web.town.truth import without_truth
 
 ROWS = 500
 """Happenings in a block: what is whole never changes, and is encoded once for all who look."""
@@ -25,12 +26,14 @@ _OPEN = 12  # runs
 _BLOCKS = 64  # encoded, of all runs
 
 _Key = tuple[int, int]
+_ROWS = msgspec.json.Decoder(list[tuple[int, int, str, dict[str, msgspec.Raw]]])
+_encode = msgspec.json.Encoder().encode
 
 
 class Block(msgspec.Struct, frozen=True):
     """Happenings that follow one another."""
 
-    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON
+    rows: bytes  # `[[number, time, to whom, what], ...]`, as JSON, without what is so
     begin: int  # number of the first
     end: int  # of the one after the last
 
@@ -53,6 +56,12 @@ class ShownRun:
     def over(self) -> bool:
         """Whether the run has come to its end."""
         return self.recorded.summary is not None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nobody is at the run, although it has not come to its end."""
+        # Asked in this order: a run that ends between the two is over.
+        return not is_locked(self.folder) and not self.over
 
     def block(self, begin: int, n: int = ROWS) -> Block:
         """Returns the happenings from a number on, at most so many, and none beyond the end of a whole block.
@@ -108,10 +117,10 @@ class ShownRun:
         )
         try:
             # Looked at here, so that a damaged row is named and not met with in somebody's browser.
-            msgspec.json.decode(told, type=list[tuple[int, int, str, dict[str, msgspec.Raw]]])
+            found = _ROWS.decode(told)
         except msgspec.DecodeError as error:
             raise BadInput(f"one of the happenings {rows[0][0]} to {rows[-1][0]} is damaged ({error})") from None
-        return told
+        return _encode([(seq, t, who, without_truth(what, _tag(what))) for seq, t, who, what in found])
 
 
 class Runs:
@@ -145,6 +154,10 @@ class Runs:
         """Lets all go."""
         with self._lock:
             self._open.clear()
+
+
+def _tag(what: dict[str, msgspec.Raw]) -> str:
+    return bytes(what.get("what", b"")).decode(errors="replace").strip('"')
 
 
 def _key(folder: Path) -> _Key:
