@@ -1,4 +1,4 @@
-"""What of a log nobody on the map is told before the truth is asked for: diseases, what would have been right, and why."""
+"""What of a log nobody on the map is told before the truth is asked for: diseases, what would be right, and why."""
 
 from __future__ import annotations
 
