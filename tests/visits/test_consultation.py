@@ -1,5 +1,6 @@
 """The loop: who hears what, why it ends, and that it always does."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -204,3 +205,20 @@ def test_an_ask_checks_the_answer():
     with pytest.raises(WrongAnswer, match="asked to speak, got dict"):
         SPEAK.check({"say": 3})
     assert SPEAK.purpose is Purpose.SPEAK
+
+
+async def test_at_ai_hospitals_limit_the_report_follows_the_doctors_last_turn(shared_data):
+    """As the published dialogues are built, of which the longest are those at the limit: who speaks how often."""
+    came = await visited(
+        doctor(*["Hm."] * 10), patient(*["Yes."] * 10), None, greeting="Hello.", concludes=False, answers_last=False
+    )
+    assert (came.end, came.turns) == (End.TURN_LIMIT, 10)
+    ours = [event.who for event in came.trace if isinstance(event, Said)]
+    recorded = shared_data / "cases" / "ai_hospital" / "dialog_history_gpt3_first150.jsonl"
+    every = [json.loads(line)["dialog_history"] for line in recorded.read_text("utf-8").splitlines()]
+    most = max(said[-1]["turn"] for said in every)
+    longest = [[turn["role"] for turn in said] for said in every if said[-1]["turn"] == most]
+    # The last of them is the report.
+    assert {(roles[:-1].count("Doctor"), roles.count("Patient")) for roles in longest} == {
+        (ours.count(Role.DOCTOR), ours.count(Role.PATIENT))
+    }

@@ -44,6 +44,7 @@ async def consultation(
     question: Question | None = None,
     greeting: str = "",
     concludes: bool = True,
+    answers_last: bool = True,
     learn: Sequence[Role] = (Role.DOCTOR, Role.PATIENT),
     trace: Trace | None = None,
 ) -> Trace:
@@ -53,7 +54,8 @@ async def consultation(
     Without an examiner the patient holds the results (AIE's online visit). After `max_turns` turns of its own the
     doctor is asked for the report. A question is put to it in place of the report (AIE's diagnosis step, §4.3). With a
     greeting the doctor begins, which is no turn of its own. A doctor that `concludes` ends the dialogue by its answer's
-    field; else it ends where the patient leaves. Results reach those who `learn` them from the examiner, and a doctor
+    field; else it ends where the patient leaves. Where nobody `answers_last`, the doctor's last turn is followed by its
+    report. Results reach those who `learn` them from the examiner, and a doctor
     who is not among them from the patient.
 
     A player's failure is in the trace, as an event and as the reason of the end; it is not raised.
@@ -95,8 +97,8 @@ async def consultation(
             spoken = await doctor.act(SPEAK)
             turn += 1
             say(Role.DOCTOR, Role.PATIENT, spoken.say)
-            if spoken.conclude and concludes:
-                reason = End.CONCLUDED
+            reason = End.CONCLUDED if spoken.conclude and concludes else End.TURN_LIMIT
+            if reason is End.CONCLUDED or (turn == max_turns and not answers_last):
                 break
             # 3. The patient answers the doctor, or turns to the examiner.
             acting = Role.PATIENT

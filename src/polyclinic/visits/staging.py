@@ -25,6 +25,8 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             said for a conclusion (Table 1), or at the limit.
         thinks: the doctor writes down a thought of its own before each turn.
         whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
+        answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
+            follows it.
         ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16),
             and results reach the doctor as the patient repeats them.
     """
@@ -35,6 +37,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     concludes: bool = True
     thinks: bool = False
     whole: bool = False
+    answers_last: bool = True
     ai_hospital: bool = False
 
     def case(self, case: Case) -> Case:
@@ -56,7 +59,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 OURS = Staging()
 """A visit as we hold it."""
 
-AI_HOSPITAL = Staging(dialogue_alone=True, greets=True, concludes=False, ai_hospital=True)
+AI_HOSPITAL = Staging(dialogue_alone=True, greets=True, concludes=False, answers_last=False, ai_hospital=True)
 """A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
 
 

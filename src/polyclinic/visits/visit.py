@@ -250,6 +250,7 @@ async def attend(
         question=question,
         greeting=staging.greeting(case.record),
         concludes=staging.concludes,
+        answers_last=staging.answers_last,
         learn=(Role.PATIENT,) if staging.ai_hospital else (Role.DOCTOR, Role.PATIENT),
         trace=trace,
     )
