@@ -17,7 +17,7 @@ def test_a_run_has_the_papers_hospital_and_models_everywhere(capsys):
     assert capsys.readouterr().err == ""
     found = town_of("paper", NOTHING, own_hospital=False, **MODELS)
     assert found == PaperTown("agent-hospital", 1, "direct/p", "direct/p")
-    assert "still other than in the paper" in capsys.readouterr().err
+    assert "other than in the paper: 5 points of every run" in capsys.readouterr().err
     named = town_of("paper", PaperTown("agent-hospital", 1, "direct/w", "direct/c"), own_hospital=False, **MODELS)
     assert named[2:] == ("direct/w", "direct/c")
     for given, own, minds, told in (
@@ -47,10 +47,16 @@ def test_a_practice_and_an_exam(capsys):
     ):
         with pytest.raises(UserError, match=told):
             check_practice("paper", **(PRACTICE | {"given": GIVEN} | more))
-    for topic, k, told in ((None, None, "--topic respiratory"), ("respiratory", 3, "has 2 for k records")):
+    for topic, k, every, told in (
+        (None, None, 2_000, "--topic respiratory"),
+        ("respiratory", 3, 2_000, "has 2 for k records"),
+        ("respiratory", 2, 500, "has 2000 for snapshots .*Table 4"),
+    ):
         with pytest.raises(UserError, match=told):
-            check_exam("paper", topic=topic, memory=MemoryOptions(memory="m", k_records=k))
-    check_exam("ours", topic=None, memory=MemoryOptions())
+            check_exam("paper", topic=topic, memory=MemoryOptions(memory="m", k_records=k), every=every, seen=8_000)
+    check_exam("paper", topic="respiratory", memory=MemoryOptions(memory="m"), every=2_000, seen=300)
+    assert "patients of the memory (8,000; here 300)" in capsys.readouterr().err
+    check_exam("ours", topic=None, memory=MemoryOptions(), every=7, seen=0)
 
 
 def test_the_commands_take_it(complaint, tmp_path):

@@ -89,7 +89,7 @@ def test_the_ablation_and_the_order_are_kept(run, endpoint):
     assert (document["disputes"], document["order"], document["max_rounds"]) == (False, "sequential", 2)
     models = [word for role in ("patient", "examiner", "director", "judge") for word in (f"--{role}", f"direct/{role}")]
     done = run(*command, "--protocol", "paper", *models, "--base-url", endpoint.url, "--max-failures", "100")
-    assert "still other than in the paper: words of the prompts" in done.stderr
+    assert "other than in the paper: cases (506 Chinese records; here 6); doctor rules (no model" in done.stderr
     paper = json.loads(done.stdout)
     assert (paper["order"], paper["missing"], paper["protocol"]) == ("sequential", "normal", "paper")
 

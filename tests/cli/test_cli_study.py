@@ -241,7 +241,7 @@ def test_the_paper_in_one_command(run, complaint, medqa, endpoint, tmp_path):
     ):
         assert text in done.stdout
     assert "cost of 100 questions" in done.stdout
-    assert "still other than in the paper: few-shot examples" in done.stderr
+    assert "other than in the paper: 5 points of every run ('polyclinic protocols show medagents')" in done.stderr
     before = len(endpoint.bodies)
     document = json.loads(run(*command, "--journal", tmp_path / "journal", "--json").stdout)
     assert len(endpoint.bodies) == before

@@ -56,6 +56,11 @@ def test_a_file_of_ones_own_is_followed_as_a_paper(tmp_path):
         follow(MvmeSettings, str(tmp_path / "mine.yaml"))
     with pytest.raises(BadInput, match=r"no role 'docter' in aie \(did you mean doctor\?\)"):
         follow(AieSettings, str(own(tmp_path, "  doctor:", "  docter:")))
+    nobody = '    temperature: {paper: 1.0, section: x}\n    section: "§5.2"\n'
+    path = own(tmp_path, "name: aie", "name: tor")
+    path.write_text(protocol_text("tor").replace('    section: "§3.1"\n', nobody), "utf-8")
+    with pytest.raises(BadInput, match="tor cannot set the temperature of 'doctors'; it sets that of no role"):
+        follow(TorSettings, str(path))
     path = own(tmp_path, "name: aie", "name: ours")
     with pytest.raises(UserError, match="the name of the paper"):
         named_protocol(str(path))
@@ -84,10 +89,11 @@ def test_what_contradicts_the_paper_is_refused_and_ours_takes_it():
 
 def test_a_judge_is_asked_at_the_papers_temperature_or_not_at_all():
     paper, ours = follow(MvmeSettings, "paper"), follow(MvmeSettings)
-    assert (paper.temperature("judge"), paper.temperature("judge", 0)) == (0, 0)
-    with pytest.raises(UserError, match=r"--temperature is 0\.9"):
-        paper.temperature("judge", 0.9)
-    assert ours.temperature("judge", 0.9) == 0.9
+    assert (paper.temperature("judge"), paper.temperature("doctor"), ours.temperature("judge")) == (0, None, None)
+    for rules, given in ((paper, None), (paper, 0), (ours, 0.9)):
+        rules.check_temperature("judge", given, "--temperature")
+    with pytest.raises(UserError, match=r"the judge at temperature 0 \(the authors' code\); --temperature is 0\.9\. "):
+        paper.check_temperature("judge", 0.9, "--temperature")
 
 
 def test_ours_of_tree_of_reasoning_is_what_it_does_by_itself():

@@ -12,7 +12,6 @@ from polyclinic.memory.options import MemoryOptions
 from polyclinic.players.minds import model_of
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import AgentHospitalSettings
-from polyclinic.terminal.screen import note
 
 Rules = FollowedProtocol[AgentHospitalSettings]
 
@@ -73,15 +72,17 @@ def check_practice(protocol: str, *, doctor: str, embedder: str, given: Mapping[
 
 def say_practice(rules: Rules, *, train: int, test: int) -> None:
     """Says what of a practice is still other than in the paper that is followed."""
-    say(rules)
-    wanted = rules.settings.train.paper, rules.settings.test.paper
+    wanted, here = (rules.settings.train.paper, rules.settings.test.paper), []
     if rules.side == "paper" and (train, test) != wanted:
         theirs, ours = (f"{a:,} to practise on and {b:,} of the test" for a, b in (wanted, (train, test)))
-        note(f"protocol {rules.protocol.name}, still other than in the paper: patients: {theirs}; here {ours}")
+        here = [f"patients ({theirs}; here {ours})"]
+    say(rules, here)
 
 
-def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions) -> None:
+def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions, every: int, seen: int) -> None:
     """Looks at how a memory is put to the exam, and says what is still other than in the paper that is followed.
+
+    It is put to it as it was after `every` so many patients, too, and has `seen` so many in all.
 
     Raises:
         UserError: something contradicts it, or there is no such protocol.
@@ -90,9 +91,11 @@ def check_exam(protocol: str, *, topic: str | None, memory: MemoryOptions) -> No
     settings = rules.settings
     rules.check_value("--k-records", memory.k_records, settings.recalled_exam)
     rules.check_value("--k-experience", memory.k_experience, settings.recalled_exam)
+    rules.check_value("--snapshots", every, settings.exam_every)
     if rules.side == "paper" and topic != "respiratory":
         raise UserError(
             f"--protocol {protocol} has {settings.exam.paper} ({settings.exam.section}); add --topic respiratory, or "
             "take --protocol ours"
         )
-    say(rules)
+    other = rules.side == "paper" and seen != settings.exam_patients.paper
+    say(rules, [f"patients of the memory ({settings.exam_patients.paper:,}; here {seen:,})"] if other else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from polyclinic.benchmarks.aie.made_distractors import MadeOptions, with_made_qu
 from polyclinic.benchmarks.aie.tables import aie_output
 from polyclinic.cases.case import Case
 from polyclinic.cli.evaluation import cases_of, finish, hold, judge_of, open_players
-from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.options import POSITIVE, RUN, CaseOptions, Doctors, Metrics, RunOptions, Several, each_once
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import UserError
@@ -114,7 +115,9 @@ async def aie(
         make_folder(figures)
     people = read_people(verdicts, _judged(read, doctor)) if verdicts else []
     _check_options(rules, distractors, read[: cases.limit])
-    say(rules, cases=len(read[: cases.limit]))
+    roles: WhoPlays = {"doctor": doctor, "patient": [cases.patient], "judge": [judge]}
+    by = held_by(rules, run.models, roles, cases=len(read[: cases.limit]))
+    run = replace(run, models=by.models)
     limits: dict[Language, int] = rules.of(rules.settings.turns)
     made: MadeOptions | None = None
     languages = {case.presentation.language for case in read[: cases.limit]}
@@ -145,7 +148,7 @@ async def aie(
         note(f"Figures: {figures}")
     finish(
         with_agreement(
-            aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made),
+            by.told(aie_output(result, protocol=protocol, patient=cases.patient, seed=run.seed, made=made)),
             people,
             seed=run.seed,
         ),

@@ -17,7 +17,7 @@ from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, ru
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
 from polyclinic.cli.evaluation import check_looks_up, finish, goes_on, make_results_folder
 from polyclinic.cli.exam_memory import open_exam_memory, remembering
-from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.options import (
     FILE,
     LIBRARY,
@@ -105,6 +105,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         check_looks_up(chosen, library.corpus)
         chosen = remembering(chosen, memory)
         chosen = as_published(chosen, rules, dataset=dataset, temperature=run.models.temperature)
+        check_methods(rules, chosen, model, run.models)
         against_what = next((one.label for one in chosen if one.name == baseline), None)
         say(rules)
         put = read_questions(dataset, options, seed=run.seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from polyclinic.benchmarks.mvme.tables import mvme_output
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
 from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
-from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.cli.personas import with_personas
@@ -89,8 +90,10 @@ async def mvme(
         names_by = names_by or judge
     if rules.of(rules.settings.personas) == "model":
         personas = personas or cases.patient
-    say(rules, cases=len(asked))
     minds = list(dict.fromkeys(mind for one in named for mind in one.minds))
+    beside: WhoPlays = {"patient": [cases.patient], "examiner": [cases.examiner], "director": [director]}
+    by = held_by(rules, run.models, {"doctor": minds, **beside, "judge": [judge, names_by]}, cases=len(asked))
+    run = replace(run, models=by.models)
     judges = [one for one in (judge, names_by, personas) if one is not None and model_of(one) is not None]
     alone = all(one.one_step for one in named)
     async with open_players(
@@ -101,10 +104,9 @@ async def mvme(
                 asked, personas, opened.session, seed=run.seed, temperature=run.models.temperature
             )
         model = None if judge == "rules" else opened.judge(judge)
-        temperature = rules.temperature("judge", run.models.temperature)
         benchmark = mvme_benchmark(
             asked,
-            judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=temperature),
+            judge=RulesJudge(knowledge) if model is None else ModelJudge(model, temperature=run.models.temperature),
             knowledge=knowledge,
             linkers=linkers,
             reason_judge=model,
@@ -147,7 +149,7 @@ async def mvme(
         note=note if languages - linkers.keys() else "",
     )
     finish(
-        with_agreement(output, people, seed=run.seed),
+        with_agreement(by.told(output), people, seed=run.seed),
         run,
         opened.session.ledger,
         trust=opened.patient_trust,

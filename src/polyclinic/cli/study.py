@@ -25,7 +25,7 @@ from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
 from polyclinic.cli.evaluation import finish, within_budget
-from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
@@ -57,6 +57,7 @@ async def ablation(
     if temperature is None:
         temperature = given.get("temperature", rules.of(rules.settings.methods["medagents"].temperature))
     chosen = as_published(rows_of_ablation(given), rules, dataset=layout, temperature=temperature)
+    check_methods(rules, chosen, [exam.model], run.models)
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=temperature, seed=run.seed)
     say(rules)
@@ -113,6 +114,7 @@ async def experts(
     given = _settings(layout, exam.settings or [], without=varied)
     team = ChosenMethod(name="medagents", settings=given)
     (team,) = as_published([team], rules, dataset=layout, temperature=run.models.temperature, varied=varied)
+    check_methods(rules, [team], [exam.model], run.models)
     given = {key: value for key, value in team.settings.items() if key not in varied}
     say(rules)
     put = read_questions(layout, exam, seed=run.seed)

@@ -24,7 +24,7 @@ from polyclinic.benchmarks.exams.studies import parse_numbers
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
 from polyclinic.cli.evaluation import finish, judge_of, within_budget
-from polyclinic.cli.following import Protocol, followed, say
+from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.errors import UserError
 from polyclinic.judges.error_categories import Categories, find_categories
 from polyclinic.models.session import open_session
@@ -104,6 +104,7 @@ async def medagents(
         option_experts=parse_numbers(option_experts, option="--option-experts") if experts else (),
         temperature=run.models.temperature,
     )
+    check_methods(rules, [one for every in planned.methods.values() for one in every], [model], run.models)
     questions = {
         name: of_the_paper(name, read_questions(name, one, seed=run.seed, of_each_subject=True))
         for name, one in exams.items()

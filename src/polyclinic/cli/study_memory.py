@@ -42,8 +42,8 @@ async def medagent_zero(
     records, experience = memory.wanted(USUAL)
     if records != experience:
         raise UserError(f"--k-records {records} and --k-experience {experience}; the study takes one number for both")
-    check_exam(protocol, topic=exam.topic, memory=memory)
     seen = _seen(memory.memory)
+    check_exam(protocol, topic=exam.topic, memory=memory, every=snapshots, seen=seen)
     tables = paper_tables(seen, snapshots=range(0, seen, snapshots), k=records)
     chosen, put = methods_of(tables), read_questions("medqa", exam, seed=run.seed)
 

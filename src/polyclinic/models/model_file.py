@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, get_args
 
@@ -92,6 +93,20 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def asking(self, model: str, role: str = "") -> Asking:
         """Returns how a model is asked in a role."""
         return self.roles.get(role, SILENT).over(self.models.get(model, SILENT))
+
+    def at_temperatures(self, temperatures: Mapping[str, float]) -> ModelFile:
+        """Returns the same, with the temperatures of these roles."""
+        tuned = {
+            role: msgspec.structs.replace(self.roles.get(role, SILENT), temperature=temperature)
+            for role, temperature in temperatures.items()
+        }
+        return msgspec.structs.replace(self, roles={**self.roles, **tuned})
+
+    def temperature(self, model: str, role: str = "") -> tuple[str, float] | None:
+        """Returns the temperature of a model in a role, and the table that says it; None where none does."""
+        tables = ((f"roles.{role}", self.roles.get(role)), (f'models."{model}"', self.models.get(model)))
+        found = ((table, said.temperature) for table, said in tables if said is not None)
+        return next(((table, value) for table, value in found if value is not None), None)
 
 
 NOTHING_SAID = ModelFile()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -53,6 +53,12 @@ class Address:
     def said(self) -> ModelFile:
         """What the file says; nothing where there is none."""
         return NOTHING_SAID if self.model_file is None else read_model_file(Path(self.model_file))
+
+    def at_temperatures(self, temperatures: Mapping[str, float]) -> Self:
+        """Returns the same, with roles that are asked at these temperatures, as if the file said so."""
+        made = replace(self)
+        vars(made)["said"] = self.said.at_temperatures(temperatures)
+        return made
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,10 @@ def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
     if unknown := next((role for role in found.roles if role not in shipped.roles), None):
         there = f"{meant(unknown, shipped.roles)}; there are: {', '.join(shipped.roles)}"
         raise BadInput(f"no role {unknown!r} in {kind.paper}{there}", path=path, field="$.roles")
+    for role, played in found.roles.items():
+        if played.temperature is not None and role not in kind.tuned:
+            which = f"it sets that of: {', '.join(kind.tuned)}" if kind.tuned else "it sets that of no role"
+            raise BadInput(f"{kind.paper} cannot set the temperature of {role!r}; {which}", path=path, field="$.roles")
     return found
 
 
@@ -96,17 +100,27 @@ class FollowedProtocol(Generic[S]):
         played = self.protocol.roles.get(role)
         return "ours" if played is None or played.prompts is None else played.prompts.of(self.side)
 
-    def temperature(self, role: str, given: float | None = None) -> float | None:
-        """Returns at which temperature a role is asked: what is given, else what the protocol sets, or None.
+    def temperature(self, role: str) -> float | None:
+        """Returns at which temperature the paper that is followed asks a role; None where it sets none."""
+        played = self.protocol.roles.get(role)
+        if self.side == "ours" or played is None or played.temperature is None:
+            return None
+        return played.temperature.paper
+
+    def check_temperature(self, role: str, given: float | None, said: str) -> None:
+        """Refuses a temperature of a role that is not the paper's; `said` is where it stands.
 
         Raises:
-            UserError: what is given is not the paper's, and the paper is followed.
+            UserError: the paper has another.
         """
-        played = self.protocol.roles.get(role)
-        if played is None or played.temperature is None:
-            return given
-        self.check_value("--temperature", given, played.temperature)
-        return played.temperature.of(self.side) if given is None else given
+        wanted = self.temperature(role)
+        if wanted is not None and given not in (None, wanted):
+            played = self.protocol.roles[role].temperature
+            section = f" ({played.section})" if played is not None else ""
+            raise UserError(
+                f"{self._paper} asks the {role} at temperature {told(wanted)}{section}; {said} is {told(given)}. "
+                "Leave it out, or take --protocol ours"
+            )
 
     def check_value(self, option: str, given: T | None, setting: PaperSetting[T] | PaperSetting[dict[Any, T]]) -> None:
         """Refuses a value of an option that is not the paper's; None says that the user gave none.
@@ -150,8 +164,8 @@ class FollowedProtocol(Generic[S]):
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be said of a run that follows a paper: what still differs, and why; nothing of ours."""
-        return [f"{one.what}: {one.why}" for one in self.protocol.differs] if self.side == "paper" else []
+        """What still differs in a run that follows a paper; nothing of ours."""
+        return [one.what for one in self.protocol.differs] if self.side == "paper" else []
 
     @property
     def _paper(self) -> str:

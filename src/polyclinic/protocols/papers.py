@@ -20,10 +20,12 @@ Number = Annotated[int, msgspec.Meta(ge=1)]
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a paper chose; a file that holds another name is refused.
 
-    `paper` is the name of the protocol that is read where none is named.
+    `paper` is the name of the protocol that is read where none is named; `tuned` are the roles whose temperature it may
+    set.
     """
 
     paper: ClassVar[str] = ""
+    tuned: ClassVar[tuple[str, ...]] = ()
 
 
 class AieSettings(Settings, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class AieSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "aie"
+    tuned: ClassVar[tuple[str, ...]] = ("doctor", "patient", "judge")
     turns: PaperSetting[dict[Language, Number]]
     online: PaperSetting[bool]
     greets: PaperSetting[bool]
@@ -68,6 +71,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     """
 
     paper: ClassVar[str] = "mvme"
+    tuned: ClassVar[tuple[str, ...]] = ("doctor", "patient", "examiner", "director", "judge")
     turns: PaperSetting[Number]
     order: PaperSetting[Order]
     rounds: PaperSetting[int]
@@ -148,6 +152,8 @@ class AgentHospitalSettings(Settings, frozen=True, kw_only=True):
         recalled: records, and principles, that come to mind for a patient.
         recalled_exam: the same for a question of MedQA.
         exam: which questions.
+        exam_patients: those whose experience the memory has that is put to the exam.
+        exam_every: the memory is put to it as it was after every so many of them, too.
         embeddings: what records and principles are found by.
     """
 
@@ -164,6 +170,8 @@ class AgentHospitalSettings(Settings, frozen=True, kw_only=True):
     recalled: PaperSetting[int]
     recalled_exam: PaperSetting[int]
     exam: PaperSetting[str]
+    exam_patients: PaperSetting[int]
+    exam_every: PaperSetting[int]
     embeddings: PaperSetting[str]
     judgement: PaperSetting[str]
 

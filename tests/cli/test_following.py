@@ -1,0 +1,67 @@
+"""`--protocol` on the command line: at which temperature models are asked, and what is said of a run."""
+
+import pytest
+
+from polyclinic.cli.following import check_methods, followed, held_by
+from polyclinic.errors import UserError
+from polyclinic.methods.table import ChosenMethod
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings
+from polyclinic.testing.endpoint import Endpoint
+
+MINDS = {"doctor": ["rules", "direct/a"], "patient": ["saps:direct/a"], "judge": ["direct/j"]}
+
+
+def saying(tmp_path, text, **options):
+    path = tmp_path / "models.toml"
+    path.write_text(text, "utf-8")
+    return ModelOptions(model_file=path, **options)
+
+
+async def test_what_a_judge_is_asked_is_asked_at_the_papers_temperature(tmp_path, capsys):
+    """Whatever the call says of it: grades, names of diseases and reasons alike."""
+    paper = followed(MvmeSettings, "paper")
+    async with Endpoint() as endpoint:
+        models = saying(tmp_path, '[models."direct/a"]\ntemperature = 0.7\n', base_url=endpoint.url)
+        by = held_by(paper, models, MINDS, cases=3)
+        async with open_session(["direct/a", "direct/j"], by.models) as session:
+            for name, role in (("direct/j", "judge"), ("direct/j", "judge"), ("direct/a", "doctor")):
+                asked = session.metered(name, role=role, episode="e")
+                await asked.ask("x", **({} if len(endpoint.bodies) else {"temperature": 0.9}))
+    assert [body["temperature"] for body in endpoint.bodies] == [0.0, 0.0, 0.7]
+    file = tmp_path / "models.toml"
+    theirs = f'0.7, by [models."direct/a"] in {file}'
+    assert by.temperatures == {"doctor": theirs, "patient": theirs, "judge": "0, by the protocol"}
+    assert by.departures == [
+        "cases (506 Chinese records; here 3)",
+        "doctor rules (no model, as all of the paper's are)",
+    ]
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_model_file_that_contradicts_the_paper_is_refused(tmp_path):
+    for text, options, told in (
+        ("[roles.judge]\ntemperature = 0.9\n", {}, r"judge at temperature 0 .*models\.toml, \[roles\.judge\] is 0\.9"),
+        ('[models."direct/j"]\ntemperature = 0.9\n', {}, r'\[models\."direct/j"\] is 0\.9'),
+        ("# says nothing\n", {"temperature": 0.9}, "--temperature is 0.9"),
+    ):
+        models = saying(tmp_path, text, **options)
+        with pytest.raises(UserError, match=told):
+            held_by(followed(MvmeSettings, "paper"), models, MINDS, cases=3)
+        ours = held_by(followed(MvmeSettings, "ours"), models, MINDS, cases=3)
+        assert ours.models.said == models.said
+        assert bool(ours.temperatures) == (not options)
+    equal = saying(tmp_path, "[roles.judge]\ntemperature = 0.0\n", temperature=0.9)
+    held_by(followed(MvmeSettings, "paper"), equal, MINDS, cases=3)
+
+
+def test_methods_are_asked_at_the_papers_temperatures_or_refused(tmp_path):
+    models = saying(tmp_path, '[models."direct/a"]\ntemperature = 0.7\n')
+    chosen = [ChosenMethod(name="self_consistency", settings={"temperature": 0.7})]
+    check_methods(followed(MedAgentsSettings, "paper"), chosen, ["direct/a"], models)
+    chosen.append(ChosenMethod(name="medagents", settings={"temperature": 1.0}))
+    check_methods(followed(MedAgentsSettings, "ours"), chosen, ["direct/a"], models)
+    with pytest.raises(
+        UserError, match=r"asks medagents at temperature 1 \(§4\.1\); temperature in .* is 0\.7\. Leave"
+    ):
+        check_methods(followed(MedAgentsSettings, "paper"), chosen, ["direct/a"], models)
