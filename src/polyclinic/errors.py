@@ -18,7 +18,9 @@
     │   ├── NoSuchVisit      web: no visit of that id
     │   ├── NoSuchClass      web: no such class, student, or case of it
     │   └── NoSuchStudy      web: no such study, link, or item of it
-    ├── BudgetSpent          the run has cost what it may cost; it ends, and can be taken up again
+    ├── RunStopped           the run ended before its end, and can be taken up again
+    │   ├── BudgetSpent      it has cost what it may cost
+    │   ├── StoppedByHand    somebody stopped it
     │   └── StoppedEarly     benchmarks: so ended an evaluation; holds what is over of it
     ├── DryRunOver           models: a dry run has come to its end; holds what is expected of a real one
     ├── PersonLeft           a person who plays has left; what was typed is kept
@@ -33,6 +35,7 @@
         ├── BrokenMethod     methods: a method of the user's made a mistake
         ├── BrokenMind       players: a mind of the user's raised an exception
         ├── WrongAnswer      players: a mind answered with something else than it was asked for
+        ├── NotAsked         judges: the run ended before the judge was asked
         ├── LeakingPersona   cli: a persona that was made names the diagnosis, or a result
         ├── ModelError       the model misbehaved: it answered, and the answer cannot be used
         │   ├── UnreadableReply   not what was asked for, also when asked again
@@ -146,8 +149,16 @@ class WrongKey(UserError):
     """The endpoint refuses the key, or wants one. The text says which environment variable it is read from."""
 
 
-class BudgetSpent(PolyclinicError):
+class RunStopped(PolyclinicError):
+    """The run ended before its end. It can be taken up again."""
+
+
+class BudgetSpent(RunStopped):
     """The run has cost what it may cost, in money or tokens."""
+
+
+class StoppedByHand(RunStopped):
+    """Somebody stopped the run, as with Ctrl-C."""
 
 
 class PersonLeft(PolyclinicError):

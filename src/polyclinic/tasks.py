@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
-from polyclinic.errors import BudgetSpent, PolyclinicError
+from polyclinic.errors import BudgetSpent, PolyclinicError, StoppedByHand
 
 T = TypeVar("T")
 
 AT_ONCE = 256
 """What has not begun can still be stopped, where a budget is spent; how many questions a model takes is its limit."""
+
+
+_IS_STOPPED: ContextVar[Callable[[], bool]] = ContextVar("is_stopped", default=lambda: False)
+
+
+@contextmanager
+def interruptible(is_stopped: Callable[[], bool]) -> Iterator[None]:
+    """While it lasts, what is over counts where somebody stops the rest, as it does where a budget is spent.
+
+    `is_stopped` says whether somebody did: a task can be cancelled for other reasons.
+    """
+    before = _IS_STOPPED.set(is_stopped)
+    try:
+        yield
+    finally:
+        _IS_STOPPED.reset(before)
 
 
 async def run_all(makes: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = AT_ONCE) -> list[T]:
@@ -33,13 +51,17 @@ async def run_until_error(
     The error, if there was one, comes with it; any other exception is raised. `advance` is called as each is over.
 
     Where a budget is spent, what has begun ends by itself, at its next question: what is asked by then is paid for, and
-    its answer is kept. Any other error stops the rest.
+    its answer is kept. Any other error stops the rest, and so does who interrupts, which is an error where it is
+    `interruptible`.
     """
-    limit = asyncio.Semaphore(at_once)
+    limit, is_stopped = asyncio.Semaphore(at_once), _IS_STOPPED.get()
     begun: set[int] = set()
+    interrupted = None
 
     async def run(number: int, make: Callable[[], Awaitable[T]]) -> T:
         async with limit:
+            if is_stopped():
+                raise StoppedByHand("interrupted")
             begun.add(number)
             result = await make()
         if advance is not None:
@@ -53,12 +75,21 @@ async def run_until_error(
             for number in set(range(len(tasks))) - begun:
                 tasks[number].cancel()
             over |= (await asyncio.wait([tasks[number] for number in begun]))[0]
+    except asyncio.CancelledError:
+        me = asyncio.current_task()
+        if me is None or not is_stopped():
+            raise
+        me.uncancel()
+        over, interrupted = (
+            {task for task in tasks if task.done() and not task.cancelled()},
+            StoppedByHand("interrupted"),
+        )
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     results: list[T] = []
-    error: PolyclinicError | None = None
+    error: PolyclinicError | None = interrupted
     for task in (task for task in tasks if task in over):
         try:
             results.append(task.result())

@@ -101,7 +101,8 @@ def test_a_spent_budget_shows_what_is_over_and_goes_on(run, medqa, tmp_path, ser
             done = run(*command, "--max-tokens", 150, code=1)
             assert "stopped early" in done.stdout and "direct/" in done.stdout
             assert "the same command goes on from there" in done.stderr and "are over" in done.stderr
-            assert not list((tmp_path / "out").iterdir())
+            assert json.loads((tmp_path / "out" / "results.json").read_bytes())["stopped"]
+            assert "so far" in run("results", "list", tmp_path / "out").stdout
         joined = json.loads(run(*command, "--json").stdout)
         assert [one["n"] for one in joined["methods"]] == [12, 12]
         assert endpoint.requests == 24

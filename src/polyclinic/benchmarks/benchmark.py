@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from polyclinic.cases.loaders.usable import CaseShare
-from polyclinic.errors import BudgetSpent, PolyclinicError
+from polyclinic.errors import PolyclinicError, RunStopped, StoppedByHand
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields
 from polyclinic.results.folder import ItemMeasure, ItemRow
@@ -37,12 +37,18 @@ Scored = TypeVar("Scored")
 Summary = TypeVar("Summary")
 
 
-class StoppedEarly(BudgetSpent):
-    """The run has cost what it may cost; the summary is of the plays that were over, None where none can be made."""
+class StoppedEarly(RunStopped):
+    """The evaluation ended before its end.
 
-    def __init__(self, problem: str, summary: Any = None) -> None:
+    Attributes:
+        summary: of the plays that were over, None where none can be made.
+        interrupted: somebody stopped it; else it has cost what it may cost.
+    """
+
+    def __init__(self, why: RunStopped, over: str = "", *, summary: Any = None) -> None:
         self.summary = summary
-        super().__init__(problem)
+        self.interrupted = isinstance(why, StoppedByHand) or getattr(why, "interrupted", False)
+        super().__init__(f"{why}; {over}" if over else str(why))
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
 
         Raises:
             WrongKey: an endpoint wants another key.
-            StoppedEarly: the run has cost what it may cost.
+            StoppedEarly: the run has cost what it may cost, or somebody stopped it.
         """
 
         async def one(name: str, item: Item) -> tuple[str, Play[Item, Who, Played, Scored]]:
@@ -92,15 +98,15 @@ class Benchmark(Generic[Item, Who, Played, Scored, Summary]):
 
         makes = (partial(one, name, item) for name in players for item in self.items)
         over, stopped = await run_until_error(makes, at_once=self.at_once)
-        if stopped is not None and not isinstance(stopped, BudgetSpent):
+        if stopped is not None and not isinstance(stopped, RunStopped):
             raise stopped
         plays: dict[str, list[Play[Item, Who, Played, Scored]]] = {name: [] for name in players}
         for name, play in over:
             plays[name].append(play)
         if stopped is None:
             return await self.summarise(plays)
-        told = f"{stopped}; {len(over)} of {len(players) * len(self.items)} are over"
-        raise StoppedEarly(told, await self._so_far(plays)) from None
+        told = f"{len(over)} of {len(players) * len(self.items)} are over"
+        raise StoppedEarly(stopped, told, summary=await self._so_far(plays)) from None
 
     async def _so_far(self, plays: Mapping[str, Sequence[Play[Item, Who, Played, Scored]]]) -> Summary | None:
         """Sums up what is over, where that can be done without asking anybody."""

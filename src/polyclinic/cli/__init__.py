@@ -20,7 +20,7 @@ from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
 from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, stoppable
-from polyclinic.errors import PolyclinicError, UserError
+from polyclinic.errors import StoppedByHand, PolyclinicError, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.terminal.screen import Screen, documents_alone, plain, tables_as_csv
 
@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except UserError as error:
         _fail(str(error), 2)
+    except StoppedByHand as error:
+        end_soon()
+        _fail(str(error), INTERRUPTED)
     except PolyclinicError as error:
         _fail(f"{type(error).__name__}: {error}", 1)
     except CycloptsError as error:

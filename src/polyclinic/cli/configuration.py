@@ -60,6 +60,11 @@ def configured() -> Configured:
     return Configured(" ".join(chain), words, options, files)
 
 
+def kind_of_command() -> str:
+    """Returns the name of the command that runs, such as `eval aie`; "" where Python runs it."""
+    return configured().kind
+
+
 def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]) -> None:
     """Puts an option, or those of a group, among the others."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -83,9 +88,9 @@ def _plain(value: Any) -> Any:
 
 
 def record_of_study(
-    results: Sequence[RunResults], *, title: str, paper: str, published: Sequence[PublishedValue]
+    results: Sequence[RunResults], *, title: str, paper: str, published: Sequence[PublishedValue], left: str = ""
 ) -> RunRecord:
-    """Returns what a study was, from what its runs were."""
+    """Returns what a study was, from what its runs were; `left` names those that are not done yet."""
     this, records = configured(), [one.record for one in results]
     return RunRecord(
         kind=this.kind,
@@ -97,6 +102,7 @@ def record_of_study(
         models=_each_once(model for one in records for model in one.models),
         measures=_each_once(measure for one in records for measure in one.measures),
         calls=[call for one in records for call in one.calls],
+        stopped=f"not done yet: {left}" if left else "",
         title=title,
         paper=paper,
         published=list(published),
@@ -124,8 +130,10 @@ def write_results(
     seed: int,
     models: ModelOptions,
     ledger: Ledger,
+    stopped: str = "",
+    files: Sequence[str] = (),
 ) -> None:
-    """Writes what was run and what came of it, item by item, into the folder of a run.
+    """Writes what was run and what came of it, item by item, into the folder of a run that has written `files` too.
 
     Raises:
         BadInput: the folder cannot be written to.
@@ -154,5 +162,7 @@ def write_results(
         models=asked,
         measures=list(measures),
         calls=call_sums(ledger),
+        stopped=stopped,
+        files=list(files),
     )
     write_record(folder, record, rows)

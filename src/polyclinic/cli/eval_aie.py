@@ -23,6 +23,7 @@ from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import UserError
 from polyclinic.files import make_folder, write_text
 from polyclinic.judges.pairs import CRITERIA
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
 from polyclinic.metrics.own_metrics import choose_metrics
@@ -129,11 +130,12 @@ async def aie(
             maker = opened.session.metered(distractors, role="distractors", episode="distractors")
             made = await with_made_questions(read[: cases.limit], maker, read_knowledge(), seed=run.seed)
             asked = list(made.cases)
+        comparing = None if judge is None else UntilStopped(opened.judge(judge))
         benchmark = aie_benchmark(
             asked,
             max_turns=max_turns,
             metrics=metrics,
-            judge=None if judge is None else opened.judge(judge),
+            judge=comparing,
             groups=groups,
             people=people,
             limits=limits,
@@ -155,6 +157,7 @@ async def aie(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
+        stopped=None if comparing is None else comparing.stopped,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.exams.evaluation import MethodResult, compare
 from polyclinic.benchmarks.exams.published import as_published, check_sample, sample_of
 from polyclinic.benchmarks.exams.runs import Episode, Learning, Match, asked, run_methods
 from polyclinic.benchmarks.exams.tables import exam_document, exam_output, show_exam
-from polyclinic.cli.evaluation import check_looks_up, finish, goes_on, make_results_folder
+from polyclinic.cli.evaluation import check_looks_up, finish, make_results_folder, underway
 from polyclinic.cli.exam_memory import open_exam_memory, remembering
 from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.options import (
@@ -31,7 +31,7 @@ from polyclinic.cli.options import (
     each_once,
 )
 from polyclinic.doors import offered
-from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.memory.options import FORGETFUL
 from polyclinic.methods.own import BrokenMethod
 from polyclinic.methods.table import METHODS, PRESETS, choose
@@ -48,7 +48,7 @@ from polyclinic.questions.topics import of_topic
 from polyclinic.retrieval.looking_up import LibraryOptions, LookingUp
 from polyclinic.retrieval.opening import open_library
 from polyclinic.tasks import run_all
-from polyclinic.terminal.screen import note, plain, progress
+from polyclinic.terminal.screen import note, plain
 from polyclinic.terminal.tables import counted
 
 SHIPPED = "shipped"
@@ -206,17 +206,17 @@ def read_questions(
 
 
 async def all_until_spent(makes: Iterable[Callable[[], Awaitable[object]]]) -> None:
-    """Runs all at once; where the budget is spent each ends by itself, with what it has kept by then.
+    """Runs all at once; where they are stopped each ends by itself, with what it has kept by then.
 
     Raises:
-        BudgetSpent: it is.
+        RunStopped: they were.
     """
 
-    async def until_spent(make: Callable[[], Awaitable[object]]) -> BudgetSpent | None:
+    async def until_spent(make: Callable[[], Awaitable[object]]) -> RunStopped | None:
         try:
             await make()
-        except BudgetSpent as spent:
-            return spent
+        except RunStopped as stopped:
+            return stopped
         return None
 
     for spent in filter(None, await run_all([partial(until_spent, make) for make in makes])):
@@ -231,7 +231,7 @@ async def ask_all(
     named: str,
     total: int,
     library: LibraryOptions = LIBRARY,
-) -> tuple[BudgetSpent | None, Ledger]:
+) -> tuple[RunStopped | None, Ledger]:
     """Opens the models, works with them, and shows how far it is; returns what ended the work early, if anything did.
 
     The work gets what is open, what to call after each question, and what things are looked up in, if in anything.
@@ -242,15 +242,15 @@ async def ask_all(
         UserError: a model cannot be opened.
     """
     opening = open_session(models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
-    stopped = None
+    ended: RunStopped | None = None
     async with opening as session, open_library(library, session, run.models) as looking_up:
         make_results_folder(run)
-        with progress("asking", total, quiet=run.json) as advance:
+        with underway("asking", total, run) as advance:
             try:
                 await work(session, advance, looking_up)
-            except BudgetSpent as spent:
-                stopped = goes_on(spent, run)
-    return stopped, session.ledger
+            except RunStopped as stopped:
+                ended = stopped
+    return ended, session.ledger
 
 
 def models_of(session: Session, name: str, answer_tokens: int | None) -> Episode:
@@ -285,21 +285,20 @@ def finish_exam(
     baseline: str | None,
     about: dict[str, Any],
     title: str,
-    stopped: BudgetSpent | None = None,
+    stopped: RunStopped | None = None,
     expected: Sequence[str] = (),
 ) -> None:
     """Compares the methods, writes and prints what came; see `check_failures`.
 
     Raises:
-        BudgetSpent: the run was stopped; it was shown what had come by then, and nothing written.
+        RunStopped: the run was; what had come by then was written and shown.
     """
     there = {one.method for one in results}
     against = compare(results, baseline=baseline if baseline in there else None, seed=run.seed)
     if stopped is not None:
         missing = _missing(results, model, expected, int(about["questions"]))
-        stopped = BudgetSpent(f"{stopped}; missing: {missing}")
-        about = {**about, "stopped": str(stopped)}
-        title, run = f"{title}, stopped early", dataclasses.replace(run, out=None)
+        stopped = StoppedEarly(stopped, f"missing: {missing}")
+        title = f"{title}, stopped early"
     document = exam_document(results, against, model=", ".join(model), about=about)
     shown = exam_output(
         document,
@@ -308,9 +307,7 @@ def finish_exam(
         dataset=about["dataset"],
         seed=run.seed,
     )
-    finish(shown, run, ledger, purposes=False)
-    if stopped is not None:
-        raise stopped
+    finish(shown, run, ledger, purposes=False, stopped=stopped)
     _check_broken(results)
     check_failures(results, run.max_failures)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from polyclinic import __version__
 from polyclinic.benchmarks.as_paper import as_paper
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.tor.ablations import shown_by, tables
 from polyclinic.benchmarks.tor.evaluation import RecordScores
 from polyclinic.benchmarks.tor.inpatients import Inpatient, read_inpatients
@@ -21,7 +22,7 @@ from polyclinic.benchmarks.tor.runs import RULES, RecordsAndMinds, run_on_record
 from polyclinic.benchmarks.tor.tables import ablation_output, outcome_names, records_output
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.case_files import note_share
-from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, within_budget
+from polyclinic.cli.evaluation import check_looks_up, finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, mind_kind, say
 from polyclinic.cli.options import (
     FILE,
@@ -37,8 +38,9 @@ from polyclinic.cli.options import (
     Strict,
 )
 from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.errors import PlayFailure, UserError
+from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.methods.table import ChosenMethod, ModelFor, choose
 from polyclinic.models.model import Bounded, Model
@@ -48,7 +50,6 @@ from polyclinic.protocols.following import FollowedProtocol, follow
 from polyclinic.protocols.papers import TorSettings
 from polyclinic.retrieval.looking_up import PASSAGES, LookingUp
 from polyclinic.retrieval.opening import open_library
-from polyclinic.terminal.screen import progress
 from polyclinic.terminal.tables import counted
 from polyclinic.verdicts.results import MeansByPeople, figures
 
@@ -133,15 +134,14 @@ async def tor(
     results: dict[str, dict[str, RecordScores]] = {}
     named = f"tor {Path(options.cases).name}"
     async with _open(options, run, named=named, judges=judge_of(judge)) as (session, library):
-        total = len(patients) * len(chosen) * len(options.minds())
-        with progress("diagnosing", total, quiet=run.json) as advance:
-            for mind in options.minds():
-                results[mind] = await run_on_records(
-                    _ward(session, library, options, mind, patients, run), chosen, advance=advance
-                )
+        wards = {mind: _ward(session, library, options, mind, patients, run) for mind in options.minds()}
+        stopped = await _put(wards, chosen, results, run)
         for mind, result in results.items():
-            model = None if judge is None else session.metered(judge, role="judge", episode=f"judge {mind}")
+            model = None
+            if judge is not None:
+                model = UntilStopped(session.metered(judge, role="judge", episode=f"judge {mind}"))
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
+            stopped = stopped or (None if model is None else model.stopped)
     title = f"tor, {counted(len(patients), 'record')}"
     about = _about(options, run, patients) | {
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
@@ -152,7 +152,8 @@ async def tor(
     means = figures(said, "explanations", seed=run.seed)
     beside = {name: one for name, one in means.items() if isinstance(one, MeansByPeople)}
     output = records_output(results, patients, title, about, people=beside, seed=run.seed)
-    finish(with_agreement(output, said, seed=run.seed), run, session.ledger, purposes=False)
+    output = with_agreement(output, said, seed=run.seed)
+    finish(output, run, session.ledger, purposes=False, stopped=stopped)
     _check_judge([one for methods in results.values() for one in methods.values()], run)
 
 
@@ -170,15 +171,43 @@ async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: 
     }
     say(rules)
     methods: dict[str, ChosenMethod] = {row.method.label: row.method for rows in every.values() for row in rows}
+    came: dict[str, dict[str, RecordScores]] = {}
     async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
-        with progress("diagnosing", len(patients) * len(methods), quiet=run.json) as advance:
-            ward = _ward(session, library, options, minds[0], patients, run)
-            results = await run_on_records(ward, list(methods.values()), advance=advance)
+        ward = _ward(session, library, options, minds[0], patients, run)
+        stopped = await _put({minds[0]: ward}, list(methods.values()), came, run)
+    results = came[minds[0]]
     shown = shown_by(results, patients, read_knowledge(), every=every, seed=run.seed)
     title = counted(len(patients), "record")
     about = _about(options, run, patients) | {"study": "tor", "protocol": protocol}
-    output = ablation_output(results, every, shown, model=minds[0], title=title, about=about)
-    finish(output, run, session.ledger, purposes=False)
+    output = ablation_output(results, every, shown, model=minds[0], title=title, about=about, seed=run.seed)
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
+
+
+async def _put(
+    wards: Mapping[str, RecordsAndMinds],
+    chosen: Sequence[ChosenMethod],
+    results: dict[str, dict[str, RecordScores]],
+    run: RunOptions,
+) -> RunStopped | None:
+    """Puts the records to one mind after the other, and adds what came; returns what ended that early, if anything.
+
+    Raises:
+        StoppedEarly: it ended before anything was over.
+    """
+    total = sum(len(ward.patients) for ward in wards.values()) * len(chosen)
+    with underway("diagnosing", total, run) as advance:
+        for mind, ward in wards.items():
+            try:
+                results[mind] = await run_on_records(ward, chosen, advance=advance)
+            except StoppedEarly as stopped:
+                if stopped.summary is not None:
+                    results[mind] = stopped.summary
+                if not results:
+                    raise
+                later = [*wards][[*wards].index(mind) + 1 :]
+                left = f"; not begun: {', '.join(later)}" if later else ""
+                return StoppedEarly(stopped, f"of {mind}{left}" if len(wards) > 1 else "")
+    return None
 
 
 def _followed(options: RecordOptions, protocol: str) -> FollowedProtocol[TorSettings]:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
 from polyclinic.cli.case_files import case_shares, read_case_file
-from polyclinic.cli.configuration import write_results
+from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.options import CaseOptions, RunOptions
+from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.trust import note_trust
-from polyclinic.errors import BudgetSpent, PlayFailure, UserError
+from polyclinic.errors import BudgetSpent, PlayFailure, RunStopped, StoppedByHand, UserError
 from polyclinic.files import make_empty_folder
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.language.language import Language
@@ -24,6 +25,8 @@ from polyclinic.models.ledger import Ledger
 from polyclinic.players.minds import model_of
 from polyclinic.players.opening import Cast, OpenMinds, open_minds
 from polyclinic.players.patient_trust import PatientTrust
+from polyclinic.results.folder import take_away_part
+from polyclinic.tasks import interruptible
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.usage import show_usage
 
@@ -63,20 +66,33 @@ def within_budget(run: RunOptions, what: str = "evaluation") -> Iterator[None]:
     make_results_folder(run)
     try:
         yield
-    except BudgetSpent as spent:
-        raise goes_on(spent, run, what) from None
+    except RunStopped as stopped:
+        raise goes_on(stopped, run, what) from None
 
 
 def make_results_folder(run: RunOptions) -> None:
-    """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some."""
+    """Makes the folder for the results, where there is to be one; a BadInput where it cannot be made, or holds some.
+
+    What is over of a run of the same kind that was stopped gives way where a journal has its answers.
+    """
     if run.out is not None and not run.models.dry_run:
+        if run.journal is not None and run.journal.is_file():
+            take_away_part(run.out, kind_of_command())
         make_empty_folder(run.out, beside=run.journal)
 
 
-def goes_on(spent: BudgetSpent, run: RunOptions, what: str = "evaluation") -> BudgetSpent:
+def goes_on(stopped: RunStopped, run: RunOptions, what: str = "evaluation") -> RunStopped:
     """Returns the same with how `what` goes on."""
     again = "the same command goes on from there" if run.journal else "with --journal FILE a run can go on"
-    return BudgetSpent(f"{spent}; the {what} is not over, and {again}")
+    interrupted = isinstance(stopped, StoppedByHand) or getattr(stopped, "interrupted", False)
+    return (StoppedByHand if interrupted else BudgetSpent)(f"{stopped}; the {what} is not over, and {again}")
+
+
+@contextmanager
+def underway(what: str, total: int, run: RunOptions) -> Iterator[Callable[[], None]]:
+    """Shows how far it is, and yields what advances it; who interrupts meanwhile gets what is over by then."""
+    with interruptible(is_stopped), progress(what, total, quiet=run.json) as advance:
+        yield advance
 
 
 @asynccontextmanager
@@ -120,13 +136,13 @@ async def hold(
     run: RunOptions,
     what: str = "evaluating",
 ) -> Summary:
-    """Holds the evaluation, and shows how far it is; of one that a budget ended, returns what `finish` shows of it.
+    """Holds the evaluation, and shows how far it is; of one that was stopped, returns what `finish` shows of it.
 
     Raises:
-        StoppedEarly: the budget is spent, and nothing can be said of what is over.
+        StoppedEarly: it was stopped, and nothing can be said of what is over.
     """
     _STOPPED.set(None)
-    with progress(what, len(benchmark.items) * len(players), quiet=run.json) as advance:
+    with underway(what, len(benchmark.items) * len(players), run) as advance:
         try:
             return await benchmark.hold(players, advance=advance)
         except StoppedEarly as stopped:
@@ -138,27 +154,43 @@ async def hold(
 
 
 def finish(
-    output: Output, run: RunOptions, ledger: Ledger, *, purposes: bool = True, trust: PatientTrust | None = None
+    output: Output,
+    run: RunOptions,
+    ledger: Ledger,
+    *,
+    purposes: bool = True,
+    trust: PatientTrust | None = None,
+    stopped: RunStopped | None = None,
+    what: str = "evaluation",
 ) -> None:
     """Writes and prints what came of the evaluation, and what the models cost, by role and purpose or by role alone.
 
-    `trust` is how far the patient is to be trusted, which then is noted on stderr and stands in all of it.
+    `trust` is how far the patient is to be trusted, which then is noted on stderr and stands in all of it. What is over
+    of an evaluation that was `stopped`, here or where it was held, is marked as that wherever it stands.
 
     Raises:
         PlayFailure: more visits failed than may.
-        BudgetSpent: the evaluation was stopped; what is over of it was shown, and nothing written.
+        RunStopped: the evaluation was; what is over of it was written and shown.
     """
-    stopped = _STOPPED.get()
+    stopped = _STOPPED.get() or stopped
     if stopped is not None:
         _STOPPED.set(None)
         note("stopped early; what is over:")
-        run = replace(run, out=None)
         output = replace(output, document={**output.document, "stopped": str(stopped)}, failed=0)
     held = output.failed < output.n or not output.n
     output = output.with_trust(note_trust(trust if held else None)).with_case_shares(case_shares())
     if run.out is not None:
         output.write(run.out)
-        write_results(run.out, output.rows, output.measures, seed=run.seed, models=run.models, ledger=ledger)
+        write_results(
+            run.out,
+            output.rows,
+            output.measures,
+            seed=run.seed,
+            models=run.models,
+            ledger=ledger,
+            stopped="" if stopped is None else str(stopped),
+            files=[*output.files, output.document_file],
+        )
     if run.json:
         print_json(output.document)
     else:
@@ -167,7 +199,7 @@ def finish(
         if run.out is not None and output.written:
             note(output.written.format(run.out))
     if stopped is not None:
-        raise goes_on(stopped, run)
+        raise goes_on(stopped, run, what)
     if output.failed * 100 > run.max_failures * output.n:
         allowed = f"--max-failures allows {run.max_failures:g} %"
         why = f": {output.failures}" if output.failures else ""

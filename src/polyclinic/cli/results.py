@@ -49,7 +49,8 @@ def list_results(*folders: Folders, json: Json = False) -> None:
     for row in rows:
         of, who = ", ".join(row["sets"]), ", ".join([*row["models"], *row["methods"]])
         texts = (row["folder"], row["kind"], of, who, row["finished"][:16].replace("T", " "))
-        shown.add_row(*(Text(plain(text)) for text in texts), f"{row['items']:,}", number(row["cost"], ".4f"))
+        items = f"{row['items']:,}{' so far' if row['stopped'] else ''}"
+        shown.add_row(*(Text(plain(text)) for text in texts), items, number(row["cost"], ".4f"))
     console().print(shown)
 
 
@@ -63,6 +64,7 @@ def _listed(one: RunResults) -> dict[str, Any]:
         "methods": list(dict.fromkeys(row.method for row in one.rows if row.method)),
         "finished": one.record.finished,
         "items": len(one.rows),
+        "stopped": one.record.stopped,
         "cost": sum(costs) if costs else None,
     }
 

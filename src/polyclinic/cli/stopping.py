@@ -27,6 +27,8 @@ INTERRUPTED = 130
 
 _alone = False
 _insists = False
+_came = False
+_heard = False
 _TOO = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -36,6 +38,8 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    global _came, _heard  # noqa: PLW0603
+    _came = _heard = False
     before = {one: signal.signal(one, _as_interrupt) for one in _TOO if signal.getsignal(one) is signal.SIG_DFL}
     # `asyncio.run` raises at the second Ctrl-C, wherever its tasks then are; there is no other way to tell it not to.
     ours = "_on_sigint"
@@ -57,6 +61,13 @@ def alone() -> None:
     _alone = True
 
 
+def is_stopped() -> bool:
+    """Whether somebody stops the command; who asks ends soon by itself, and is not broken off."""
+    global _heard  # noqa: PLW0603
+    _heard = _heard or _came
+    return _came
+
+
 def end_soon() -> None:
     """Ends the process after a while, whatever it waits for, and lets nothing more stop it."""
     if _alone:
@@ -69,11 +80,12 @@ def _as_interrupt(_: int, __: FrameType | None) -> None:
 
 
 def _once(asyncios: Any, runner: Any, *given: Any, **named: Any) -> None:
-    global _insists  # noqa: PLW0603
+    global _insists, _came  # noqa: PLW0603
     if _insists:
         _insists = False
         raise KeyboardInterrupt
     if not runner._interrupt_count:
+        _came = True
         _watch()
         asyncios(runner, *given, **named)
 
@@ -89,7 +101,7 @@ def _watch() -> None:
 def _insist() -> None:
     # What computes without waiting is not reached by a cancellation.
     global _insists  # noqa: PLW0603
-    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.default_int_handler):
+    if not _heard and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.default_int_handler):
         _insists = True
         _thread.interrupt_main()
 

@@ -11,8 +11,9 @@ from cyclopts import Parameter
 from polyclinic.benchmarks.exams.evaluation import MethodResult
 from polyclinic.benchmarks.exams.published import as_published, check_sample
 from polyclinic.benchmarks.exams.runs import Learning, run_methods
+from polyclinic.benchmarks.exams.studies import ablation as rows_of_ablation
 from polyclinic.benchmarks.exams.studies import (
-    Curve,
+    curves,
     outcome_files,
     panels,
     parse_numbers,
@@ -20,7 +21,6 @@ from polyclinic.benchmarks.exams.studies import (
     sweep,
     wrong_answers,
 )
-from polyclinic.benchmarks.exams.studies import ablation as rows_of_ablation
 from polyclinic.benchmarks.exams.study_tables import errors_output, sweep_output
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import ask_all, check_failures, finish_exam, models_of, of_models, read_questions
@@ -29,6 +29,7 @@ from polyclinic.cli.following import Protocol, check_methods, followed, say
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, UserError
 from polyclinic.judges.error_categories import ErrorCategory, find_categories, read_words
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.methods.table import PRESETS, ChosenMethod, choose
 from polyclinic.models.session import Session, open_session
 from polyclinic.protocols.papers import MedAgentsSettings
@@ -120,10 +121,10 @@ async def experts(
     put = read_questions(layout, exam, seed=run.seed)
     learning = Learning(temperature=run.models.temperature, seed=run.seed)
 
-    curves: list[Curve] = []
+    kept: list[MethodResult] = []
 
     async def work(session: Session, advance: Callable[[], None], _: object) -> None:
-        curves[:] = await sweep(
+        await sweep(
             put,
             models_of(session, exam.model, exam.answer_tokens),
             question_experts=on_question,
@@ -132,19 +133,17 @@ async def experts(
             settings=given,
             learning=learning,
             advance=advance,
+            kept=kept,
         )
 
     named = f"experts {layout} {exam.questions.name}"
     stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(pairs))
-    if stopped is not None:
-        raise stopped
+    series = curves(kept, question_experts=on_question, option_experts=on_options, at=at, seed=run.seed)
     about = {"study": "experts", "dataset": layout, "questions": len(put), "seed": run.seed}
     title = f"{layout}, {counted(len(put), 'question')}, {exam.model}"
-    finish(
-        sweep_output((curves[0], curves[1]), model=exam.model, title=title, about=about), run, ledger, purposes=False
-    )
-    results = {result.name: result for one in curves for _, result in one.numbers}
-    check_failures(results.values(), run.max_failures)
+    output = sweep_output(series, model=exam.model, title=title, about=about)
+    finish(output, run, ledger, purposes=False, stopped=stopped, what="study")
+    check_failures(kept, run.max_failures)
 
 
 async def errors(
@@ -201,10 +200,13 @@ async def errors(
     with within_budget(run):
         async with opening as session:
             # The prompts' hash is in every request, so that one journal serves all runs that are judged.
-            model = None if judge is None else session.metered(judge, role="judge", episode="error categories")
+            model = None
+            if judge is not None:
+                model = UntilStopped(session.metered(judge, role="judge", episode="error categories"))
             found = await find_categories(wrong.answers, judge=model, words=said)
     output = with_agreement(errors_output(found, wrong, judge=judge), people, seed=seed)
-    finish(output, run, session.ledger, purposes=False)
+    stopped = None if model is None else model.stopped
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
     failed = sum(found.failed.values())
     if 100 * failed > max_failures * max(len(wrong.answers), 1):
         problem = f"{failed} of {len(wrong.answers)} questions to the judge failed ({', '.join(found.failed)})"

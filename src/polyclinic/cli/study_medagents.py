@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.exams.medagents_study import (
     DATASETS,
     PARTS,
@@ -23,15 +24,15 @@ from polyclinic.benchmarks.exams.runs import Learning
 from polyclinic.benchmarks.exams.studies import parse_numbers
 from polyclinic.cli import options
 from polyclinic.cli.eval_exam import check_failures, models_of, read_questions
-from polyclinic.cli.evaluation import finish, judge_of, within_budget
+from polyclinic.cli.evaluation import finish, judge_of, underway, within_budget
 from polyclinic.cli.following import Protocol, check_methods, followed, say
-from polyclinic.errors import UserError
+from polyclinic.errors import RunStopped, UserError
 from polyclinic.judges.error_categories import Categories, find_categories
+from polyclinic.judges.until_stopped import UntilStopped
 from polyclinic.models.session import open_session
 from polyclinic.protocols.papers import MedAgentsSettings
 from polyclinic.questions.exam import ExamQuestion
 from polyclinic.questions.examples import read_examples
-from polyclinic.terminal.screen import progress
 
 
 @Parameter(name="*")
@@ -121,20 +122,27 @@ async def medagents(
     )
     total = sum(len(questions[name]) * len(methods) for name, methods in planned.methods.items())
     errors: dict[str, Categories] = {}
+    stopped: RunStopped | None = None
     with within_budget(run, "study"):
         async with opening as session:
-            with progress("asking", total, quiet=run.json) as advance:
-                models = models_of(session, model, answer_tokens)
-                result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
-            if judge is not None and "figure-5" in parts:
-                sorting = session.metered(judge, role="judge", episode="error categories")
-                most = rules.of(rules.settings.wrong_answers)
-                for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():
-                    errors[name] = await find_categories(wrong.answers, judge=sorting)
+            try:
+                with underway("asking", total, run) as advance:
+                    models = models_of(session, model, answer_tokens)
+                    result = await run_study(questions, planned, rules, models, learning=learning, advance=advance)
+                if judge is not None and "figure-5" in parts:
+                    sorting = UntilStopped(session.metered(judge, role="judge", episode="error categories"))
+                    most = rules.of(rules.settings.wrong_answers)
+                    for name, wrong in errors_of(result, questions, most=most, seed=run.seed).items():
+                        errors[name] = await find_categories(wrong.answers, judge=sorting)
+                    stopped = sorting.stopped
+            except StoppedEarly as early:
+                if early.summary is None:
+                    raise
+                result, stopped = early.summary, early
     about: dict[str, Any] = {"study": "medagents", "model": model, "judge": judge, "protocol": protocol}
     about |= {"seed": run.seed, "questions": {name: len(asked) for name, asked in questions.items()}}
-    output = medagents_output(result, errors, title=_title(model, questions), about=about)
-    finish(output, run, session.ledger, purposes=False)
+    output = medagents_output(result, errors, title=_title(model, questions), about=about, seed=run.seed)
+    finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
     check_failures([one for every in result.asked.values() for one in every], run.max_failures)
 
 

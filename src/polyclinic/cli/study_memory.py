@@ -57,12 +57,10 @@ async def medagent_zero(
 
     named = f"medagent_zero {exam.questions.name}"
     stopped, ledger = await ask_all(work, [exam.model], run, named=named, total=len(put) * len(chosen))
-    if stopped is not None:
-        raise stopped
     results = of_models({exam.model: kept})
     about = {"study": "medagent-zero", "dataset": "medqa", "questions": len(put), "seed": run.seed}
     about |= {"topic": exam.topic, "memory": str(memory.memory), "patients": seen, "k": records, "protocol": protocol}
-    whole = next(one.name for one in results if one.name == tables[0].rows[-1].method.label)
+    whole = next((one.name for one in results if one.name == tables[0].rows[-1].method.label), None)
     title = f"{METHOD}, {counted(len(put), 'question')}, {exam.model}"
     against = compare(results, baseline=whole, seed=run.seed)
     finish(
@@ -70,6 +68,8 @@ async def medagent_zero(
         run,
         ledger,
         purposes=False,
+        stopped=stopped,
+        what="study",
     )
     check_failures(results, run.max_failures)
 

@@ -19,14 +19,15 @@ from polyclinic.cli.complaints import complaint
 from polyclinic.cli.configuration import record_of_study
 from polyclinic.cli.options import DIR, MODELS, Json, MaxFailures, Models, Several
 from polyclinic.cli.results import show_compared, show_joined
-from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, UserError
+from polyclinic.cli.stopping import end_soon
+from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, RunStopped, StoppedByHand, UserError
 from polyclinic.files import make_folder
 from polyclinic.models.ledger import spending
 from polyclinic.models.rehearsal import DryRunOver, together
 from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD, write_record
+from polyclinic.results.folder import RECORD, read_record, write_record
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.terminal.screen import console, note, print_json
@@ -81,12 +82,12 @@ def run(
     stopped: PolyclinicError | None = None
     with spending():
         for number, cell in enumerate(cells, 1):
-            if stopped is None and not (cell.folder / RECORD).is_file():
+            if stopped is None and not _is_over(cell.folder):
                 stopped = _hold(cell, f"{number} of {len(cells)}", json)
-    if done := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
-        _finish(planned, out, done, json=json)
+    left = ", ".join(cell.folder.name for cell in cells if not _is_over(cell.folder))
+    if begun := [cell.folder for cell in cells if (cell.folder / RECORD).is_file()]:
+        _finish(planned, out, begun, left=left, json=json)
     if stopped is not None:
-        left = ", ".join(cell.folder.name for cell in cells if cell.folder not in done)
         raise type(stopped)(f"{stopped}; not done yet: {left}. The same command goes on from there")
 
 
@@ -186,6 +187,11 @@ def _call(words: Sequence[str]) -> None:
         raise UserError(f"{complaint(error)} (polyclinic {' '.join(words)})") from None
 
 
+def _is_over(folder: Path) -> bool:
+    """Whether a run has come to its end."""
+    return (folder / RECORD).is_file() and not read_record(folder).stopped
+
+
 def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
     """Runs a command, and returns what stopped it before its end, if anything did.
 
@@ -198,12 +204,15 @@ def _hold(cell: StudyCell, place: str, json: bool) -> PolyclinicError | None:
         note(f"{place}: {cell.folder.name}")
     try:
         _call(cell.words)
-    except (BudgetSpent, PlayFailure) as failure:
-        if (cell.folder / RECORD).is_file():  # more failed than may, and what came is there
+    except (RunStopped, PlayFailure) as failure:
+        if _is_over(cell.folder):  # more failed than may, and what came is there
             note(f"{cell.folder.name}: {failure}")
             return None
-        kind = BudgetSpent if isinstance(failure, BudgetSpent) else PlayFailure
+        kind = next(one for one in (StoppedByHand, BudgetSpent, PlayFailure) if isinstance(failure, one))
         return kind(f"{cell.folder.name}: {str(failure).partition(';')[0]}")
+    except KeyboardInterrupt:
+        end_soon()
+        return StoppedByHand(f"{cell.folder.name}: interrupted")
     except UserError as error:
         raise UserError(f"run {cell.folder.name}: {error}") from None
     return None
@@ -217,11 +226,11 @@ def _rehearsed(cell: StudyCell) -> DryRunOver:
     raise UserError(f"{cell.words[0]} {cell.words[1]} asks no models")
 
 
-def _finish(plan: StudyPlan, out: Path, done: Sequence[Path], *, json: bool) -> None:
-    """Writes what is done of it, and prints it."""
-    results = read_results(*done)
+def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, json: bool) -> None:
+    """Writes what is over of it, and prints it; `left` names what is not done yet."""
+    results = read_results(*begun)
     published = [msgspec.structs.replace(one, model=f"{one.model} (published)") for one in plan.published]
-    record = record_of_study(results, published=published, title=plan.title, paper=plan.paper)
+    record = record_of_study(results, published=published, title=plan.title, paper=plan.paper, left=left)
     rows = [
         msgspec.structs.replace(row, at=f"{one.folder.relative_to(out)}/{row.at}" if row.at else "")
         for one in results
@@ -234,7 +243,7 @@ def _finish(plan: StudyPlan, out: Path, done: Sequence[Path], *, json: bool) -> 
         print_json(flat_rows(joined))
         return
     screen = console()
-    screen.print(plan.title, style="bold")
+    screen.print(f"{plan.title}, so far" if left else plan.title, style="bold")
     show_joined(screen, joined)
     _show_comparisons(screen, plan, whole, out)
     note(f"Results: {out}. All again: polyclinic results show {out}; as a page: polyclinic report {out}")

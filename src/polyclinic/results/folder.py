@@ -110,6 +110,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         finished: when, in UTC.
         cases: how many records of the case files are used, and which are not.
         measures: what the items have values of, the chief one first.
+        stopped: why it ended before its end, "" where it did not; what is here is then what was over.
+        files: what the run wrote besides, by name.
         title: of a study; paper: the one that it does again; published: what that prints.
     """
 
@@ -125,6 +127,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     models: list[AskedModel] = []
     measures: list[ItemMeasure] = []
     calls: list[CallSum] = []
+    stopped: str = ""
+    files: list[str] = []
     title: str = ""
     paper: str = ""
     published: list[PublishedValue] = []
@@ -152,6 +156,18 @@ def read_record(folder: Path) -> RunRecord:
     if record.format > FORMAT:
         raise BadInput(f"format {record.format}; this version of polyclinic reads up to {FORMAT}: update it", path=path)
     return record
+
+
+def take_away_part(folder: Path, kind: str) -> None:
+    """Takes away what is over of a run of this kind that was stopped, and nothing else; nothing where there is none."""
+    if not (folder / RECORD).is_file():
+        return
+    record = read_record(folder)
+    if not record.stopped or record.kind != kind:
+        return
+    for name in (*record.files, ITEMS, RECORD):
+        if Path(name).name == name:
+            (folder / name).unlink(missing_ok=True)
 
 
 def decoded(path: Path, kind: type[T], what: str) -> T:

@@ -79,6 +79,7 @@ def join(results: Sequence[RunResults], *, measures: Sequence[str] = ()) -> Join
     order = {name: place for place, name in enumerate(dict.fromkeys(row.set for row in rows))}
     rows.sort(key=lambda row: order[row.set])
     notes = [f"{twice} items stand in several folders; the last was taken"] if twice else []
+    notes += [f"{one.folder} was stopped early, {one.record.stopped}" for one in results if one.record.stopped]
     return JoinedTable(rows=tuple(rows), measures=tuple(wanted), notes=(*notes, *_other_data(results)))
 
 

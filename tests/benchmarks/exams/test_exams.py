@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from polyclinic.answering.outcome import Call, Outcome, OutcomeEnd
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.exams.evaluation import Answered, compare, exam, result, stability
 from polyclinic.benchmarks.exams.runs import Learning, asked, run_methods
 from polyclinic.benchmarks.exams.studies import (
@@ -131,7 +132,7 @@ async def test_a_spent_budget_ends_all_questions():
             awaited.append(question.id)
         raise BudgetSpent("all gone")
 
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(StoppedEarly):
         await answer_all([question(n) for n in range(1, 5)], put)
     assert sorted(awaited) == ["q1", "q2", "q4"]
 

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.tables import each_row
 
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.reliability.evaluation import reliability, rounds_of
 from polyclinic.benchmarks.reliability.orders import orders
 from polyclinic.cases.case import Case
@@ -191,7 +192,7 @@ async def test_a_spent_budget_ends_the_study():
             await asyncio.sleep(0)
             raise BudgetSpent("enough")
 
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(StoppedEarly):
         await one(["Do you cough?"], ["Yes."], Spending())
 
 

@@ -13,11 +13,12 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.exams.evaluation import MethodResult
 from polyclinic.benchmarks.exams.published import as_published
 from polyclinic.benchmarks.exams.runs import Episode, Learning, run_methods
 from polyclinic.benchmarks.exams.studies import Curve, Wrong, ablation, curve, panels, wrong_answers
-from polyclinic.errors import UserError
+from polyclinic.errors import RunStopped, UserError
 from polyclinic.methods.table import ChosenMethod, choose, find_method
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MedAgentsSettings
@@ -170,47 +171,85 @@ async def run_study(
     learning: Learning,
     advance: Callable[[], None] = lambda: None,
 ) -> MedAgentsResult:
-    """Puts the questions of each data set to its methods, and makes the tables; failures are as in `run_methods`."""
-    asked: dict[str, tuple[MethodResult, ...]] = {}
-    found: dict[tuple[str, str], MethodResult] = {}
-    for dataset, methods in planned.methods.items():
-        results = await run_methods(
-            questions[dataset],
-            methods,
-            lambda label, dataset=dataset: models(f"{dataset}, {label}"),  # type: ignore[misc]
-            learning=learning,
-            match="none",
-            advance=advance,
-        )
-        asked[dataset] = tuple(results)
-        found |= {(dataset, _whole(one)): result for one, result in zip(methods, results, strict=True)}
+    """Puts the questions of each data set to its methods, and makes the tables; failures are as in `run_methods`.
 
-    def of(dataset: str, chosen: ChosenMethod, pair: tuple[int, int] | None = None) -> MethodResult:
+    Raises:
+        StoppedEarly: the run was stopped; its summary is the result of what was over.
+    """
+    asked: dict[str, tuple[MethodResult, ...]] = {}
+    for dataset, methods in planned.methods.items():
+        results: list[MethodResult] = []
+        try:
+            await run_methods(
+                questions[dataset],
+                methods,
+                lambda label, dataset=dataset: models(f"{dataset}, {label}"),  # type: ignore[misc]
+                learning=learning,
+                match="none",
+                advance=advance,
+                kept=results,
+            )
+        except RunStopped as stopped:
+            asked |= {dataset: tuple(results)} if results else {}
+            summary = _tables(asked, planned, rules, learning) if asked else None
+            raise StoppedEarly(stopped, f"in {dataset}", summary=summary) from None
+        asked[dataset] = tuple(results)
+    return _tables(asked, planned, rules, learning)
+
+
+def _tables(
+    asked: Mapping[str, tuple[MethodResult, ...]],
+    planned: MedAgentsPlan,
+    rules: FollowedProtocol[MedAgentsSettings],
+    learning: Learning,
+) -> MedAgentsResult:
+    """Returns the tables of what came of the methods, in their order; the last ones may be missing."""
+    found = {
+        (dataset, _whole(one)): result
+        for dataset, results in asked.items()
+        for one, result in zip(planned.methods[dataset], results, strict=False)
+    }
+
+    def of(dataset: str, chosen: ChosenMethod, pair: tuple[int, int] | None = None) -> MethodResult | None:
         sized = _sized(chosen, *(pair or planned.at[dataset]))
         (made,) = as_published(
             [sized], rules, dataset=dataset, temperature=learning.temperature, varied=tuple(sized.settings)
         )
-        return found[dataset, _whole(made)]
+        return found.get((dataset, _whole(made)))
 
     team = choose([TEAM])[0]
     figure_3: dict[str, tuple[Curve, Curve]] = {}
     if planned.question_experts or planned.option_experts:
         for dataset, (m, n) in planned.at.items():
-            on_question = [(number, of(dataset, team, (number, n))) for number in planned.question_experts]
-            on_options = [(number, of(dataset, team, (m, number))) for number in planned.option_experts]
+            on_question = [
+                (number, came)
+                for number in planned.question_experts
+                if (came := of(dataset, team, (number, n))) is not None
+            ]
+            on_options = [
+                (number, came)
+                for number in planned.option_experts
+                if (came := of(dataset, team, (m, number))) is not None
+            ]
+            if not on_question and not on_options:
+                continue
             figure_3[dataset] = (
                 curve("question_experts", n, on_question, seed=learning.seed),
                 curve("option_experts", m, on_options, seed=learning.seed),
             )
-    rows = {one.name: [(dataset, of(dataset, one)) for dataset in asked] for one in planned.table_2}
+    rows = {
+        one.name: [(dataset, came) for dataset in asked if (came := of(dataset, one)) is not None]
+        for one in planned.table_2
+    }
+    rows = {name: results for name, results in rows.items() if results}
     return MedAgentsResult(
         table_2=tuple(_accuracies(name, results) for name, results in rows.items()),
-        table_3=tuple(of(planned.ablation_on, one) for one in planned.table_3),
+        table_3=tuple(came for one in planned.table_3 if (came := of(planned.ablation_on, one)) is not None),
         table_4=tuple(_best(dataset, *curves) for dataset, curves in figure_3.items()),
         figure_3=figure_3,
         cost=tuple(_cost(name, [result for _, result in results]) for name, results in rows.items()),
         teams=dict(rows.get(TEAM, [])),
-        asked=asked,
+        asked=dict(asked),
     )
 
 

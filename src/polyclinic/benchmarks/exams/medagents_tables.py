@@ -13,10 +13,11 @@ from rich.text import Text
 from polyclinic.benchmarks.benchmark import Output
 from polyclinic.benchmarks.exams.medagents_study import SETS, MedAgentsResult, document_of, missing_sets
 from polyclinic.benchmarks.exams.study_tables import chart
+from polyclinic.benchmarks.exams.tables import MEASURES, exam_rows
 from polyclinic.judges.error_categories import Categories
 from polyclinic.statistics.uncertainty import share
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import mean_and_error, number, table
+from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
 
 _ROWS = {
     "few_shot": "few-shot",
@@ -39,7 +40,7 @@ _STAGES = (
 
 
 def medagents_output(
-    result: MedAgentsResult, errors: Mapping[str, Categories], *, title: str, about: Mapping[str, Any]
+    result: MedAgentsResult, errors: Mapping[str, Categories], *, title: str, about: Mapping[str, Any], seed: int = 0
 ) -> Output:
     """Returns what a user gets: the tables, a document of them, and every outcome in a file for each method and set."""
     document = document_of(result, about=about) | {"figure_5": {name: _sorted(one) for name, one in errors.items()}}
@@ -52,10 +53,27 @@ def medagents_output(
         _show_errors(screen, errors)
         _show_cost(screen, result)
 
-    results = [(dataset, one) for dataset, every in result.asked.items() for one in every]
-    names = {re.sub(r"[^\w.-]+", "-", f"{dataset}-{one.name}").strip(".-"): one for dataset, one in results}
+    names = {_file(dataset, one.name): one for dataset, every in result.asked.items() for one in every}
     files = {f"{name}.jsonl": _lines(one.answered) for name, one in names.items()}
-    return Output(document=document, show=show, files=files, written="Outcomes and summary: {}", plays="questions")
+    rows = [
+        row
+        for dataset, every in result.asked.items()
+        for one in every
+        for row in exam_rows(one, f"{_file(dataset, one.name)}.jsonl", dataset=dataset, seed=seed)
+    ]
+    return Output(
+        document=document,
+        show=show,
+        files=files,
+        written="Outcomes and summary: {}",
+        plays="questions",
+        rows=[msgspec.structs.replace(row, model=row.model or str(about.get("model", ""))) for row in rows],
+        measures=MEASURES,
+    )
+
+
+def _file(dataset: str, method: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", f"{dataset}-{method}").strip(".-")
 
 
 def _lines(answered: tuple[Any, ...]) -> Iterator[str]:
@@ -76,13 +94,14 @@ def _sorted(found: Categories) -> dict[str, Any]:
 def _show_table_2(screen: Console, result: MedAgentsResult) -> None:
     if not result.table_2:
         return
-    sets = list(result.table_2[0].sets)
+    sets = list(dict.fromkeys(name for row in result.table_2 for name in row.sets))
     whole = all(not missing_sets(row) for row in result.table_2)
     shown = table(
         "main results, right % (Table 2)", ("method", *sets, f"average of {len(SETS)}" if whole else "average")
     )
     for row in result.table_2:
-        cells = [mean_and_error(one, ".1f") for one in (*row.sets.values(), row.average)]
+        cells = [NOTHING if name not in row.sets else mean_and_error(row.sets[name], ".1f") for name in sets]
+        cells.append(mean_and_error(row.average, ".1f"))
         shown.add_row(_ROWS[row.method], *cells[:-1], cells[-1] if whole else f"{cells[-1]} (of {row.average.n})")
     screen.print(shown)
     if not whole:
@@ -97,7 +116,7 @@ def _show_table_3(screen: Console, result: MedAgentsResult) -> None:
         return
     first = result.table_3[0].accuracy.mean
     shown = table("what each stage brings (Table 3)", ("method", "right %", "gain"))
-    for stage, one in zip(_STAGES, result.table_3, strict=True):
+    for stage, one in zip(_STAGES, result.table_3, strict=False):
         mean = one.accuracy.mean
         gain = None if mean is None or first is None else mean - first
         shown.add_row(stage, mean_and_error(one.accuracy, ".1f"), number(gain, "+.1f"))

@@ -111,6 +111,7 @@ def memory_output(
 ) -> Output:
     """Returns what a user gets of the study: the paper's tables, and all methods with what they cost."""
     by_label = {one.name: one for one in results}
+    tables = [one._replace(rows=tuple(row for row in one.rows if row.method.label in by_label)) for one in tables]
     document = exam_document(results, against, model=model, about=about)
     document["tables"] = [
         {

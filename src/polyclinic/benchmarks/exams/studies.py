@@ -72,6 +72,7 @@ async def sweep(
     settings: dict[str, Any] | None = None,
     learning: Learning | None = None,
     advance: Callable[[], None] = lambda: None,
+    kept: list[MethodResult] | None = None,
 ) -> tuple[Curve, Curve]:
     """Puts the questions to MedAgents with other and other numbers of experts; see `run_methods`.
 
@@ -79,7 +80,8 @@ async def sweep(
     that are equal are asked once.
 
     Returns:
-        The series over the experts on the question, and the one over those on the options.
+        The series over the experts on the question, and the one over those on the options; of what is in `kept`, where
+        that ended early, by `curves`.
     """
     learning = learning or Learning()
     pairs = panels(question_experts, option_experts, at)
@@ -87,12 +89,25 @@ async def sweep(
         ChosenMethod(name="medagents", settings={**(settings or {}), "question_experts": m, "option_experts": n})
         for m, n in pairs
     ]
-    came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance)
-    by_pair = dict(zip(pairs, came, strict=True))
+    came = await run_methods(questions, chosen, models, learning=learning, match="none", advance=advance, kept=kept)
+    return curves(came, question_experts=question_experts, option_experts=option_experts, at=at, seed=learning.seed)
 
+
+def curves(
+    came: Sequence[MethodResult],
+    *,
+    question_experts: Sequence[int],
+    option_experts: Sequence[int],
+    at: tuple[int, int],
+    seed: int = 0,
+) -> tuple[Curve, Curve]:
+    """Returns the two series of a sweep of what came of its pairs, in their order; the last ones may be missing."""
+    by_pair = dict(zip(panels(question_experts, option_experts, at), came, strict=False))
+    on_question = [(m, by_pair[m, at[1]]) for m in question_experts if (m, at[1]) in by_pair]
+    on_options = [(n, by_pair[at[0], n]) for n in option_experts if (at[0], n) in by_pair]
     return (
-        curve("question_experts", at[1], [(m, by_pair[m, at[1]]) for m in question_experts], seed=learning.seed),
-        curve("option_experts", at[0], [(n, by_pair[at[0], n]) for n in option_experts], seed=learning.seed),
+        curve("question_experts", at[1], on_question, seed=seed),
+        curve("option_experts", at[0], on_options, seed=seed),
     )
 
 

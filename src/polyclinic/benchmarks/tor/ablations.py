@@ -125,11 +125,12 @@ def shown_by(
         if full is None or less is None:
             continue
         keys = _keys_shown(kind, patients, knowledge)
+        others = {one.id: one for one in less.chosen if not one.failed}
         pairs = [
             (one, other)
-            for one, other in zip(full.chosen, less.chosen, strict=True)
+            for one in full.chosen
             if not one.failed
-            and not other.failed
+            and (other := others.get(one.id)) is not None
             and keys[one.id] & (one.key | one.outcome.answers | other.outcome.answers)
         ]
         each = [

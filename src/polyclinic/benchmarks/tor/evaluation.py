@@ -137,7 +137,7 @@ def records(patients: Sequence[Inpatient], knowledge: Knowledge, *, seed: int = 
     async def summarise(plays: Mapping[str, Sequence[Play[Any, Any, Any, RecordPlay]]]) -> dict[str, RecordScores]:
         return {name: scores(name, [play.scored for play in theirs], seed=seed) for name, theirs in plays.items()}
 
-    return Benchmark(items=patients, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE)
+    return Benchmark(items=patients, play=put, score=mark, summarise=summarise, at_once=_AT_ONCE, sums_up_parts=True)
 
 
 def choose_marks(patient: Inpatient, outcome: Outcome, knowledge: Knowledge) -> RecordPlay:

@@ -17,8 +17,8 @@ MEASURES = [
 """The means over records; precision, recall and F1 of the table are of all options of all records together."""
 
 
-def tor_rows(result: RecordScores, model: str, file: str, *, seed: int) -> Iterator[ItemRow]:
-    """Yields what a method made of each record; a failed one has no value."""
+def tor_rows(result: RecordScores, model: str, file: str = "", *, seed: int) -> Iterator[ItemRow]:
+    """Yields what a method made of each record, written line by line in the file, if any; a failed one has no value."""
     for number, one in enumerate(result.chosen, 1):
         usage = one.outcome.usage
         yield ItemRow(
@@ -32,7 +32,7 @@ def tor_rows(result: RecordScores, model: str, file: str, *, seed: int) -> Itera
             round_trips=one.outcome.round_trips,
             tokens=usage.tokens_in + usage.tokens_out,
             cost=usage.cost,
-            at=f"{file}:{number}",
+            at=f"{file}:{number}" if file else "",
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from polyclinic.answering.outcome import Outcome
+from polyclinic.benchmarks.benchmark import StoppedEarly
 from polyclinic.benchmarks.tor.evaluation import RecordPlay, RecordScores, records, scores
 from polyclinic.benchmarks.tor.inpatients import Inpatient
 from polyclinic.cases.presentation import Question, ShownPassage
@@ -52,7 +53,7 @@ async def run_on_records(
     Raises:
         UserError: a method needs a model, and there is none.
         WrongKey: the endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
+        StoppedEarly: the run has cost what it may cost, or somebody stopped it; holds what is over by then.
     """
     if ward.models is None and (unable := [one.name for one in chosen if one.name != tree_of_reasoning.__name__]):
         raise UserError(f"method {unable[0]!r} needs a model; by rules there is tree_of_reasoning alone")
@@ -63,8 +64,16 @@ async def run_on_records(
         found = await run_all(contexts)
         references = {patient.id: passages for patient, passages in zip(ward.patients, found, strict=True)}
     players = {one.label: _answering(ward, one, references if one.label in shown else {}) for one in chosen}
-    results = await records(ward.patients, ward.knowledge, seed=ward.seed).hold(players, advance=advance)
-    return {name: _with_references(one, references) if name in shown else one for name, one in results.items()}
+
+    def whole(results: Mapping[str, RecordScores]) -> dict[str, RecordScores]:
+        return {name: _with_references(one, references) if name in shown else one for name, one in results.items()}
+
+    try:
+        return whole(await records(ward.patients, ward.knowledge, seed=ward.seed).hold(players, advance=advance))
+    except StoppedEarly as stopped:
+        if stopped.summary is not None:
+            stopped.summary = whole(stopped.summary)
+        raise
 
 
 def _with_references(result: RecordScores, references: Mapping[str, tuple[ShownPassage, ...]]) -> RecordScores:
@@ -111,7 +120,7 @@ async def with_ratings(
     Raises:
         UserError: a person's mark is on a record or a method that is not here.
         WrongKey: the judge's endpoint wants another key.
-        BudgetSpent: the run has cost what it may cost.
+        RunStopped: the run has cost what it may cost, or somebody stopped it.
     """
     given, cases = dict(people or {}), {patient.id: patient.case for patient in patients}
     for case, method in given:

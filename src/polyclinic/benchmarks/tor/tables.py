@@ -183,11 +183,10 @@ def _in_order(one: RecordPlay, options: Mapping[str, str]) -> dict[str, Any]:
 def _meetings(
     name: str, result: RecordScores, others: Mapping[str, RecordScores], cases: Mapping[str, Inpatient]
 ) -> Iterator[str]:
-    for place, one in enumerate(result.chosen):
+    answers = {n: {one.id: one.outcome.answers for one in other.chosen} for n, other in others.items()}
+    for one in result.chosen:
         if isinstance(one.outcome, MeetingOutcome):
-            chose = {name: one.outcome.answers} | {
-                n: other.chosen[place].outcome.answers for n, other in others.items()
-            }
+            chose = {name: one.outcome.answers} | {n: by_id[one.id] for n, by_id in answers.items() if one.id in by_id}
             patient = cases[one.id]
             meeting = RecordedMeeting(
                 id=one.id,
@@ -327,6 +326,7 @@ def ablation_output(
     model: str,
     title: str,
     about: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Output:
     """Returns what a user gets of the ablations: each table, what withheld data cost, and the document."""
     corrected = holm([one.difference.p for one in shown])
@@ -387,4 +387,6 @@ def ablation_output(
         written="Summary: {}",
         failed=sum(one.failed for one in results.values()),
         n=sum(one.n + one.failed for one in results.values()),
+        rows=[row for one in results.values() for row in tor_rows(one, model, seed=seed)],
+        measures=MEASURES,
     )

@@ -1,0 +1,100 @@
+"""What ends an evaluation or a study before its end: the table of what is over, kept as that, and how it goes on."""
+
+import json
+import os
+import signal
+
+import pytest
+from tests.cli.test_cli_tor import answers
+
+RECORDS = ("--cases", "inpatients", "--limit", "2")
+COMMANDS = {
+    "eval medqa": ("eval", "medqa", "--questions", "MEDQA", "--model", "direct/a"),
+    "eval tor": ("eval", "tor", *RECORDS, "--model", "direct/a", "direct/b", "--method", "zero_shot"),
+    "eval tor, judged": (
+        "eval",
+        "tor",
+        *RECORDS,
+        "--model",
+        "direct/a",
+        "--method",
+        "zero_shot",
+        "--judge",
+        "direct/j",
+    ),
+    "study ablation": ("study", "ablation", "--questions", "MEDQA", "--model", "direct/a"),
+    "study experts": (
+        *("study", "experts", "--questions", "MEDQA", "--model", "direct/a"),
+        *("--question-experts", "1,2", "--option-experts", "0", "--at-options", "0", "--at-question", "1"),
+    ),
+    "study medagents": ("study", "medagents", "--medqa", "MEDQA", "--model", "direct/a", "--part", "table-3"),
+    "study tor": ("study", "tor", *RECORDS, "--model", "direct/a"),
+}
+TOKENS = {
+    "eval medqa": 150,
+    "eval tor": 900,
+    "eval tor, judged": 2000,
+    "study ablation": 300,
+    "study experts": 300,
+    "study medagents": 300,
+    "study tor": 40_000,
+}
+
+
+@pytest.fixture(scope="module")
+def medqa(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exam") / "medqa.jsonl"
+    options = {letter: f"finding {letter}" for letter in "ABCD"}
+    lines = ({"question": f"number {n}?", "options": options, "answer_idx": "A"} for n in range(4))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+def command(name, medqa, folder, endpoint):
+    words = [medqa if word == "MEDQA" else word for word in COMMANDS[name]]
+    protocol = ("--protocol", "ours") if name == "study medagents" else ()
+    return (
+        *words,
+        *protocol,
+        *("--base-url", endpoint.url, "--concurrency", 1, "--journal", folder / "j", "--out", folder / "out"),
+    )
+
+
+def stopped_and_gone_on(run, words, endpoint, *, code, limit=()):
+    """Returns what the stopped run printed, after it has gone on to its end."""
+    out = words[-1]
+    part = run(*words, *limit, code=code)
+    assert "the same command goes on from there" in part.stderr and "stopped early; what is over:" in part.stderr
+    assert "Traceback" not in part.stderr and part.stdout
+    assert json.loads((out / "results.json").read_bytes())["stopped"]
+    asked = endpoint.requests
+    run(*words)
+    assert "stopped" not in json.loads((out / "results.json").read_bytes())
+    assert endpoint.requests > asked
+    return part
+
+
+SLOW = ("eval medqa", "eval tor, judged", "study medagents", "study tor")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in COMMANDS])
+def test_a_spent_budget(run, serving, medqa, tmp_path, name):
+    with serving(answers) as endpoint:
+        words = command(name, medqa, tmp_path, endpoint)
+        stopped_and_gone_on(run, words, endpoint, code=1, limit=("--max-tokens", TOKENS[name]))
+
+
+@pytest.mark.parametrize("name", ["eval medqa", "eval tor"])
+def test_somebody_stops_it(run, serving, medqa, tmp_path, name):
+    requests = []
+
+    def answer_until_stopped(body):
+        requests.append(body)
+        if len(requests) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return answers(body)
+
+    with serving(answer_until_stopped) as endpoint:
+        words = command(name, medqa, tmp_path, endpoint)
+        part = stopped_and_gone_on(run, words, endpoint, code=130)
+    assert "interrupted; " in part.stderr and part.stderr.count("interrupted") == 1
