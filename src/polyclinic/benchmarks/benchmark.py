@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from polyclinic.cases.loaders.usable import CaseShare
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import PolyclinicError, RunStopped, StoppedByHand
 from polyclinic.files import write_text
 from polyclinic.players.patient_trust import PatientTrust, trust_fields

@@ -7,7 +7,8 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders.usable import CaseShare, UsableCases, left_out_lines
+from polyclinic.cases.case_share import CaseShare
+from polyclinic.cases.loaders.usable import UsableCases, left_out_lines
 from polyclinic.cli.command_words import WORDS
 from polyclinic.terminal.screen import note
 from polyclinic.terminal.tables import counted

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from polyclinic.cli.options import FILE, BootstrapSeed, Json, Several
-from polyclinic.cli.results_of_hospital import compare_hospital, is_run
 from polyclinic.errors import UserError
+from polyclinic.hospital.record.run_file import is_run
 from polyclinic.results.comparing import ResultsComparison, compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import RunRecord
@@ -190,6 +190,8 @@ def compare(
 ) -> None:
     """Prints paired differences; of two runs of the hospital with one seed, patient by patient and day by day."""
     if len(folders) == 2 and any(map(is_run, folders)) and not measure and baseline is None:
+        from polyclinic.cli.results_of_hospital import compare_hospital  # noqa: PLC0415 - for those who have runs of it
+
         compare_hospital(*folders, json=json)
         return
     compared = compare_results(read_results(*folders), measures=measure or (), baseline=baseline, seed=seed)

@@ -7,7 +7,6 @@ from pathlib import Path
 from rich.console import Console
 
 from polyclinic.hospital.record.comparison import PairedBy, RunComparison, compare_runs
-from polyclinic.hospital.record.run_file import RUN
 from polyclinic.terminal.screen import console, plain, print_json
 from polyclinic.terminal.tables import NOTHING, number, p_value, table
 
@@ -16,13 +15,6 @@ _TITLES: dict[PairedBy, str] = {
     "days": "day by day",
     "runs": "run by run: means of the patients of each seed",
 }
-
-
-def is_run(folder: Path) -> bool:
-    """Whether it is the folder of a run of the hospital, or of runs that --replicas made."""
-    return (folder / RUN).is_file() or (
-        folder.is_dir() and any((one / RUN).is_file() for one in folder.iterdir() if one.is_dir())
-    )
 
 
 def compare_hospital(first: Path, second: Path, *, json: bool = False) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from polyclinic.cases.loaders.usable import CaseShare
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, read_records, split_place, write_text
 from polyclinic.protocols.study_plan import PublishedValue

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare
 from polyclinic.cases.loaders.choices import same_options
-from polyclinic.cases.loaders.usable import CaseShare, read_usable
+from polyclinic.cases.loaders.usable import read_usable
 from polyclinic.cases.presentation import Question
 from polyclinic.cases.record import Record
 from polyclinic.errors import BadInput

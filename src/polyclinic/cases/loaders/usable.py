@@ -6,52 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from polyclinic.cases.case import Case
+from polyclinic.cases.case_share import CaseShare, UnusedRecord
 from polyclinic.cases.loaders import Loader, read_placed
 from polyclinic.cases.loaders.reader import Element
 from polyclinic.cases.shipped import named_path, shipped_path
 from polyclinic.errors import BadInput
 
 _IDS = ("id", "case_id")
-
-
-class UnusedRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A record of a case file that is no case.
-
-    Attributes:
-        place: where it stands ("cases.jsonl, line 7").
-        id: as the record names itself; "" where it does not.
-        field: where in the record, as a JSON path.
-        problem: what is wrong.
-    """
-
-    place: str
-    id: str = ""
-    field: str = ""
-    problem: str
-
-    def __str__(self) -> str:
-        named = f" (id {self.id})" if self.id else ""
-        return f"{self.place}{named}{f', {self.field}' if self.field else ''}: {self.problem}"
-
-
-class CaseShare(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How many of a file's records are cases that can be used, and which are not."""
-
-    file: str
-    records: int
-    used: int
-    left_out: tuple[UnusedRecord, ...] = ()
-
-    @property
-    def percent(self) -> float:
-        """The share of the records that are used."""
-        return 100 * self.used / self.records if self.records else 0.0
-
-    def __str__(self) -> str:
-        return f"{self.used} of {self.records} cases of {self.file} used"
 
 
 class UsableCases:

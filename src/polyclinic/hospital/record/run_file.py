@@ -53,6 +53,13 @@ class DiskFull(NotStored):
     """There is no room left for the run."""
 
 
+def is_run(folder: Path) -> bool:
+    """Whether it is the folder of a run, or of runs that --replicas made."""
+    return (folder / RUN).is_file() or (
+        folder.is_dir() and any((one / RUN).is_file() for one in folder.iterdir() if one.is_dir())
+    )
+
+
 def make(folder: Path, configuration: bytes) -> sqlite3.Connection:
     """Makes the file in a folder that holds no run, whole or not at all.
 
