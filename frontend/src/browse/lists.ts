@@ -11,7 +11,7 @@ import type { Child, Step } from "./parts";
 import { load, search } from "./source";
 import { searchField } from "./overview";
 import { episode, visit } from "./visit";
-import type { About, Call, Hit, ItemDocument, RecordDocument, Recorded, RecordLine } from "./types";
+import type { About, Call, Hit, ItemDocument, Messages, RecordDocument, Recorded, RecordLine } from "./types";
 
 const t = texts({
   records: ["Records", "记录"],
@@ -39,8 +39,8 @@ const t = texts({
   episodes: ["Episodes", "片段"],
   episode: ["Episode", "片段"],
   run: ["Run", "运行"],
-  replies: ["Raw replies, from a journal", "原始回复（来自日志）"],
-  journalNote: ["A journal keeps each reply as it came, and of its question what it is known by.", "日志按原样保存每条回复；对于问题只保存其标识。"],
+  replies: ["Every call, with what was asked", "每次调用及其提问"],
+  journalNote: ["A journal keeps each reply as it came, and what was asked, each message once. Runs of a hospital keep what was asked where they keep dialogues (--traces).", "日志按原样保存每条回复以及所提的问题，每条消息只存一次。医院的运行仅在保存对话时（--traces）保存问题。"],
   found: ["What was found", "搜索结果"],
   hits: ["{0} found in {1} of {2} looked at", "在{2}中的{1}处查看，找到{0}条"],
   goOn: ["Look further", "继续搜索"],
@@ -88,9 +88,13 @@ export async function drawItem(main: HTMLElement, id: string, n: number, isOpen:
       [t("cost"), row.cost ? number(row.cost, 5) : ""], [t("seconds"), row.seconds ? number(row.seconds, 3) : ""]]),
     told.same.length ? h("details", {}, h("summary", {}, t("others")), h("ul", {}, ...told.same.map((one) =>
       h("li", {}, h("a", { href: at(`item/${id}/${one.n}`) }, quoted(label(one))), ` ${Object.entries(one.values).slice(0, 3).map(([name, value]) => `${plain(name)} ${number(value)}`).join(", ")}`)))) : null,
-    told.replies.length ? h("section", {}, h("h2", {}, t("replies")), h("ul", {}, ...told.replies.map((one) =>
-      h("li", {}, h("a", { href: at(`call/${one.id}/${one.n}`) }, quoted(one.episode)))))) : null,
+    replies(told.replies),
     ...(record ? shown(record.record) : [h("p", { class: "soft" }, t("noRecord"))]));
+}
+
+function replies(told: ItemDocument["replies"] | undefined): Child {
+  if (!told?.length) return null;
+  return h("section", {}, h("h2", {}, t("replies")), h("ul", {}, ...told.map((one) => h("li", {}, h("a", { href: at(`call/${one.id}/${one.n}`) }, quoted(one.episode))))));
 }
 
 function shown(record: Recorded): Child[] {
@@ -109,7 +113,7 @@ export async function drawRecord(main: HTMLElement, id: string, file: number, li
   const record = told.record;
   const name = record.kind === "visit" ? plain(record.events[0]?.case ?? "") : record.kind === "episode" ? record.key : record.id;
   put(main, way(...above(about), [about.files[file]?.name ?? t("visits"), `list/${id}/${file}/0`], [name, ""]),
-    h("h1", {}, quoted(name)), neighbours(to(told.before), to(told.after)), ...shown(record));
+    h("h1", {}, quoted(name)), neighbours(to(told.before), to(told.after)), replies(told.replies), ...shown(record));
   const there = seq === null ? null : main.querySelector<HTMLElement>(`[data-seq="${seq}"]`);
   if (there) {
     for (let up: HTMLElement | null = there; up; up = up.parentElement) if (up instanceof HTMLDetailsElement) up.open = true;
@@ -129,9 +133,9 @@ export async function drawEpisodes(main: HTMLElement, id: string, page: number):
 }
 
 export async function drawCalls(main: HTMLElement, id: string, n: number): Promise<void> {
-  const [about, told] = await Promise.all([load<About>(`about/${id}`), load<{ run: string; episode: string; replies: Call[] }>(`call/${id}/${n}`)]);
+  const [about, told] = await Promise.all([load<About>(`about/${id}`), load<{ run: string; episode: string; replies: Call[]; messages: Messages }>(`call/${id}/${n}`)]);
   put(main, way([about.name, `calls/${id}/0`], [told.episode, ""]), h("h1", {}, quoted(told.episode || "–")), h("p", { class: "soft" }, quoted(told.run)),
-    h("p", { class: "soft small" }, t("journalNote")), calls(told.replies));
+    h("p", { class: "soft small" }, t("journalNote")), calls(told.replies, told.messages));
 }
 
 export async function drawFound(main: HTMLElement, question: string, isOpen: () => boolean): Promise<void> {

@@ -49,7 +49,7 @@ export interface ItemDocument {
   replies: { id: string; n: number; episode: string }[];
 }
 export interface RecordLine { line: number; item: string; who: string; right?: boolean | null; department?: string; diagnosis?: string }
-export interface RecordDocument { before: number | null; after: number | null; record: Recorded }
+export interface RecordDocument { before: number | null; after: number | null; record: Recorded; replies?: ItemDocument["replies"] }
 export type Recorded = Visit | Outcome | Meeting | Episode;
 export interface Finding { examination?: string; item?: string; value?: string | number; unit?: string; reference?: string }
 export interface Diagnosis { name: string; icd10?: string; probability?: number }
@@ -60,7 +60,10 @@ export interface VisitEvent {
   points?: string[]; diagnoses?: Diagnosis[]; references?: Plain[]; kept?: boolean; [more: string]: unknown;
 }
 export interface Visit { kind: "visit"; events: VisitEvent[] }
-export interface Call { seq?: number; round_trip?: number; purpose: string; text?: string; thought?: string; problem?: string; error?: string; failure?: string; seconds?: number; attempts?: number; usage?: Record<string, number> }
+/** A question by the ids of its messages; each stands once beside the calls: who, and what it says. */
+export interface Asked { model: string; role: string; messages: string[]; answer: string }
+export type Messages = Record<string, [who: string, text: string]>;
+export interface Call { asked?: Asked; seq?: number; round_trip?: number; purpose: string; text?: string; thought?: string; problem?: string; error?: string; failure?: string; seconds?: number; attempts?: number; usage?: Record<string, number> }
 export interface Outcome {
   kind: "outcome"; id: string; key: string[]; right: boolean; seconds?: number; subject?: string;
   outcome: { answers?: string[]; rationale?: string; end: string; problem?: string; trace?: Call[] };

@@ -225,6 +225,7 @@ export class Dossier {
         until.length > SHOWN ? h("p", { class: "soft small" }, t("earlier", until.length - SHOWN)) : null,
         h("ol", { class: "moments" }, ...until.slice(-SHOWN).map((moment) => this.line(moment))),
         more ? h("p", { class: "soft small" }, t("later")) : null,
+        this.truth && !more ? h("p", { class: "small" }, this.whole(visit.visit.id)) : null,
         !visit.told ? h("p", { class: "soft small" }, t("untold")) : null,
       );
     });
@@ -235,6 +236,17 @@ export class Dossier {
       h("h3", {}, t("visits")),
       ...(parts.length ? parts : [h("p", { class: "soft small" }, t("noVisit"))]),
     );
+  }
+
+  /** Leads to all that is kept of a visit; with the truth in it, and so behind the switch. */
+  private whole(visit: string): HTMLElement {
+    const button = h("button", { type: "button", class: "link", onclick: () => {
+      get<{ key: string }>("api/browse/visit", { run: this.run.about.id, visit }).then(
+        ({ key }) => { location.href = `./browse#/${key}`; },
+        (error: ServerError) => { button.replaceWith(error.message); },
+      );
+    } }, t("whole"));
+    return button;
   }
 
   private line(moment: Moment): HTMLElement {

@@ -70,6 +70,7 @@ export const t = texts({
   knew: ["What the doctor knew by now", "医生此刻所知"],
   knewNothing: ["Nothing yet.", "尚无。"],
   untold: ["What was said is not kept in this run (polyclinic run --traces keeps it).", "此运行没有保存对话（polyclinic run --traces 会保存）。"],
+  whole: ["The whole visit, down to each call of a model", "整次就诊，直至每次模型调用"],
   later: ["More happens later; the clock has not come there.", "之后还有内容，时钟尚未走到。"],
   earlier: ["{0} earlier lines are left out", "省略 {0} 行"],
   home: ["at home", "在家"],

@@ -6,6 +6,8 @@ episode it is, counted in the order in which the program makes them. When answer
 The file has one row for each answer, and is written in groups. A row of the table `calls`:
 
     run="seed-7"  episode="case-12"  request=<16 bytes>  k=0  purpose="turn"  reply=<8 bytes>{"text": "...", ...}
+
+What was asked stands beside it, where it is kept (`polyclinic.models.prompts`); nothing is answered from that.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from polyclinic.errors import BadInput, CutOff, ModelError, Refused, UnreadableR
 from polyclinic.models.answers import Completion, read
 from polyclinic.models.door import SENT
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
+from polyclinic.models.prompts import TABLES, KeptPrompts
 from polyclinic.models.schema import form_of
 from polyclinic.sqlite_file import GroupWriter, claim, connect, read_errors
 
@@ -77,11 +80,13 @@ class Journal:
     """A file of answers, made where there is none. Use it with `async with`; `wrap` a model for each episode.
 
     It can hold several runs, each with a name; answers are taken from the same run only, also from journals `beside`
-    it, which are not written. A file that is something else, or cannot be read or written, is `BadInput`.
+    it, which are not written. What was asked is kept too, unless `prompts` is False. A file that is something else, or
+    cannot be read or written, is `BadInput`.
     """
 
-    def __init__(self, path: Path | str, *, run: str = "", beside: Iterable[Path] = ()) -> None:
+    def __init__(self, path: Path | str, *, run: str = "", beside: Iterable[Path] = (), prompts: bool = True) -> None:
         self.path, self.run, self._beside = Path(path), run, tuple(beside)
+        self._prompts = KeptPrompts() if prompts else None
         self.answered = self.stored = 0
         self._seen: defaultdict[str, Counter[bytes]] = defaultdict(Counter)
         self._readers: list[tuple[Path, sqlite3.Connection]] = []
@@ -95,7 +100,11 @@ class Journal:
                 if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is None:
                     self._readers.remove((path, connection))
                     connection.close()
-        self._writer = GroupWriter(_open(self.path), named=self._named, name="polyclinic-journal")
+        connection = _open(self.path)
+        with read_errors(self.path):
+            for table in TABLES if self._prompts is not None else ():
+                connection.execute(table)
+        self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -106,9 +115,9 @@ class Journal:
         for _path, reader in readers:
             reader.close()
 
-    def wrap(self, model: Model, *, episode: str = "") -> Journalled:
-        """Returns the model, with its answers for that episode in the journal."""
-        return Journalled(model, self, episode)
+    def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Journalled:
+        """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
+        return Journalled(model, self, episode, role)
 
     def forget(self, episode: str) -> None:
         """Frees what is held of an episode that has ended. It must not ask again."""
@@ -129,13 +138,19 @@ class Journal:
             if row is None:
                 continue
             try:
-                found = _STORED.decode(_opened(key, row[0]))
+                found = read_stored(key, row[0])
             except (msgspec.DecodeError, ValueError, TypeError) as error:
                 problem = f"an answer of episode {key.episode!r} is damaged ({error}); name another journal"
                 raise BadInput(problem, path=path) from None
             self.answered += 1
             return found
         return None
+
+    def keep(self, key: Key, messages: Messages, *, model: str, role: str, answer: Any) -> None:
+        """Has a question kept beside its answer, where questions are; an error is told when that is stored."""
+        if self._prompts is not None and self._writer is not None:
+            for statement, row in self._prompts.rows(key.request, messages, model=model, role=role, answer=answer):
+                self._writer.put(statement, row)
 
     async def store(self, key: Key, purpose: str, reply: StoredReply) -> None:
         """Stores an answer; returns when it is in the file, or raises `BadInput` where it cannot be written."""
@@ -152,6 +167,15 @@ class Journal:
         if isinstance(error, sqlite3.IntegrityError):
             return BadInput("another process writes to this journal; let each run have one of its own", path=self.path)
         return BadInput(f"cannot be written ({error})", path=self.path)
+
+
+def read_stored(key: Key, stored: bytes) -> StoredReply:
+    """Returns an answer as it was stored for a call.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return _STORED.decode(_opened(key, stored))
 
 
 def _sealed(key: Key, reply: bytes) -> bytes:
@@ -207,16 +231,16 @@ class Journalled(Wrapper):
     questions is then each branch's own.
     """
 
-    def __init__(self, model: Model, journal: Journal, episode: str) -> None:
+    def __init__(self, model: Model, journal: Journal, episode: str, role: str = "") -> None:
         super().__init__(model)
-        self._journal, self._episode, self._places = journal, episode, self.limit
+        self._journal, self._episode, self._role, self._places = journal, episode, role, self.limit
         # A request that says more than the question is another one; most say no more.
         variant, address = str(getattr(model, "variant", "")), str(getattr(model, "address", ""))
         self._known_as = tuple(part for part in (self.name, address and f"at {address}", variant) if part)
 
     def branch(self, name: str) -> Journalled:
         """Returns the same model for a part of the episode that runs beside others."""
-        return Journalled(self._model, self._journal, f"{self._episode}/{name}")
+        return Journalled(self._model, self._journal, f"{self._episode}/{name}", self._role)
 
     def ask(
         self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
@@ -228,13 +252,14 @@ class Journalled(Wrapper):
         request = hashlib.blake2b(asked, digest_size=16).digest()
         # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
         key = self._journal.key(self._episode, request)
-        return self._answer(messages, answer, options, key)
+        return self._answer(messages, answer, wanted, options, key)
 
-    async def _answer(self, messages: Messages, answer: Answer, options: AskOptions, key: Key) -> Reply:
+    async def _answer(self, messages: Messages, answer: Answer, wanted: Any, options: AskOptions, key: Key) -> Reply:
         stored = self._journal.find(key)
         if stored is not None:
             return _replayed(stored, answer)
         purpose = options.get("purpose", "")
+        self._journal.keep(key, messages, model=self.name, role=self._role, answer=wanted)
         try:
             reply = await self._model.ask(messages, answer=answer, **options)
         except ModelError as failure:

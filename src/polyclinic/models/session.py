@@ -124,7 +124,7 @@ class Session(NamedTuple):
         if persistent:
             model = Persistent(model)
         if self.journal is not None:
-            model = self.journal.wrap(model, episode=episode)
+            model = self.journal.wrap(model, episode=episode, role=role)
         return self.ledger.meter(self.models.asked(model, name, role), role)
 
 
@@ -137,12 +137,14 @@ async def open_session(
     run: str = "",
     seed: int = 0,
     share: Share = WHOLE,
+    prompts: bool = True,
 ) -> AsyncIterator[Session]:
     """Opens language models, each once, and what is kept of their answers, as long as they are needed.
 
-    The journal is the file that keeps every answer, for runs of the same name; each of several processes has a file of
-    its own beside it, and the `share` of the limits that is its own. The seed is that of the pauses between requests,
-    and of what a local model draws. A name or a file that cannot be used is a `UserError`.
+    The journal is the file that keeps every answer, for runs of the same name, and what was asked, unless `prompts` is
+    False; each of several processes has a file of its own beside it, and the `share` of the limits that is its own.
+    The seed is that of the pauses between requests, and of what a local model draws. A name or a file that cannot be
+    used is a `UserError`.
 
     A dry run asks nobody, and ends with what it expects where the models would be closed: `DryRunOver`.
     """
@@ -180,7 +182,9 @@ async def open_session(
             whole, journal = Path(journal), Path(journal)
             if share.of > 1:
                 journal = whole.with_name(f"{whole.stem}.{share.number + 1}-of-{share.of}{whole.suffix}")
-            kept = await stack.enter_async_context(Journal(journal, run=run, beside=_parts_of(whole, journal)))
+            kept = await stack.enter_async_context(
+                Journal(journal, run=run, beside=_parts_of(whole, journal), prompts=prompts)
+            )
         yield Session(models, kept, ledger)
 
 

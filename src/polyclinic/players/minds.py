@@ -282,7 +282,7 @@ class Minds:
         name = model_of(self.names[part.role]) or ""
         model = self._models.of(name, part.role)
         if self._journal is not None:
-            model = self._journal.wrap(model, episode=part.episode)
+            model = self._journal.wrap(model, episode=part.episode, role=part.role)
         model = self._models.asked(model, name, part.role)
         for ledger in self._ledgers:
             model = ledger.meter(model, part.role)

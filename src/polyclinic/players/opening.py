@@ -69,13 +69,14 @@ async def open_minds(
     memory: MemoryOptions = FORGETFUL,
     desk: Desk | None = None,
     languages: Iterable[Language] = (),
+    prompts: bool = True,
 ) -> AsyncIterator[OpenMinds]:
     """Opens the models among the minds with `open_session`, and gives each doctor minds of its own.
 
     Further models are opened too, such as a judge; names of no model among these `others` are passed over. The run's
-    name in the journal, unless given, is made of seed, patient and examiner. With a library, doctors look things up;
-    with a memory, they remember; it must be in the `languages` of the visits, as far as they are given. People play at
-    the desk, the terminal by default.
+    name in the journal, unless given, is made of seed, patient and examiner; `prompts` says whether what was asked is
+    kept there. With a library, doctors look things up; with a memory, they remember; it must be in the `languages` of
+    the visits, as far as they are given. People play at the desk, the terminal by default.
 
     Raises:
         BadInput: the memory is in another language.
@@ -97,6 +98,7 @@ async def open_minds(
             run=run,
             seed=seed,
             share=share,
+            prompts=prompts,
         ) as session,
         open_library(library, session, options, share=share) as looking_up,
     ):

@@ -1,13 +1,17 @@
 """What the page of results is told: every holding down to a record, and nothing of elsewhere."""
 
+import asyncio
+
 import msgspec
 import pytest
 from tests.web.asking import asked
 
 from polyclinic.errors import UserError
-from polyclinic.models.journal import APPLICATION
+from polyclinic.hospital.record.episodes import ConsultationHeld, Episode
+from polyclinic.hospital.record.store import Store
+from polyclinic.models.journal import Journal
+from polyclinic.models.scripted import Scripted
 from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
-from polyclinic.sqlite_file import connect
 from polyclinic.web.application import application
 from polyclinic.web.browse.documents import Documents
 from polyclinic.web.browse.holdings import Holdings
@@ -29,6 +33,16 @@ def visit(case, *said):
     told = [{"event": "said", "seq": n, "turn": n, "who": "patient", "to": "doctor", "text": text, "state": "A-A-A"}
             for n, text in enumerate(said, 1)]  # fmt: skip
     return [opened, *told]
+
+
+async def journalled(path):
+    """A dialogue of two calls, and a failure."""
+    first = [("system", "Be brief."), ("user", PLANTED)]
+    second = [*first, ("assistant", PLANTED), ("user", "And now?")]
+    async with Journal(path, run="r") as journal:
+        model = journal.wrap(Scripted([PLANTED, "so"]), episode="one q3", role="doctor")
+        for messages in (first, second):
+            await model.ask(messages, purpose="answer")
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +69,7 @@ def folder(tmp_path_factory):
     )
     (folder / "broken").mkdir()
     (folder / "broken" / "results.json").write_text("{", "utf-8")
-    journal = connect(folder / "a.journal")
-    journal.execute("CREATE TABLE calls (run, episode, request, k, purpose, reply)")
-    journal.execute(f"PRAGMA application_id = {APPLICATION}")
-    reply = msgspec.json.encode({"text": PLANTED, "thought": "hm"})
-    journal.execute("INSERT INTO calls VALUES ('r', 'one q3', x'00ff', 0, 'answer', ?)", (reply,))
-    journal.close()
+    asyncio.run(journalled(folder / "a.journal"))
     secret = tmp_path_factory.mktemp("elsewhere")
     (secret / "secret.jsonl").write_bytes(lines(*visit("secret", "secret")))
     (folder / "out").symlink_to(secret)
@@ -95,7 +104,7 @@ def test_a_table_leads_to_an_item_its_record_and_its_calls(documents):
     assert record["record"]["id"] == "q3" and record["record"]["outcome"]["trace"] == [CALL]
     assert (record["before"], record["after"]) == (3, 5)
     (reply,) = item["replies"]
-    assert documents(f"call/{reply['id']}/{reply['n']}")["replies"][0]["thought"] == "hm"
+    assert documents(f"call/{reply['id']}/{reply['n']}")["replies"][0]["text"] == PLANTED
 
 
 def test_what_was_said_is_found_with_its_place(documents):
@@ -171,3 +180,36 @@ def test_runs_and_learning_are_shown_with_their_own(runs, tmp_path):
     about = Documents(Holdings([tmp_path]))(f"about/{id}")
     low, high = about["learning"]["curve"][1]["intervals"]["examination"]
     assert about["holds"] == "learning" and about["tests"] == 20 and 29 < low < 31 and 69 < high < 71
+
+
+def test_a_call_is_told_with_what_was_asked_each_message_once(documents):
+    told = documents("call/a.journal/0")
+    first, second = told["replies"]
+    assert (first["asked"]["role"], first["asked"]["model"], first["text"]) == ("doctor", "scripted", PLANTED)
+    assert second["asked"]["messages"][:2] == first["asked"]["messages"] and second["text"] == "so"
+    assert [told["messages"][id] for id in second["asked"]["messages"]] == [
+        ("system", "Be brief."), ("user", PLANTED), ("assistant", PLANTED), ("user", "And now?")]  # fmt: skip
+    assert len(told["messages"]) == 4 and "problem" not in first
+
+
+async def test_a_visit_on_the_map_leads_to_its_calls(tmp_path):
+    """From what the map calls a visit to its record, and from there to what was asked."""
+    episode = Episode(
+        key="r00001-d0000/1", department="respiratory", seen=(ConsultationHeld(department="respiratory", turns=1),)
+    )
+    with Store.create(tmp_path / "run", {"setup": {"doctor": "direct/m", "nurse": "rules"}}) as store:
+        store.keep(episode)
+        store.flush()
+    async with Journal(tmp_path / "run" / "calls.sqlite", run="r") as journal:
+        model = journal.wrap(Scripted(["hm"]), episode="direct/m r00001-d0000/1/respiratory", role="doctor")
+        await model.ask("And?")
+        await journal.wrap(Scripted(["no"]), episode="direct/m r00001-d0000/11").ask("No?")
+    serving = Serving([tmp_path])
+    pages = application(serving)
+    key = (await asked(pages, "/api/browse/visit?run=run&visit=r00001-d0000/1")).document["key"]
+    (reply,) = (await asked(pages, f"/api/browse/of/{key}")).document["replies"]
+    told = (await asked(pages, f"/api/browse/of/call/{reply['id']}/{reply['n']}")).document
+    assert list(told["messages"].values()) == [["user", "And?"]] and told["replies"][0]["text"] == "hm"
+    for wrong in ("run=run&visit=nobody", "run=other&visit=r00001-d0000/1"):
+        assert (await asked(pages, f"/api/browse/visit?{wrong}")).status == 404
+    serving.close()

@@ -390,6 +390,7 @@ async def open_clinic(setup: Setup, share: Share = WHOLE) -> AsyncIterator[Clini
         knowledge=knowledge,
         seed=setup.seed,
         journal=Path(setup.journal) if setup.journal else None,
+        prompts=setup.traces,
         run=setup.run,
         share=share,
     ) as opened:

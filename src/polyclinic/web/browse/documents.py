@@ -16,7 +16,7 @@ Figures come from `polyclinic.results`; nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ class Documents:
                 with RecordedRun(one.path) as run:
                     document |= {"visits": len(_keys(one.path, one.changed)), "package": run.package}
                     setup = run.configuration.get("setup") or {}
-                    minds = {role: setup.get(role) for role in ("doctor", "nurse", "patient", "examiner")}
+                    minds = {role: setup.get(role) for role in _ROLES[:4]}
                     document |= {"minds": minds, "seed": run.configuration.get("seed")}
             case "learning":
                 document |= learning(one.path)
@@ -189,13 +189,28 @@ class Documents:
 
     def _replies(self, row: ItemRow) -> list[dict[str, Any]]:
         """Returns the episodes of journals that are called as the item is: by who answered, and what."""
-        names = {f"{who} {row.item}" for who in (row.method, row.model) if who}
+        return self._episodes({f"{who} {row.item}" for who in (row.method, row.model) if who})
+
+    def _episodes(self, names: Collection[str], folder: Path | None = None) -> list[dict[str, Any]]:
         return [
             {"id": one.id, **found}
             for one in self.library.known().values()
-            if one.holds == "journal"
+            if one.holds == "journal" and folder in (None, one.path.parent)
             for found in episodes_named(one.path, names)
         ]
+
+    def visit_of(self, run: Path, visit: str) -> str:
+        """Returns the key of the record of a visit to a hospital, by its id in the run's log.
+
+        Raises:
+            NothingHere: it is not kept, or not yet.
+        """
+        for one in self.library.look().values():
+            if one.holds == "hospital" and one.path == run:
+                for line, key in enumerate(_keys(one.path, one.changed)):
+                    if key.partition("@")[0] == visit:
+                        return f"record/{one.id}/0/{line}"
+        raise NothingHere("what was done on that visit is not kept")
 
     def _place(self, one: Holding, at: str) -> dict[str, int] | None:
         """Returns where a record stands that `FILE:LINE` names; None where it is not there."""
@@ -231,7 +246,9 @@ class Documents:
             if episode is None:
                 raise NothingHere("there is no such visit")
             near = {"before": line - 1 if line else None, "after": line + 1 if line + 1 < len(keys) else None}
-            return {**near, "record": shown_episode(episode)}
+            # In the journal a mind's name stands before the visit's.
+            names = {f"{mind} {keys[line].partition('@')[0]}" for mind in _minds(one)}
+            return {**near, "record": shown_episode(episode), "replies": self._episodes(names, one.path)}
         file = self._opened(one, place)
         number = file.number(line)
         return {
@@ -268,7 +285,14 @@ class Documents:
         return found
 
 
+_ROLES = ("doctor", "nurse", "patient", "examiner", "pharmacist")
 _MOST_SETS = 12  # sets that are compared at once
+
+
+def _minds(one: Holding) -> set[str]:
+    with RecordedRun(one.path) as run:
+        setup = run.configuration.get("setup") or {}
+    return {str(setup[role]) for role in _ROLES if setup.get(role)}
 
 
 def _number(text: str) -> int:

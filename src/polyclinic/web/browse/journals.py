@@ -1,4 +1,7 @@
-"""What models answered, call by call, from a journal. It keeps replies; of a question it keeps what it is known by."""
+"""What models were asked and answered, call by call, from a journal.
+
+A message that stands in many questions, as those of a dialogue do, is told once, under its id.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from typing import Any
 import msgspec
 
 from polyclinic.errors import BadInput
+from polyclinic.models.journal import Key, read_stored
+from polyclinic.models.prompts import AskedPrompt, read_prompts
 from polyclinic.sqlite_file import read_errors
 
 _EPISODES = 20_000  # that are looked through for a name
@@ -36,12 +41,13 @@ def episodes(path: Path, begin: int, n: int) -> tuple[int, list[dict[str, Any]]]
 
 
 def episodes_named(path: Path, names: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the episodes of these names; none where the journal cannot be read."""
+    """Returns the episodes of these names, and their parts; none where the journal cannot be read."""
+    below = tuple(f"{name}{sign}" for name in names for sign in "/@")
     try:
         return [
             {"n": one["n"], "episode": one["episode"]}
             for one in episodes(path, 0, _EPISODES)[1]
-            if one["episode"] in names
+            if one["episode"] in names or one["episode"].startswith(below)
         ]
     except BadInput:
         return []
@@ -59,19 +65,29 @@ def calls(path: Path, number: int) -> dict[str, Any] | None:
     run, episode = found[0]["run"], found[0]["episode"]
     with read_errors(path), closing(_open(path)) as journal:
         rows = journal.execute(
-            "SELECT purpose, reply, hex(request), k FROM calls WHERE run = ? AND episode = ?"
+            "SELECT purpose, reply, request, k FROM calls WHERE run = ? AND episode = ?"
             " ORDER BY purpose, request, k LIMIT ?",
             (run, episode, _CALLS),
         ).fetchall()
-    return {**found[0], "replies": [_told(*row) for row in rows]}
+        try:
+            prompts, messages = read_prompts(journal, [request for _, _, request, _ in rows])
+        except ValueError as error:
+            raise BadInput(f"what was asked cannot be read: {error}", path=path) from None
+    # By how much had been said, which is the order in which a visit asked.
+    rows.sort(key=lambda row: len(prompts[row[2]].messages) if row[2] in prompts else 0)
+    told = [
+        _told(Key(episode, request, k), purpose, reply, prompts.get(request)) for purpose, reply, request, k in rows
+    ]
+    return {**found[0], "replies": told, "messages": messages}
 
 
-def _told(purpose: str, reply: bytes, request: str, k: int) -> dict[str, Any]:
+def _told(key: Key, purpose: str, reply: bytes, prompt: AskedPrompt | None) -> dict[str, Any]:
     try:
-        stored = msgspec.json.decode(reply, type=dict[str, Any])
-    except msgspec.DecodeError as error:
+        stored = msgspec.to_builtins(read_stored(key, reply))
+    except ValueError as error:
         stored = {"problem": f"damaged: {error}"}
-    return {"purpose": purpose, "request": request.lower(), "k": k, **stored}
+    asked = {} if prompt is None else {"asked": prompt._asdict()}
+    return {"purpose": purpose, "request": key.request.hex(), "k": key.k, **stored, **asked}
 
 
 def _open(path: Path) -> sqlite3.Connection:

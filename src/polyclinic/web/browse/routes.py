@@ -1,6 +1,7 @@
 """What the page of results asks for.
 
 GET  /api/browse/of/KEY            a document; `documents` says which there are
+GET  /api/browse/visit?run=ID&visit=ID    the key of a visit to a hospital; the run by its id on the map
 GET  /api/browse/search?q=WORDS    where something was said; `&begin=N` goes on
 """
 
@@ -33,4 +34,8 @@ def browse(serving: Serving) -> Sequence[BaseRoute]:
             raise RequestRefused(f"at most {LONGEST} letters are searched for")
         return reply(await run_sync(search, documents, question, number(request, "begin", 0)))
 
-    return [Route("/of/{key:path}", document), Route("/search", found)]
+    async def visit(request: Request) -> Response:
+        run = await run_sync(serving.shelf.folder, request.query_params.get("run", ""))
+        return reply({"key": await run_sync(documents.visit_of, run, request.query_params.get("visit", ""))})
+
+    return [Route("/of/{key:path}", document), Route("/search", found), Route("/visit", visit)]
