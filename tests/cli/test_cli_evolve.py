@@ -99,7 +99,7 @@ def test_what_is_wrong_is_one_line(complaint, files, evolved, tmp_path):
         ((*files,), "--out DIR"),
         ((*train, *new), "needs --train FILE and --test FILE"),
         ((*train, "--test", train[1], *new), "shares 120 patients"),
-        (("--train", "inpatients", *test, *new), "allowed: Acute Nasopharyngitis"),
+        (("--train", "inpatients", *test, *new), "no severity; needed: mild"),
         ((*files, "--records-only", "--experience-only", *new), "leave nothing to remember"),
         ((*files, "--doctor", "rules", *new), "does not learn; allowed: recall"),
         ((*files, "--out", evolved[0]), "the folder holds"),
@@ -155,6 +155,30 @@ def test_a_practice_that_goes_on_tests_the_parts_as_it_was_told_to(run, files, t
 def test_an_empty_file_of_patients_is_one_line(complaint, files, tmp_path):
     (tmp_path / "none.jsonl").write_text("")
     assert "none.jsonl" in complaint("evolve", "--train", tmp_path / "none.jsonl", *files[2:], "--out", tmp_path / "x")
+
+
+def test_what_is_no_case_is_named_and_left_out(run, complaint, files, tmp_path):
+    train, test = tmp_path / "train.jsonl", tmp_path / "test.jsonl"
+    train.write_text("\n".join(["{broken", *files[1].read_text().splitlines()[:2]]))
+    whole = [json.loads(line) for line in files[3].read_text().splitlines()[:3]]
+    del whole[1]["truth"]["severity"]
+    whole[2]["truth"]["diagnoses"] = []
+    test.write_text("\n".join(map(json.dumps, whole)))
+    words = ("evolve", "--train", train, "--test", test, "--ablations", "no", "--out", tmp_path / "new")
+    assert "train.jsonl, line 1: " in complaint(*words, "--strict")
+    told = run(*words).stderr
+    for words in (
+        "left out: train.jsonl, line 1: ",
+        "1 case of 3 left out of train.jsonl; --strict stops instead",
+        "line 2 (id p2-00002): case 'p2-00002': no severity; needed: mild, moderate, severe",
+        "line 3 (id p2-00003): case 'p2-00003': no diagnosis to learn from",
+    ):
+        assert words in told, words
+    shares = json.loads((tmp_path / "new" / "results.json").read_text())["cases"]
+    assert [(one["file"], one["records"], one["used"]) for one in shares] == [
+        ("train.jsonl", 3, 2),
+        ("test.jsonl", 3, 1),
+    ]
 
 
 @pytest.mark.slow

@@ -17,18 +17,17 @@ from polyclinic.benchmarks.evolution.ablations import ablate
 from polyclinic.benchmarks.evolution.cap import cap_of, constant_of
 from polyclinic.benchmarks.evolution.feedback import Came, came_of
 from polyclinic.benchmarks.evolution.page import page
-from polyclinic.benchmarks.evolution.patients import PracticePatient, practice_patients
+from polyclinic.benchmarks.evolution.patients import PracticePatient, lacks, practice_patients
 from polyclinic.benchmarks.evolution.practice import Practice, Remembers
 from polyclinic.benchmarks.evolution.results import SNAPSHOTS, Evolution
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_cases
-from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
+from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.configuration import write_results
 from polyclinic.cli.dry_run import scratch
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.following import Protocol
-from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, between
+from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, Strict, between
 from polyclinic.errors import BadInput, BudgetSpent, EndpointError, UserError
 from polyclinic.files import decode, make_empty_folder, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
@@ -155,12 +154,13 @@ async def evolve(
             help="Test the memory at the end with parts of it, and with k of 0 to 10. Recall does; a model costs calls."
         ),
     ] = None,
+    strict: Strict = False,
     json: Json = False,
     models: Models = MODELS,
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
     out, resume = (None if one is None else scratch(one) for one in (out, resume))
-    folder, configuration, (train, test) = _folder(options, out, resume, ablations)
+    folder, configuration, (train, test) = _folder(options, out, resume, ablations, strict=strict)
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
@@ -244,7 +244,7 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
 
 
 def _folder(
-    options: PracticeOptions, out: Path | None, resume: Path | None, ablations: _Parts | None
+    options: PracticeOptions, out: Path | None, resume: Path | None, ablations: _Parts | None, *, strict: bool
 ) -> tuple[Path, PracticeConfiguration, _Patients]:
     if (out is None) == (resume is None):
         raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
@@ -257,7 +257,7 @@ def _folder(
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=path) from None
         _check_same(options, begun, resume)
-        return resume, begun, _patients(begun)
+        return resume, begun, _patients(begun, strict=strict)
     assert out is not None  # noqa: S101
     if options.train is None or options.test is None:
         raise UserError("a practice needs --train FILE and --test FILE; polyclinic cases generate --preset makes both")
@@ -272,15 +272,16 @@ def _folder(
     rules = check_practice(options.protocol, doctor=options.doctor, embedder=options.embedder, given=asked)
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
     made = PracticeConfiguration(**said, ablations=ablations)
-    patients = _patients(made)  # before anything is written
+    patients = _patients(made, strict=strict)  # before anything is written
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
     return out, made, patients
 
 
-def _patients(configuration: PracticeConfiguration) -> _Patients:
-    every = {name: list(read_cases(shipped_path(name))) for name in (configuration.train, configuration.test)}
+def _patients(configuration: PracticeConfiguration, *, strict: bool) -> _Patients:
+    files = configuration.train, configuration.test
+    every = {name: read_case_file(name, strict=strict, needs=lacks) for name in files}
     knowledge, patients = read_knowledge().select(_DISEASES), {}
     for name, cases in every.items():
         try:

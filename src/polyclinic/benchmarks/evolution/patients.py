@@ -172,12 +172,19 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(every[:_NAMED]) + more
 
 
+def lacks(case: Case) -> str:
+    """Returns what a case lacks to be a patient of a practice, "" where it lacks nothing."""
+    if not case.truth.diagnoses:
+        return "no diagnosis to learn from"
+    return "" if case.truth.severity is not None else f"no severity; needed: {', '.join(SEVERITIES)}"
+
+
 def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[PracticePatient]:
     """Returns cases as patients to practise on.
 
     Raises:
-        BadInput: there is none; one has no severity, or a disease that is none of the knowledge's; two have one id; or
-            they are in two languages.
+        BadInput: there is none; one `lacks` something, or has a disease that is none of the knowledge's; two have one
+            id; or they are in two languages.
     """
     if not cases:
         raise BadInput("no patients; needed: at least one case")
@@ -191,11 +198,12 @@ def practice_patients(cases: Sequence[Case], knowledge: Knowledge) -> list[Pract
         if case.id in seen:
             raise BadInput(f"two cases have the id {case.id!r}; every case needs its own")
         seen.add(case.id)
-        named = case.truth.diagnoses[0].name if case.truth.diagnoses else ""
+        if problem := lacks(case):
+            raise BadInput(f"case {case.id!r} has {problem}")
+        named = case.truth.diagnoses[0].name
         disease = knowledge.disease_named(named)
         if disease is None:
             raise BadInput(f"case {case.id!r} has the disease {named!r}; allowed: {_some(choices.diseases)}")
-        if case.truth.severity is None:
-            raise BadInput(f"case {case.id!r} has no severity; needed: {', '.join(SEVERITIES)}")
+        assert case.truth.severity is not None  # noqa: S101
         made.append(PracticePatient(case, number, disease, case.truth.severity, choices))
     return made
