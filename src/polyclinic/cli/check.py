@@ -34,7 +34,7 @@ async def check(
     # Opened one by one before any is asked: a name that is wrong is told at once.
     names = model or list(at.said.models)
     check_addresses(names, at)
-    opened = []
+    opened, of = [], []
     for name in names:
         check_key(at.said, at.model_file, name)
         said = at.said.asking(name)
@@ -43,8 +43,13 @@ async def check(
             "attempts": 2,
             "report": _quiet,
         }
-        opened += [open_model(name, base_url=url, **how) for url in addresses_of(said, name, at.base_url)]
+        # Each server is checked by itself.
+        urls = addresses_of(said, name, at.base_urls)
+        opened += [open_model(name, base_url=url, **how) for url in urls] or [open_model(name, **how)]
+        of += urls if len(urls) > 1 else [""]
     checks, installed = [await check_model(one) for one in opened], extras()
+    for found, server in zip(checks, of, strict=True):
+        found.server = server
     if json:
         print_json({"models": msgspec.to_builtins(checks), "extras": installed})
     else:
@@ -67,7 +72,8 @@ def _line(found: Check) -> str:
     facts += [f"{1000 * found.seconds:.0f} ms"] if found.seconds is not None else []
     facts += [f"does not take {', '.join(found.left_out)}"] if found.left_out else []
     facts += [found.problem] if found.problem else []
-    return f"{found.model}: {'; '.join(facts)}"
+    at = f" at {found.server}" if found.server else ""
+    return f"{found.model}{at}: {'; '.join(facts)}"
 
 
 def _yes(fact: bool) -> str:

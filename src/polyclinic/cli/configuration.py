@@ -144,7 +144,7 @@ def write_results(
     asked = asked_models(
         ledger,
         models.said,
-        base_url=models.base_url,
+        base_urls=models.base_urls,
         temperature=models.temperature,
         price=models.price,
         concurrency=models.concurrency,

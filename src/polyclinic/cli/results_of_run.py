@@ -14,6 +14,7 @@ from polyclinic.hospital.record.memories import memories_of
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import RUN
 from polyclinic.models.model_file import NOTHING_SAID, read_model_file
+from polyclinic.models.session import Address
 from polyclinic.players.minds import model_of
 from polyclinic.results.folder import AskedModel, CallSum, RunRecord, write_record
 from polyclinic.results.provenance import address, command_words, data_files, now, versions, without_secrets
@@ -66,7 +67,7 @@ def _models(setup: Mapping[str, Any]) -> list[AskedModel]:
     for role in ("doctor", "patient", "nurse", "examiner", "pharmacist"):
         if (name := model_of(setup.get(role, ""))) is not None:
             own = said.asking(name, role)
-            urls = own.base_urls or [one for one in [setup.get("base_url")] if one]
+            urls = own.base_urls or Address(base_url=setup.get("base_url")).base_urls
             how = {key: setup[key] for key in ("temperature", "concurrency", "timeout") if setup.get(key) is not None}
             how |= {key: one for key, one in msgspec.to_builtins(own).items() if key not in ("base_url", "api_key_env")}
             parameters = without_secrets(how)

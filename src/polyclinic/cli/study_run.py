@@ -156,9 +156,10 @@ def _model_words(given: ModelOptions) -> Iterator[str]:
     for field in dataclasses.fields(given):
         value = getattr(given, field.name)
         if value != field.default:
-            yield f"--{field.name.replace('_', '-')}"
-            if value is not True:
-                yield str(value)
+            for one in value if isinstance(value, list) else [value]:
+                yield f"--{field.name.replace('_', '-')}"
+                if one is not True:
+                    yield str(one)
 
 
 def _show_comparisons(screen: Console, plan: StudyPlan, results: Sequence[RunResults], out: Path) -> None:

@@ -52,6 +52,7 @@ class Completion(msgspec.Struct, frozen=True):
         attempts: requests made, retries included.
         thought: what it thought before, where the server tells that apart.
         calls: functions that the model wants called.
+        server: which of several servers answered; "" where there is one.
     """
 
     text: str
@@ -61,6 +62,7 @@ class Completion(msgspec.Struct, frozen=True):
     attempts: int = 1
     calls: tuple[ToolCall, ...] = ()
     thought: str = ""
+    server: str = ""
 
 
 def read(completion: Completion, answer: Answer, form: Form | None) -> Any:

@@ -41,6 +41,7 @@ class Check(msgspec.Struct):
         structured: whether it answers with a value of a type, without being asked again.
         seconds: median of a few short answers, None where there are none.
         left_out: parameters that the model does not take.
+        server: where it is, of several that have the model.
     """
 
     model: str
@@ -50,6 +51,7 @@ class Check(msgspec.Struct):
     seconds: float | None = None
     problem: str = ""
     left_out: list[str] = []
+    server: str = ""
 
     @property
     def good(self) -> bool:

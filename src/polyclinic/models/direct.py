@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
-import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self, TypeVar
 
-import aiohttp
 import msgspec
-import yarl
 
-from polyclinic.errors import BadInput, Broken, EndpointError, NoAddress, TimedOut, TooLarge, Unreachable, UserError
+from polyclinic.errors import BadInput, EndpointError, NoAddress, UserError
 from polyclinic.models import wire
 from polyclinic.models.answers import Completion
+from polyclinic.models.balance import Balance
 from polyclinic.models.door import Door, Said, sent
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import AskOptions, Price
 from polyclinic.models.parameters import Parameters
-from polyclinic.models.retry import Fault, Patience, retry_after
+from polyclinic.models.retry import Fault, Patience
 from polyclinic.models.schema import Form
-from polyclinic.models.secrets import check_address
+from polyclinic.models.server import ApiKey, ModelServer
 from polyclinic.seeds import derive
-
-LARGEST = 4 * 2**20
-"""Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
-
-SHORTEST_KEY = 16
-"""Characters of a key that is worth keeping secret."""
 
 T = TypeVar("T")
 
@@ -39,10 +33,10 @@ _log = logging.getLogger(__name__)
 class Direct(Door):
     """A model behind an OpenAI-compatible endpoint, by its name there; the rest is as in `open_model`.
 
-    Use it with `async with`.
+    Of several addresses, each is a server that has the same model. Use it with `async with`.
 
     Raises:
-        BadInput: the address is no http address, or holds a user name or password.
+        BadInput: an address is no http address, holds a user name or password, or is given twice.
         NoAddress: there is none.
     """
 
@@ -50,7 +44,7 @@ class Direct(Door):
         self,
         model: str,
         *,
-        base_url: str | None = None,
+        base_url: str | Sequence[str] | None = None,
         api_key_env: str | None = None,
         concurrency: int | Limit = 256,
         timeout: float = 300.0,
@@ -64,24 +58,29 @@ class Direct(Door):
         report: Callable[[str], None] | None = None,
     ) -> None:
         self.name = f"direct/{model}"
-        self.limit = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
-        self._model, self._key_env = model, api_key_env or "OPENAI_API_KEY"
-        self._base = _address(base_url or os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name))
-        self._url = _below(self._base, "chat/completions")
-        self._shown = str(self._base.with_query(None))
-        self._timeout, self._attempts, self._patience, self._pause = timeout, attempts, patience, pause
+        urls = [base_url] if isinstance(base_url, str) else list(base_url or ())
+        urls = [url for url in urls if url] or [os.environ.get("OPENAI_BASE_URL") or _nowhere(self.name)]
+        limits = _limits(concurrency, len(urls))
+        self.limit = limits[0]
+        self._model, self._key = model, ApiKey(api_key_env or "OPENAI_API_KEY")
+        self._attempts, self._patience, self._pause = attempts, patience, pause
         self.repairs, self._price = repairs, price
-        self._parameters = Parameters(model, name=self.name, report=report or _log.warning, always=extra_body)
+        report = report or _log.warning
+        self._parameters = Parameters(model, name=self.name, report=report, always=extra_body)
         self.variant = "" if not extra_body else wire.encode(extra_body).decode()
-        self._key = _key(self._key_env)
-        # Looked for in all that comes back. Short keys are none ("EMPTY"), and stand in answers as words.
-        self._secret = self._key.encode() if len(self._key) >= SHORTEST_KEY else b""
-        self._rng: random.Random = derive(seed, "pauses", model)
-        self._session: aiohttp.ClientSession | None = None
-        self._stop: Fault | None = None
+        self._servers = [
+            ModelServer(url, model=model, key=self._key, limit=limit, timeout=timeout, parameters=self._parameters)
+            for url, limit in zip(urls, limits, strict=True)
+        ]
+        self.addresses = tuple(server.address for server in self._servers)
+        if twice := next((one for one in self.addresses if self.addresses.count(one) > 1), None):
+            raise BadInput(f"{twice} is given twice as an address of {self.name}; name each server once")
+        self._rng = derive(seed, "pauses", model)
+        self._balance = Balance(self._servers, model=model, name=self.name, rng=self._rng, report=report)
 
     async def __aenter__(self) -> Self:
-        self._open()
+        for server in self._servers:
+            server.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -89,9 +88,8 @@ class Direct(Door):
 
     async def close(self) -> None:
         """Closes all connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        for server in self._servers:
+            await server.close()
 
     @property
     def left_out(self) -> list[str]:
@@ -105,8 +103,8 @@ class Direct(Door):
 
     @property
     def address(self) -> str:
-        """Where it is asked, without the query."""
-        return self._shown
+        """Where it is asked, without the query; "" where several servers have it."""
+        return self.addresses[0] if len(self.addresses) == 1 else ""
 
     @property
     def price(self) -> Price | None:
@@ -115,138 +113,91 @@ class Direct(Door):
 
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
-        try:
-            async with self._open().get(_below(self._base, "models"), allow_redirects=False) as response:
-                raw = await _read(response)
-        except (aiohttp.ClientError, OSError, TimeoutError):
-            return []
-        return wire.model_names(raw or b"")
+        return await self._servers[0].models() or []
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks the endpoint; see `Door.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
-        return await self.request(messages, form, sent(options))
+        conversation = "" if len(self._servers) == 1 else options.get("conversation") or _beginning(said)
+        return await self.request(messages, form, sent(options), conversation=conversation)
 
-    async def request(self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any]) -> Completion:
+    async def request(
+        self, messages: list[dict[str, Any]], form: Form | None, options: dict[str, Any], *, conversation: str = ""
+    ) -> Completion:
         """Asks once, as often as it takes for an answer to come; messages and options as the wire has them.
+
+        The conversation is what the server is chosen by, where there are several.
 
         Raises:
             EndpointError: no answer came.
             WrongKey: like `UnknownModel`, known from then on; every later call fails at once.
         """
-        completion, attempts = await self._until_answered(
-            self._url, lambda: self._parameters.body(messages, form, options), wire.completion
+        completion, attempts, server = await self._until_answered(
+            "chat/completions", lambda: self._parameters.body(messages, form, options), wire.completion, conversation
         )
         usage = completion.usage if self._price is None else self._price.of(completion.usage)
-        return msgspec.structs.replace(completion, usage=usage, attempts=attempts)
+        at = server.address if len(self._servers) > 1 else ""
+        return msgspec.structs.replace(completion, usage=usage, attempts=attempts, server=at)
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> tuple[T, int]:
         """Sends a request to another path of the endpoint; returns what was read of the answer, and the attempts.
 
         `read` makes of the answer what it says, or a fault; errors are those of `request`.
         """
-        return await self._until_answered(_below(self._base, path), lambda: body, read)
+        answer, attempts, _ = await self._until_answered(path, lambda: body, read, path)
+        return answer, attempts
 
     async def _until_answered(
-        self, url: yarl.URL, body: Callable[[], dict[str, Any]], read: Callable[[bytes], T | Fault]
-    ) -> tuple[T, int]:
-        """Sends a request, made anew each time, as often as it takes; returns what was read, and the attempts."""
+        self, path: str, body: Callable[[], dict[str, Any]], read: Callable[[bytes], T | Fault], conversation: str
+    ) -> tuple[T, int, ModelServer]:
+        """Sends a request, made anew each time, as often as it takes; returns what was read, the attempts, and where.
+
+        The conversation is what servers are chosen by, where there are several.
+        """
         patience = Patience(attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng)
+        tried: list[ModelServer] = []
         while True:
             sent = body()
-            async with self.limit:
+            server, result, began = await self._balance.enter(conversation, tried), None, time.monotonic()
+            try:
                 # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
-                if self._stop is not None:
-                    break
-                patience.made += 1
-                result = await self._send(url, sent, read)
-            if isinstance(result, Fault):
+                if server.stopped is None:
+                    patience.made += 1
+                    result = await server.send(path, sent, read)
+            finally:
+                self._balance.leave(server, result, time.monotonic() - began)
+            if result is not None and not isinstance(result, Fault):
+                return result, patience.made, server
+            if server.stopped is not None:
+                if self._balance.stopped is not None:
+                    raise self._named(server, server.stopped, patience.made) from None
+            elif result is not None:
+                tried.append(server)
                 wait = patience.wait(result)
                 if wait is None:
                     # Where tasks are Python's own (Inspect sees to that), what broke the connection would hang on,
                     # and in it the headers with the key.
-                    raise self._named(result, patience.made) from None
-                await asyncio.sleep(wait)
-            elif result is not None:
-                return result, patience.made
-        raise self._named(self._stop, patience.made) from None
+                    raise self._named(server, result, patience.made) from None
+                if not self._balance.goes_elsewhere(tried):
+                    tried.clear()
+                    await asyncio.sleep(wait)
 
-    def _named(self, fault: Fault, attempts: int) -> EndpointError | UserError:
-        problem = fault.problem.replace(self._key, "[key]") if self._key else fault.problem
+    def _named(self, server: ModelServer, fault: Fault, attempts: int) -> EndpointError | UserError:
         tries = f", {attempts} attempts" if attempts > 1 else ""
-        return fault.named(f"{self.name} at {self._shown}: {problem}{tries}", attempts)
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
-            if self._key:
-                headers["Authorization"] = f"Bearer {self._key}"
-            self._session = aiohttp.ClientSession(
-                headers=headers,
-                # The limit is ours; a second one below it would only hide the queue.
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=min(20.0, self._timeout)),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=("User-Agent",),
-            )
-        return self._session
-
-    async def _send(self, url: yarl.URL, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
-        """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
-        fault: Fault
-        try:
-            async with self._open().post(url, data=wire.encode(body), allow_redirects=False) as response:
-                raw = await _read(response)
-                if self._secret and raw is not None and self._secret in raw:
-                    raw = raw.replace(self._secret, b"[key]")
-                if response.status == 200 and raw is not None:
-                    result = read(raw)
-                    if not isinstance(result, Fault):
-                        self.limit.went_well()
-                    return result
-                status, after = response.status, retry_after(response.headers.get("Retry-After"))
-        except TimeoutError:
-            return Fault(TimedOut, f"no answer within {self._timeout:g} seconds")
-        except aiohttp.ClientConnectorError as error:
-            return Fault(Unreachable, f"cannot be reached ({error.strerror or type(error.os_error).__name__})")
-        except aiohttp.ClientPayloadError:
-            return Fault(Broken, "the connection broke in the middle of the answer")
-        except (aiohttp.ClientError, OSError) as error:
-            # Their texts can hold the request's headers, and with them the key.
-            return Fault(Broken, f"the connection broke ({type(error).__name__})")
-        if raw is None:
-            return Fault(TooLarge, f"an answer of more than {LARGEST >> 20} MiB", again=False)
-        if status in {400, 422} and self._parameters.refused(body, raw):
-            return None
-        fault = wire.fault(status, raw, after=after, model=self._model, key_env=self._key_env, has_key=bool(self._key))
-        if status == 429:
-            self.limit.too_many()
-        if status == 404 and (names := await self.models()):
-            there = ", ".join(names[:20])
-            fault = Fault(fault.error, f"{fault.problem}; it has: {there}", again=False)
-        if status in {401, 404}:
-            self._stop = fault
-        return fault
+        others = f" at {len(self._servers)} servers" if len(self._servers) > 1 and tries else ""
+        return fault.named(f"{self.name} at {server.told(fault)}{tries}{others}", attempts)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | None:
-    """Returns the body; None where it is too large, with the connection closed."""
-    pieces: list[bytes] = []
-    size = 0
-    while piece := await response.content.readany():
-        size += len(piece)
-        if size > LARGEST:
-            response.close()
-            return None
-        pieces.append(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+def _limits(concurrency: int | Limit, servers: int) -> list[Limit]:
+    """Returns a limit for each server; one that is given is the first one's, and the others get its like."""
+    first = concurrency if isinstance(concurrency, Limit) else Limit(concurrency)
+    return [first, *(first.like() for _ in range(servers - 1))]
 
 
-def _key(variable: str) -> str:
-    key = os.environ.get(variable, "").strip()
-    if not key.isprintable() or " " in key:
-        raise BadInput(f"the key in {variable} holds white space or control characters")
-    return key
+def _beginning(said: Said) -> str:
+    """Returns what a conversation without a name is known by: all that is said before the model first speaks."""
+    until = next((number for number, (role, _) in enumerate(said) if role == "assistant"), len(said))
+    return hashlib.blake2b(repr(said[:until]).encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def _nowhere(name: str) -> NoReturn:
@@ -254,19 +205,3 @@ def _nowhere(name: str) -> NoReturn:
         f"nobody said where {name} is asked: give --base-url URL, its base_url in --model-file, or OPENAI_BASE_URL; "
         "OpenAI's own is https://api.openai.com/v1"
     )
-
-
-def _below(base: yarl.URL, path: str) -> yarl.URL:
-    """Returns the address below the endpoint's, with the query that some of them want ("?api-version=…")."""
-    return (base / path).with_query(base.query)
-
-
-def _address(text: str) -> yarl.URL:
-    check_address(text)
-    try:
-        url = yarl.URL(text.rstrip("/"))
-    except ValueError:
-        url = yarl.URL()
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise BadInput(f"{text!r} is no address of an endpoint; one looks like http://127.0.0.1:8000/v1")
-    return url

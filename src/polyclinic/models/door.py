@@ -70,7 +70,9 @@ class Door:
             else:
                 spoken = apart(completion.text)
                 thought = "\n".join(part for part in (completion.thought, spoken.thought) if part)
-                return Reply(spoken.said, value, usage, time.monotonic() - began, attempts, thought)
+                return Reply(
+                    spoken.said, value, usage, time.monotonic() - began, attempts, thought, server=completion.server
+                )
             # What is no Unicode text could be neither sent back nor stored.
             text = completion.text.encode(errors="replace").decode()
             if repairs <= 0 or not isinstance(problem, UnreadableReply):

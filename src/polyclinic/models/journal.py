@@ -70,6 +70,7 @@ class StoredReply(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     attempts: int = 1
     thought: str = ""
+    server: str = ""
 
 
 _STORED = msgspec.json.Decoder(StoredReply)
@@ -114,6 +115,11 @@ class Journal:
                 await asyncio.to_thread(writer.close)
         for _path, reader in readers:
             reader.close()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it had answers of this run when it was opened."""
+        return bool(self._readers)
 
     def wrap(self, model: Model, *, episode: str = "", role: str = "") -> Journalled:
         """Returns the model, with its answers for that episode, and what the role asked, in the journal."""
@@ -237,6 +243,11 @@ class Journalled(Wrapper):
         # A request that says more than the question is another one; most say no more.
         variant, address = str(getattr(model, "variant", "")), str(getattr(model, "address", ""))
         self._known_as = tuple(part for part in (self.name, address and f"at {address}", variant) if part)
+        # Servers stand in for one another: what one of them answered, alone or among others, holds for all.
+        others = ("",) if address else self.addresses
+        self._also_known_as = [
+            tuple(part for part in (self.name, other and f"at {other}", variant) if part) for other in others
+        ]
 
     def branch(self, name: str) -> Journalled:
         """Returns the same model for a part of the episode that runs beside others."""
@@ -247,19 +258,22 @@ class Journalled(Wrapper):
     ) -> Coroutine[Any, Any, Reply]:
         """Answers from the journal, or asks the model behind and stores what it says; see `Model.ask`."""
         wanted = answer if answer is None or isinstance(answer, tuple) else form_of(answer).text
-        how = [options.get(name) for name in SENT]
-        asked = _encode((*self._known_as, messages, wanted, how, options.get("purpose", "")))
-        request = hashlib.blake2b(asked, digest_size=16).digest()
+        what = (messages, wanted, [options.get(name) for name in SENT], options.get("purpose", ""))
         # Counted here and not in the coroutine: a coroutine may start late, and then the order would be the loop's.
-        key = self._journal.key(self._episode, request)
-        return self._answer(messages, answer, wanted, options, key)
+        key = self._journal.key(self._episode, _digest((*self._known_as, *what)))
+        return self._answer(messages, answer, options, key, what)
 
-    async def _answer(self, messages: Messages, answer: Answer, wanted: Any, options: AskOptions, key: Key) -> Reply:
+    async def _answer(
+        self, messages: Messages, answer: Answer, options: AskOptions, key: Key, what: tuple[Any, ...]
+    ) -> Reply:
         stored = self._journal.find(key)
+        if stored is None and self._journal.goes_on:
+            others = (key._replace(request=_digest((*known_as, *what))) for known_as in self._also_known_as)
+            stored = next((found for other in others if (found := self._journal.find(other)) is not None), None)
         if stored is not None:
             return _replayed(stored, answer)
         purpose = options.get("purpose", "")
-        self._journal.keep(key, messages, model=self.name, role=self._role, answer=wanted)
+        self._journal.keep(key, messages, model=self.name, role=self._role, answer=what[1])
         try:
             reply = await self._model.ask(messages, answer=answer, **options)
         except ModelError as failure:
@@ -269,7 +283,12 @@ class Journalled(Wrapper):
             await self._store(key, purpose, kept)
             raise
         kept = StoredReply(
-            reply.text, usage=reply.usage, seconds=reply.seconds, attempts=reply.attempts, thought=reply.thought
+            reply.text,
+            usage=reply.usage,
+            seconds=reply.seconds,
+            attempts=reply.attempts,
+            thought=reply.thought,
+            server=reply.server,
         )
         await self._store(key, purpose, kept)
         return reply
@@ -279,6 +298,10 @@ class Journalled(Wrapper):
             await self._journal.store(key, purpose, reply)
 
 
+def _digest(asked: tuple[Any, ...]) -> bytes:
+    return hashlib.blake2b(_encode(asked), digest_size=16).digest()
+
+
 def _replayed(stored: StoredReply, answer: Answer) -> Reply:
     if stored.failure:
         error = FAILURES.get(stored.failure, ModelError)
@@ -286,4 +309,4 @@ def _replayed(stored: StoredReply, answer: Answer) -> Reply:
         failure.replayed = True
         raise failure
     value = read(Completion(stored.text), answer, None if answer is None else form_of(answer))
-    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought, replayed=True)
+    return Reply(stored.text, value, stored.usage, stored.seconds, stored.attempts, stored.thought, True, stored.server)

@@ -56,6 +56,7 @@ class Ledger:
         total: of all of them.
         asked: of those that were asked now; what the limits are held against.
         asked_of: the roles, each with the name of a model that it asks.
+        servers: sums by model and server, of models that several servers have.
     """
 
     def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
@@ -63,6 +64,7 @@ class Ledger:
         self.lines: dict[tuple[str, str], Line] = {}
         self.total, self.asked = Line(), _SPENT.get() or Line()
         self.asked_of: set[tuple[str, str]] = set()
+        self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
 
     def meter(self, model: Model, role: str = "") -> Metered:
@@ -90,14 +92,14 @@ class Ledger:
             self.check()
             yield
             return
-        line = self._waiting.setdefault(limit, Limit(limit.most))
-        line.now = limit.now
+        line = self._waiting.setdefault(limit, Limit(limit.at_most))
+        line.now = limit.places
         async with line:
             self.check()
             try:
                 yield
             finally:
-                line.now = limit.now
+                line.now = limit.places
 
     def add(
         self,
@@ -117,6 +119,10 @@ class Ledger:
         if self.max_cost is not None and usage is not None and usage.tokens_out and usage.cost is None:
             raise UserError("--max-cost needs to know what tokens cost: give a price, or use --max-tokens")
 
+    def add_at(self, model: str, server: str, reply: Reply) -> None:
+        """Writes down which of a model's servers answered."""
+        self.servers.setdefault((model, server), Line()).add(Line(1, 0, reply.attempts, reply.usage))
+
 
 class Metered(Wrapper):
     """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
@@ -135,6 +141,8 @@ class Metered(Wrapper):
                 reply = await asking
                 replayed = reply.replayed
                 self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed)
+                if reply.server:
+                    self._ledger.add_at(self.name, reply.server, reply)
         except (ModelError, EndpointError) as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else None
             replayed = isinstance(failure, ModelError) and failure.replayed

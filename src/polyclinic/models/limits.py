@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import count
@@ -24,49 +24,108 @@ class Limit:
     Adaptive, it begins with `start` and doubles, up to `most`, with each round of answers that went well until the
     endpoint says for the first time that there are too many; from then on it grows by one a round, and halves when
     there are too many, once for each round.
+
+    Limits of several servers that stand in for one another are `joined`: whoever waits for one is let in by another
+    that has room and nobody waiting of its own. One that is `closed` lets nobody in.
     """
 
     def __init__(self, most: int = 256, *, adaptive: bool = False, start: int = 16) -> None:
         if most < 1:
             raise ValueError(f"a limit of {most} lets nobody in; give 1 or more")
         self.most, self.adaptive = most, adaptive
+        self._start = start
         self.now = min(start, most) if adaptive else most
         self.inside = self.unstored = 0
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[int, int, asyncio.Future[Limit]]] = []
         self._arrived = count()
         self._since_change = 0
         self._has_met_a_bound = False
+        self._closed = False
+        self._all: tuple[Limit, ...] = (self,)
+
+    @staticmethod
+    def joined(limits: Sequence[Limit]) -> None:
+        """Makes the limits of several servers stand in for one another."""
+        arrived = count()
+        for limit in limits:
+            limit._all, limit._arrived = tuple(limits), arrived
+
+    def like(self) -> Limit:
+        """Returns another limit that begins as this one did."""
+        return Limit(self.most, adaptive=self.adaptive, start=self._start)
+
+    @property
+    def at_most(self) -> int:
+        """How many there can ever be, at all that are joined."""
+        return sum(limit.most for limit in self._all)
+
+    @property
+    def places(self) -> int:
+        """How many may be inside now, at all that are joined."""
+        return sum(limit.now for limit in self._all if not limit.closed)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether somebody could be let in at once."""
+        return self.inside + self.unstored < self.now and not self._closed
 
     async def __aenter__(self) -> None:
-        if self.inside + self.unstored < self.now and not self._waiting:
+        await self.enter()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.leave()
+
+    async def enter(self) -> Limit:
+        """Waits for a place; returns whose it is: this limit's, or that of one it is joined with."""
+        if self.has_room and not self._waiting:
             self.inside += 1
-            return
-        turn = asyncio.get_running_loop().create_future()
+            return self
+        turn: asyncio.Future[Limit] = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (WANTED.get(), next(self._arrived), turn))
         try:
-            await turn
+            return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 # The place was given to us and we are gone: it is the next one's.
-                self.inside -= 1
-                self._let_in()
+                turn.result().leave()
             raise
 
-    async def __aexit__(self, *_: object) -> None:
+    def leave(self) -> None:
+        """Gives a place back."""
         self.inside -= 1
-        if self._waiting:
+        if any(limit._waiting for limit in self._all):
             # Not at once: the answer may be one that is stored first, and then its place is not free.
             asyncio.get_running_loop().call_soon(self._let_in)
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[None]:
         """Takes the place of an answer that came in this turn of the event loop, until it is stored."""
-        self.unstored += 1
+        # Of several, whichever has most room: all together keep to their limits all the same.
+        one = self if len(self._all) == 1 else max(self._all, key=lambda one: one.now - one.inside - one.unstored)
+        one.unstored += 1
         try:
             yield
         finally:
-            self.unstored -= 1
+            one.unstored -= 1
+            one._let_in()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody is let in; who waits is then let in by the others."""
+        return self._closed
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        self._closed = closed
+        if not closed:
             self._let_in()
+            return
+        others = [limit for limit in self._all if not limit.closed]
+        waiting, self._waiting = (self._waiting, []) if others else ([], self._waiting)
+        for number, one in enumerate(sorted(waiting, key=lambda one: one[:2])):
+            heappush(others[number % len(others)]._waiting, one)
+        for limit in others:
+            limit._let_in()
 
     def went_well(self) -> None:
         """Takes note of an answer."""
@@ -89,8 +148,8 @@ class Limit:
                 self._since_change += 1
 
     def _let_in(self) -> None:
-        while self._waiting and self.inside + self.unstored < self.now:
-            _, _, turn = heappop(self._waiting)
+        while self.has_room and (waiting := self._waiting or max((one._waiting for one in self._all), key=len)):
+            _, _, turn = heappop(waiting)
             if not turn.done():
                 self.inside += 1
-                turn.set_result(None)
+                turn.set_result(self)

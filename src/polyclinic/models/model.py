@@ -102,6 +102,7 @@ class Reply(msgspec.Struct, frozen=True):
         attempts: requests made: 1, and one for each retry and each repair.
         thought: what it thought before it answered; no part of the text.
         replayed: it comes from a journal, and costs nothing now.
+        server: which of several servers answered; "" where there is one.
     """
 
     text: str
@@ -111,6 +112,7 @@ class Reply(msgspec.Struct, frozen=True):
     attempts: int = 1
     thought: str = ""
     replayed: bool = False
+    server: str = ""
 
 
 class AskOptions(TypedDict, total=False):
@@ -124,6 +126,8 @@ class AskOptions(TypedDict, total=False):
         seed: for servers that can repeat a draw.
         purpose: what the answer is for, for the sums of the usage. Equal questions that run at the same time need
             purposes or seeds of their own, so that a journal can tell them apart.
+        conversation: names what it belongs to, for a model at several servers: questions of one conversation go to one
+            server. By how the conversation begins where left out. No part of the request.
     """
 
     temperature: float | None
@@ -132,6 +136,7 @@ class AskOptions(TypedDict, total=False):
     reasoning: str | None
     seed: int | None
     purpose: str
+    conversation: str
 
 
 class Model(Protocol):
@@ -175,6 +180,11 @@ class Wrapper:
     def address(self) -> str:
         """Where the model behind is asked; "" where that is no place."""
         return str(getattr(self._model, "address", ""))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the servers of the model behind are."""
+        return tuple(getattr(self._model, "addresses", ()))
 
     @property
     def variant(self) -> str:

@@ -45,7 +45,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     """How a model, or whoever plays a role, is asked; None says nothing.
 
     Attributes:
-        base_url: the endpoint's address, up to /v1; of several, each is asked in its turn.
+        base_url: the endpoint's address, up to /v1; several are servers that have the same model.
         api_key_env: the environment variable that holds the key; the key itself never stands here.
         temperature: from 0 to 2.
         effort: how hard to think.

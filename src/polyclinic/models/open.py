@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -34,6 +34,7 @@ class DoorOptions(TypedDict, total=False):
 
     Attributes:
         base_url: the endpoint's address, up to `/v1`; `OPENAI_BASE_URL` where left out, for direct (direct, inspect).
+            Several are servers that have the same model (direct).
         api_key_env: the environment variable that holds the key. Without a key, requests go without one (direct);
             Inspect's providers read their own unless one is named (inspect).
         timeout: seconds that one request may take, 300 unless given (direct, inspect).
@@ -48,7 +49,7 @@ class DoorOptions(TypedDict, total=False):
         report: told, once each, which parameters the model does not take; the log unless given (direct).
     """
 
-    base_url: str | None
+    base_url: str | Sequence[str] | None
     api_key_env: str | None
     timeout: float
     attempts: int
@@ -80,8 +81,8 @@ def open_model(
 
     Args:
         name: a door, a stroke, and what is behind it, as in `DOORS`; or a name as Inspect has it, like `openai/gpt-4o`.
-        concurrency: questions at a time, "adaptive" for as many as the endpoint bears, or a `Limit` that several models
-            of one endpoint share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
+        concurrency: questions at a time to a server, "adaptive" for as many as it bears, or a `Limit` that several
+            models of one server share. 256 for direct; 64 for inspect; one for each core, at most 4, for local.
         options: see `DoorOptions`.
 
     Raises:

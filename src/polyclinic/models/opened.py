@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
 from polyclinic.errors import NoAddress
+from polyclinic.models.balance import rank
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Wrapper
 from polyclinic.models.model_file import NOTHING_SAID, ROLES, SILENT, Asking, Effort, ModelFile, PlayedBy
@@ -107,11 +108,26 @@ class Nowhere:
         raise self.problem
 
 
-class Replicas:
-    """One model at several endpoints, each asked in its turn; they share a limit and are opened already."""
+class Belonging(Wrapper):
+    """A model at several servers, asked for one conversation."""
 
-    def __init__(self, doors: Sequence[Model]) -> None:
-        self.doors, self._next = tuple(doors), 0
+    def __init__(self, model: Model, conversation: str) -> None:
+        super().__init__(model)
+        self._conversation = conversation
+
+    def ask(
+        self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]
+    ) -> Coroutine[Any, Any, Reply]:
+        """Asks the model behind; see `Model.ask`."""
+        options.setdefault("conversation", self._conversation)
+        return self._model.ask(messages, answer=answer, **options)
+
+
+class Replicas:
+    """A provider's model at several addresses; the conversation says which is asked. They are opened already."""
+
+    def __init__(self, doors: Sequence[Model], addresses: Sequence[str]) -> None:
+        self.doors, self.addresses = tuple(doors), tuple(addresses)
 
     @property
     def name(self) -> str:
@@ -124,31 +140,21 @@ class Replicas:
         return str(getattr(self.doors[0], "variant", ""))
 
     @property
-    def address(self) -> str:
-        """Where they are asked."""
-        return " ".join(sorted(str(getattr(door, "address", "")) for door in self.doors))
-
-    @property
     def limit(self) -> Limit | None:
         """The limit of all of them."""
         limit = getattr(self.doors[0], "limit", None)
         return limit if isinstance(limit, Limit) else None
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
-        """Asks the one whose turn it is; see `Model.ask`."""
-        door = self.doors[self._next]
-        self._next = (self._next + 1) % len(self.doors)
-        return await door.ask(messages, answer=answer, **options)
+        """Asks where the conversation belongs; see `Model.ask`."""
+        conversation = options.get("conversation") or repr(messages)
+        at = max(range(len(self.doors)), key=lambda number: rank(conversation, self.addresses[number]))
+        return await self.doors[at].ask(messages, answer=answer, **options)
 
 
-def one_of(doors: Sequence[Model]) -> Model:
-    """Returns the door, or of several to one model what asks each in its turn."""
-    return doors[0] if len(doors) == 1 else Replicas(doors)
-
-
-def addresses_of(said: Asking, name: str, otherwise: str | None) -> list[str | None]:
-    """Returns where a model is asked: as the file says, `otherwise` for direct ones, or where its provider is."""
-    return [*said.base_urls] or [otherwise if door_named(name) == "direct" else None]
+def addresses_of(said: Asking, name: str, otherwise: Sequence[str]) -> list[str]:
+    """Returns where a model is asked: as the file says, `otherwise` for direct ones; nothing where its door knows."""
+    return said.base_urls or (list(otherwise) if door_named(name) == "direct" else [])
 
 
 def door_of(said: Asking, **otherwise: Any) -> dict[str, Any]:

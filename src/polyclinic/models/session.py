@@ -21,7 +21,7 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.model import Model, Price
 from polyclinic.models.model_file import NOTHING_SAID, SILENT, Asking, ModelFile, check_key, read_model_file
 from polyclinic.models.open import door_named, open_model
-from polyclinic.models.opened import Nowhere, OpenModels, addresses_of, door_of, one_of
+from polyclinic.models.opened import Belonging, Nowhere, OpenModels, Replicas, addresses_of, door_of
 from polyclinic.models.persistent import Persistent
 from polyclinic.models.rehearsal import DryRunOver, Rehearsed, Rehearsing
 from polyclinic.models.secrets import check_address, check_variable
@@ -37,8 +37,8 @@ _LEAST = {"concurrency": 1, "max_tokens": 1, "max_cost": 0, "temperature": 0, "t
 class Address:
     """Where language models are asked."""
 
-    base_url: str | None = None
-    """The endpoint's address, up to /v1, of all direct/ models that --model-file gives none."""
+    base_url: str | list[str] | None = None
+    """The endpoint's address, up to /v1, of all direct/ models that --model-file gives none; again for each server."""
     api_key_env: str = "OPENAI_API_KEY"
     """The environment variable that holds the key."""
     model_file: Path | None = None
@@ -46,8 +46,13 @@ class Address:
 
     def __post_init__(self) -> None:
         check_variable(self.api_key_env)
-        if self.base_url is not None:
-            check_address(self.base_url)
+        for url in self.base_urls:
+            check_address(url)
+
+    @property
+    def base_urls(self) -> list[str]:
+        """The addresses; none where none is given."""
+        return [self.base_url] if isinstance(self.base_url, str) else list(self.base_url or ())
 
     @functools.cached_property
     def said(self) -> ModelFile:
@@ -123,6 +128,9 @@ class Session(NamedTuple):
         model = self.models.of(name, role)
         if persistent:
             model = Persistent(model)
+        if len(getattr(model, "addresses", ())) > 1 and episode and role != "judge":
+            # All judging of a run is one episode, and no conversation.
+            model = Belonging(model, f"{role} {episode}")
         if self.journal is not None:
             model = self.journal.wrap(model, episode=episode, role=role)
         return self.ledger.meter(self.models.asked(model, name, role), role)
@@ -162,21 +170,21 @@ async def open_session(
 
         def open_for(name: str, role: str) -> Model:
             # Doors to endpoints connect when they are first asked: there is nothing to wait for.
-            doors = _doors(name, role, options, share=share, seed=seed)
+            doors, addresses = _doors(name, role, options, share=share, seed=seed)
             for door in doors:
                 stack.push_async_exit(door)
-            return one_of(doors)
+            return _one_of(doors, addresses)
 
         models = OpenModels(options.said, open_for, options.temperature)
         for name in names:
             try:
-                doors = _doors(name, "", options, share=share, seed=seed)
+                doors, addresses = _doors(name, "", options, share=share, seed=seed)
             except NoAddress as nowhere:
                 if not any(said.base_url for said in options.said.roles.values()):
                     raise
                 models[name] = Nowhere(name, nowhere)
                 continue
-            models[name] = one_of([await stack.enter_async_context(door) for door in doors])
+            models[name] = _one_of([await stack.enter_async_context(door) for door in doors], addresses)
         kept = None
         if journal is not None:
             whole, journal = Path(journal), Path(journal)
@@ -203,10 +211,12 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
                 open_model(name)  # says which names there are
             said = options.said.asking(name, role)
             price = Price(*said.price) if said.price is not None else read_price(options.price)
-            doors = _doors(name, role, options, share=WHOLE, seed=seed) if options.pilot else []
+            if not options.pilot:
+                return Rehearsed(name, rehearsing, price=price)
+            doors, addresses = _doors(name, role, options, share=WHOLE, seed=seed)
             for door in doors:
                 stack.push_async_exit(door)
-            return Rehearsed(name, rehearsing, price=price, model=one_of(doors) if doors else None)
+            return Rehearsed(name, rehearsing, price=price, model=_one_of(doors, addresses))
 
         models = OpenModels(options.said, stand_in, options.temperature)
         models.update({name: stand_in(name, "") for name in names})
@@ -243,8 +253,12 @@ def check_addresses(names: Sequence[str], options: Address) -> None:
         )
 
 
-def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: int) -> list[Door]:
-    """Returns the doors to a model in a role, not open yet: one for each address, which share a limit.
+def _one_of(doors: Sequence[Model], addresses: Sequence[str]) -> Model:
+    return doors[0] if len(doors) == 1 else Replicas(doors, addresses)
+
+
+def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: int) -> tuple[list[Door], list[str]]:
+    """Returns the doors to a model in a role, not open yet, and its addresses: Inspect's has a door for each of them.
 
     Raises:
         UserError: the model cannot be opened so; among them a key's variable that is not set.
@@ -264,10 +278,11 @@ def _doors(name: str, role: str, options: ModelOptions, *, share: Share, seed: i
     key = Address().api_key_env if said.base_urls else options.api_key_env
     otherwise = {} if options.timeout is None else {"timeout": options.timeout}
     given = door_of(said, api_key_env=None if door == "inspect" else key, price=price, seed=seed, **otherwise)
-    addresses = addresses_of(said, name, options.base_url)
-    if len(addresses) > 1 and not isinstance(limit, Limit):
-        limit = Limit(limit)
-    return [open_model(name, base_url=address, concurrency=limit, **given) for address in addresses]
+    addresses = addresses_of(said, name, options.base_urls)
+    if door == "inspect" and len(addresses) > 1:
+        limit = limit if isinstance(limit, Limit) else Limit(limit)
+        return [open_model(name, base_url=one, concurrency=limit, **given) for one in addresses], addresses
+    return [open_model(name, base_url=addresses or None, concurrency=limit, **given)], addresses
 
 
 def _on_line(said: Asking) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -103,13 +103,13 @@ def _hash(path: Path) -> str:
 
 
 def asked_models(
-    ledger: Ledger, said: ModelFile = NOTHING_SAID, *, base_url: str | None = None, **parameters: Any
+    ledger: Ledger, said: ModelFile = NOTHING_SAID, *, base_urls: Sequence[str] = (), **parameters: Any
 ) -> list[AskedModel]:
     """Returns who was asked in which role and how: as the file of models says, and `parameters` where it is silent."""
     asked = []
     for role, name in sorted(ledger.asked_of):
         ours = msgspec.to_builtins(said.asking(name, role))
-        urls = said.asking(name, role).base_urls or ([base_url] if base_url and name.startswith("direct/") else [])
+        urls = said.asking(name, role).base_urls or (base_urls if name.startswith("direct/") else [])
         how = {key: value for key, value in parameters.items() if value is not None} | ours
         for unkept in ("base_url", "api_key_env"):
             how.pop(unkept, None)

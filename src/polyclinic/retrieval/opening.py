@@ -58,7 +58,11 @@ async def open_corpus(
             options = options or ModelOptions()
             # What a file of models says of it is meant for it; of several addresses, the first makes all vectors.
             named = options.said.asking(name).base_urls
-            address = named[0] if named else _address(name, corpus, options.base_url, players=session is not None)
+            address = (
+                named[0]
+                if named
+                else _address(name, corpus, next(iter(options.base_urls), None), players=session is not None)
+            )
             at = dataclasses.replace(options, base_url=address)
             opening = open_session([name], at, journal=None if session else journal, run="corpus", share=share)
             asked = await stack.enter_async_context(opening)

@@ -23,8 +23,17 @@ def show_usage(screen: Console, ledger: Ledger, *, purposes: bool = True) -> Non
     counted = ("calls", "failed", "requests", "tokens in", "cached", "tokens out", "cost")
     used = table("\nmodel calls", (*by, *counted), left=len(by))
     for names, line in [*lines.items(), (("all", ""), ledger.total)]:
-        use = line.usage
-        counts = (line.calls, line.failures, line.attempts, use.tokens_in, use.cached, use.tokens_out)
-        cost = "" if use.cost is None else f"{use.cost:.4f}"
-        used.add_row(*map(Text, names[: len(by)]), *(f"{count:,}" for count in counts), cost)
+        used.add_row(*map(Text, names[: len(by)]), f"{line.calls:,}", f"{line.failures:,}", *_used(line))
     screen.print(used)
+    if ledger.servers:
+        first = ("model", "server") if len({model for model, _ in ledger.servers}) > 1 else ("server",)
+        by_server = table("\nby server", (*first, "calls", *counted[3:]), left=len(first))
+        for names, line in sorted(ledger.servers.items()):
+            by_server.add_row(*map(Text, names[-len(first) :]), f"{line.calls:,}", *_used(line)[1:])
+        screen.print(by_server)
+
+
+def _used(line: Line) -> tuple[str, ...]:
+    use = line.usage
+    counts = (line.attempts, use.tokens_in, use.cached, use.tokens_out)
+    return (*(f"{count:,}" for count in counts), "" if use.cost is None else f"{use.cost:.4f}")

@@ -60,7 +60,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     staff: dict[str, Member] = {}  # the doctors, by id
     traces: bool = False  # whether episodes hold traces, which take most of their memory
     departments: dict[str, dict[str, str]] = {}  # id to name by language, for the nurse; the id where there is none
-    base_url: str | None = None  # the endpoint's address, up to `/v1`
+    base_url: str | list[str] | None = None  # the endpoint's address, up to `/v1`
     api_key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key
     model_file: str | None = None  # where each model and role is asked, and how; read when the run begins or goes on
     concurrency: int | None = None  # questions at a time to an endpoint, over all workers; None adapts

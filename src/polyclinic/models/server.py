@@ -1,0 +1,170 @@
+"""One server of an OpenAI-compatible endpoint: its connections, and what becomes of a request that is sent there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import aiohttp
+import yarl
+
+from polyclinic.errors import BadInput, Broken, TimedOut, TooLarge, Unreachable
+from polyclinic.models import wire
+from polyclinic.models.limits import Limit
+from polyclinic.models.parameters import Parameters
+from polyclinic.models.retry import Fault, retry_after
+from polyclinic.models.secrets import check_address
+
+LARGEST = 4 * 2**20
+"""Bytes of an answer. No model says so much in earnest, and more would only exhaust memory."""
+
+SHORTEST_KEY = 16
+"""Characters of a key that is worth keeping secret."""
+
+T = TypeVar("T")
+
+
+class ApiKey:
+    """The key in an environment variable; `text` is "" where there is none."""
+
+    def __init__(self, variable: str) -> None:
+        self.variable, self.text = variable, os.environ.get(variable, "").strip()
+        if not self.text.isprintable() or " " in self.text:
+            raise BadInput(f"the key in {variable} holds white space or control characters")
+        # Looked for in all that comes back. Short keys are none ("EMPTY"), and stand in answers as words.
+        self._secret = self.text.encode() if len(self.text) >= SHORTEST_KEY else b""
+
+    def cut(self, raw: bytes) -> bytes:
+        """Returns what a server said, without the key."""
+        return raw.replace(self._secret, b"[key]") if self._secret and self._secret in raw else raw
+
+
+class ModelServer:
+    """Sends requests for a model to one address.
+
+    Attributes:
+        address: where it is, without the query.
+        limit: how many requests are there at a time.
+        stopped: why nothing more is sent there, where the key is wrong or the model is not there.
+    """
+
+    def __init__(
+        self, url: str, *, model: str, key: ApiKey, limit: Limit, timeout: float, parameters: Parameters
+    ) -> None:
+        self.base = _address(url)
+        self.address = str(self.base.with_query(None))
+        self.limit = limit
+        self.stopped: Fault | None = None
+        self._model, self._key, self._timeout, self._parameters = model, key, timeout, parameters
+        self._session: aiohttp.ClientSession | None = None
+        self._below: dict[str, yarl.URL] = {}
+
+    def open(self) -> aiohttp.ClientSession:
+        """Returns the connections, made where there are none."""
+        if self._session is None:
+            headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+            if self._key.text:
+                headers["Authorization"] = f"Bearer {self._key.text}"
+            self._session = aiohttp.ClientSession(
+                headers=headers,
+                # The limit is ours; a second one below it would only hide the queue.
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=min(20.0, self._timeout)),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=("User-Agent",),
+            )
+        return self._session
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _url(self, path: str) -> yarl.URL:
+        """Returns the address below the server's, with the query that some of them want ("?api-version=…")."""
+        if path not in self._below:
+            self._below[path] = (self.base / path).with_query(self.base.query)
+        return self._below[path]
+
+    async def models(self, *, timeout: float | None = None) -> list[str] | None:  # noqa: ASYNC109
+        """Returns the names of the models that it says it has; none where it does not say, None where nobody answers.
+
+        Args:
+            timeout: seconds, the connections' own where left out.
+        """
+        within = aiohttp.ClientTimeout(total=timeout or self._timeout)
+        try:
+            async with self.open().get(self._url("models"), allow_redirects=False, timeout=within) as response:
+                raw = await _read(response)
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return None
+        return None if response.status >= 500 else wire.model_names(raw or b"")
+
+    async def send(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> T | Fault | None:
+        """Sends one request. None says that it was refused for a parameter, and is to be sent again without it."""
+        fault: Fault
+        try:
+            async with self.open().post(self._url(path), data=wire.encode(body), allow_redirects=False) as response:
+                raw = await _read(response)
+                if raw is not None:
+                    raw = self._key.cut(raw)
+                if response.status == 200 and raw is not None:
+                    result = read(raw)
+                    if not isinstance(result, Fault):
+                        self.limit.went_well()
+                    return result
+                status, after = response.status, retry_after(response.headers.get("Retry-After"))
+        except TimeoutError:
+            return Fault(TimedOut, f"no answer within {self._timeout:g} seconds")
+        except aiohttp.ClientConnectorError as error:
+            return Fault(Unreachable, f"cannot be reached ({error.strerror or type(error.os_error).__name__})")
+        except aiohttp.ClientPayloadError:
+            return Fault(Broken, "the connection broke in the middle of the answer")
+        except (aiohttp.ClientError, OSError) as error:
+            # Their texts can hold the request's headers, and with them the key.
+            return Fault(Broken, f"the connection broke ({type(error).__name__})")
+        if raw is None:
+            return Fault(TooLarge, f"an answer of more than {LARGEST >> 20} MiB", again=False)
+        if status in {400, 422} and self._parameters.refused(body, raw):
+            return None
+        fault = wire.fault(
+            status, raw, after=after, model=self._model, key_env=self._key.variable, has_key=bool(self._key.text)
+        )
+        if status == 429:
+            self.limit.too_many()
+        if status == 404 and (names := await self.models()):
+            there = ", ".join(names[:20])
+            fault = Fault(fault.error, f"{fault.problem}; it has: {there}", again=False)
+        if status in {401, 404}:
+            self.stopped = fault
+        return fault
+
+    def told(self, fault: Fault) -> str:
+        """Returns a fault with where it was met, without the key."""
+        return f"{self.address}: {fault.problem.replace(self._key.text, '[key]') if self._key.text else fault.problem}"
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """Returns the body; None where it is too large, with the connection closed."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := await response.content.readany():
+        size += len(piece)
+        if size > LARGEST:
+            response.close()
+            return None
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _address(text: str) -> yarl.URL:
+    check_address(text)
+    try:
+        url = yarl.URL(text.rstrip("/"))
+    except ValueError:
+        url = yarl.URL()
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise BadInput(f"{text!r} is no address of an endpoint; one looks like http://127.0.0.1:8000/v1")
+    return url
