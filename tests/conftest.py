@@ -38,7 +38,33 @@ def pytest_xdist_auto_num_workers(config):
     return (os.cpu_count() or 1) + 1
 
 
+class _FromElsewhere(pytest.Dir):
+    """The tests, begun at another place by each worker: what one has rewritten and compiled, the others only load."""
+
+    def collect(self):
+        found, worker = list(super().collect()), self.config.workerinput
+        begin = len(found) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        return found[begin:] + found[:begin]
+
+
+def pytest_collect_directory(path, parent):
+    if path == Path(__file__).parent and hasattr(parent.config, "workerinput"):
+        return _FromElsewhere.from_parent(parent, path=path)
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path)  # within a file the order stays
+
+
+def pytest_collection():
+    gc.disable()  # whatever is imported stays
+
+
 def pytest_collection_finish():
+    gc.enable()
     _set_aside()
 
 
