@@ -1,6 +1,5 @@
 """Kills and signals at random moments: what is taken up again comes out as if nobody had disturbed it."""
 
-import json
 import random
 import signal
 import sqlite3
@@ -12,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.attack import Tried
-from polyclinic.testing.process import EndpointProcess
 
 TOWN = ("run", "--residents", "200", "--seed", "5", "--max-failures", "100", "--days")
 WAYS = (
@@ -25,37 +23,6 @@ WAYS = (
 )
 SECONDS = 5.0
 _LATEST = 4.0  # seconds after its beginning in which a run is stopped
-
-
-def kills(seed: int, n: int) -> list[Tried]:
-    """Kills runs with signal 9, again and again, until they come to their end: same log, no answer lost, no orphan."""
-    rng, failed = random.Random(seed), []
-    with EndpointProcess(latency=0.02) as endpoint, tempfile.TemporaryDirectory() as folder:
-        models = ("--doctor", "direct/d", "--base-url", endpoint.url)
-        whole = json.loads(_words(*TOWN, "1", *models, "--out", f"{folder}/whole", "--json"))
-        done = run = 0
-        while done < n:
-            run += 1
-            out, command = f"{folder}/killed-{run}", (*TOWN, "1", *models, "--workers", str(rng.choice((1, 2))))
-            for _ in range(min(5, n - done)):
-                process = _begin(
-                    *(("run", "--resume", out) if (Path(out) / "run.sqlite").exists() else (*command, "--out", out))
-                )
-                time.sleep(rng.uniform(1.0, _LATEST))
-                process.kill()
-                process.communicate()
-                done += 1
-            again = ("run", "--resume", out) if (Path(out) / "run.sqlite").exists() else (*command, "--out", out)
-            came = json.loads(_words(*again, "--json"))
-            print(f"  run {run}, {done} kills so far: {came['log_hash']}", flush=True)
-            if came["log_hash"] != whole["log_hash"]:
-                failed.append(f"run {run}: another log, {came['log_hash']} and not {whole['log_hash']}")
-            if left := _orphans(out):
-                failed.append(f"run {run}: {left} processes are left")
-            stored = _answers(Path(out))
-            if stored != _answers(Path(folder) / "whole"):
-                failed.append(f"run {run}: {stored} answers are stored")
-    return [Tried("kill -9 of a run, which is taken up again", done, tuple(failed))]
 
 
 def signals(seed: int, n: int) -> list[Tried]:
@@ -96,36 +63,7 @@ def _is_whole(folder: Path) -> bool:
         return run.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def _answers(folder: Path) -> int:
-    found = 0
-    for path in folder.glob("calls*.sqlite"):
-        with closing(sqlite3.connect(path)) as journal:
-            found += journal.execute("SELECT count(*) FROM calls").fetchone()[0]
-    return found
-
-
-def _orphans(out: str) -> int:
-    """Returns how many processes name a folder in their words."""
-    found = 0
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found += out.encode() in path.read_bytes()
-        except OSError:
-            continue
-    return found
-
-
 def _begin(*words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "polyclinic", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-
-
-def _words(*words: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "polyclinic", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-    ).stdout

@@ -1,14 +1,18 @@
 """`polyclinic evolve` and `polyclinic memory`: what is printed, what is kept, and what is refused."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from polyclinic.cli.command_words import words_of
+from polyclinic.cli.evolve_resuming import go_on
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.memory import About, New, open_memory
 from polyclinic.memory.published import version_of
@@ -283,3 +287,29 @@ def test_what_was_exported_is_imported_again(run, complaint, evolved, tmp_path):
         assert problem in complaint("memory", "import", tmp_path / "bad.jsonl", tmp_path / "new"), text
     assert not (tmp_path / "new").exists()
     assert "gone.jsonl" in complaint("memory", "import", tmp_path / "gone.jsonl", tmp_path / "new")
+
+
+def test_a_practice_goes_on_as_it_was_begun_or_is_refused_by_name(run, complaint, evolved, tmp_path):
+    for option, value, said in (
+        ("--test-every", "100", "was begun with --test-every 60;"),  # what holds where nothing is said
+        ("--base-url", "http://127.0.0.1:1/v1", "was begun without --base-url; leave --base-url out, or begin anew"),
+        ("--temperature", "0.5", "was begun without --temperature"),
+    ):
+        assert said in complaint("evolve", "--resume", evolved[0], option, value), option
+    folder = tmp_path / "begun"
+    shutil.copytree(evolved[0], folder)
+    begun = json.loads((folder / "evolve.json").read_text())
+    assert {"polyclinic", "knowledge", "words", "--train", "--test"} == set(begun["made_of"])
+    for part, said in (
+        ("knowledge", "another knowledge"),
+        ("--train", "another --train"),
+        ("polyclinic", "polyclinic x"),
+    ):
+        changed = begun | {"made_of": begun["made_of"] | {part: "x"}}
+        (folder / "evolve.json").write_text(json.dumps(changed))
+        assert said in complaint("evolve", "--resume", folder), part
+
+
+def test_the_command_that_goes_on_says_again_what_holds_for_one_command():
+    with words_of(("evolve", "--out", "x", "--api-key-env", "MY KEY", "--concurrency=4", "--temperature", "0")):
+        assert go_on(Path("a b")) == "polyclinic evolve --resume 'a b' --api-key-env 'MY KEY' --concurrency 4"

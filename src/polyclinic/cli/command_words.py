@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+OF_THIS_COMMAND = ("--api-key-env", "--concurrency", "--max-tokens", "--max-cost", "--price", "--timeout")
+"""Options that hold for one command alone, and not for what goes on with its work unless they are given again."""
 
 WORDS: ContextVar[Sequence[str]] = ContextVar("words", default=())
 
@@ -32,3 +36,8 @@ def said() -> list[tuple[str, str]]:
         if option.startswith("--") and (equals or at + 1 < len(words)):
             found.append((option, value if equals else words[at + 1]))
     return found
+
+
+def said_again() -> str:
+    """Returns, to stand behind a command that goes on with this one's work, the options that it has to give again."""
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in said() if option in OF_THIS_COMMAND)

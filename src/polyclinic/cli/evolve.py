@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from collections.abc import Callable
@@ -21,10 +22,12 @@ from polyclinic.benchmarks.evolution.patients import PracticePatient, lacks, pra
 from polyclinic.benchmarks.evolution.practice import Practice, Remembers
 from polyclinic.benchmarks.evolution.results import SNAPSHOTS, Evolution
 from polyclinic.cases.case import Case
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli.as_agent_hospital import check_practice, say_practice
 from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.configuration import write_results
 from polyclinic.cli.dry_run import scratch
+from polyclinic.cli.evolve_resuming import asked_as_before, check_made_of, check_options, endpoint, go_on, made_of
 from polyclinic.cli.evolve_view import live_curve
 from polyclinic.cli.following import Protocol
 from polyclinic.cli.options import DIR, FILE, MIND, MODELS, POSITIVE, Json, Models, Seed, Strict, between
@@ -112,6 +115,8 @@ class PracticeConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     snapshots: int = SNAPSHOTS
     protocol: str = "ours"
     ablations: _Parts | None = None  # of the options beside those of the practice, as it changes nothing of it
+    endpoint: dict[str, str | float] | None = None  # where and how models are asked
+    made_of: dict[str, str] = {}  # fingerprints of the package, the patients and the model file
 
     @property
     def wanted(self) -> tuple[int, int]:
@@ -160,7 +165,9 @@ async def evolve(
 ) -> None:
     """Lets a doctor practise, and prints how it gets better."""
     out, resume = (None if one is None else scratch(one) for one in (out, resume))
-    folder, configuration, (train, test) = _folder(options, out, resume, ablations, strict=strict)
+    folder, configuration, (train, test) = _folder(options, out, resume, ablations, models, strict=strict)
+    if resume is not None:
+        models = asked_as_before(models, configuration.endpoint, folder)
     ablations = ablations or configuration.ablations
     began, cap = time.monotonic(), cap_of(test)
     async with AsyncExitStack() as stack:
@@ -194,9 +201,9 @@ async def evolve(
             wanted = ablations == "yes" or (ablations is None and name is None)
             parts = await ablate(practice, test) if wanted else None
         except BudgetSpent as spent:
-            raise BudgetSpent(f"{spent}; go on with: polyclinic evolve --resume {folder}") from None
+            raise BudgetSpent(f"{spent}; go on with: {go_on(folder)}") from None
         except EndpointError as failure:
-            told = f"{failure.problem}; go on with: polyclinic evolve --resume {folder}"
+            told = f"{failure.problem}; go on with: {go_on(folder)}"
             raise type(failure)(told, attempts=failure.attempts) from None
     came = Evolution(
         learner=configuration.doctor,
@@ -244,7 +251,13 @@ def _learner(configuration: PracticeConfiguration, session: Session, temperature
 
 
 def _folder(
-    options: PracticeOptions, out: Path | None, resume: Path | None, ablations: _Parts | None, *, strict: bool
+    options: PracticeOptions,
+    out: Path | None,
+    resume: Path | None,
+    ablations: _Parts | None,
+    models: Models,
+    *,
+    strict: bool,
 ) -> tuple[Path, PracticeConfiguration, _Patients]:
     if (out is None) == (resume is None):
         raise UserError("name a new folder with --out DIR, or one to go on with by --resume DIR; one of them")
@@ -256,7 +269,8 @@ def _folder(
             begun = msgspec.json.decode(decode(path.read_bytes(), path=path), type=PracticeConfiguration)
         except msgspec.MsgspecError as error:
             raise BadInput(str(error), path=path) from None
-        _check_same(options, begun, resume)
+        check_options(msgspec.structs.asdict(begun), dataclasses.asdict(options), resume)
+        check_made_of(begun.made_of, _made_of(begun), resume)
         return resume, begun, _patients(begun, strict=strict)
     assert out is not None  # noqa: S101
     if options.train is None or options.test is None:
@@ -271,12 +285,20 @@ def _folder(
     asked = {name: getattr(options, name) for name in ("batch", "test_every", "feedback", *_RECALLED)}
     rules = check_practice(options.protocol, doctor=options.doctor, embedder=options.embedder, given=asked)
     said = {name: getattr(options, name) for name in PracticeConfiguration.__struct_fields__ if hasattr(options, name)}
-    made = PracticeConfiguration(**said, ablations=ablations)
+    made = PracticeConfiguration(**said, ablations=ablations, endpoint=endpoint(models))
     patients = _patients(made, strict=strict)  # before anything is written
+    made = msgspec.structs.replace(made, made_of=_made_of(made))
     say_practice(rules, train=len(patients[0]), test=len(patients[1]))
     make_empty_folder(out)
     write_text(out / _CONFIGURATION, msgspec.json.encode(made).decode() + "\n")
     return out, made, patients
+
+
+def _made_of(configuration: PracticeConfiguration) -> dict[str, str]:
+    files = {f"--{name}": Path(shipped_path(getattr(configuration, name))) for name in ("train", "test")}
+    file = (configuration.endpoint or {}).get("model_file")
+    asks = model_of(configuration.doctor) is not None or bool(asked_for(configuration.embedder))
+    return made_of(files, model_file=None if file is None else Path(str(file)), asks=asks)
 
 
 def _patients(configuration: PracticeConfiguration, *, strict: bool) -> _Patients:
@@ -307,19 +329,3 @@ def _content(case: Case) -> str:
     record, came = case.record, case.presentation
     door = () if record.findings else (came.complaint, came.age, came.sex)
     return msgspec.json.encode((door, record.history, record.findings)).decode()
-
-
-def _check_same(options: PracticeOptions, begun: PracticeConfiguration, folder: Path) -> None:
-    """Refuses an option that says something else than that with which a practice was begun."""
-    for name in begun.__struct_fields__:
-        if not hasattr(options, name):
-            continue
-        given, before = getattr(options, name), getattr(begun, name)
-        if given in (before, getattr(PRACTICE, name)):
-            continue
-        if name == "embedder":
-            anew = f"make its vectors anew: polyclinic memory rebuild {folder} --embedder {given} --out NEW"
-            raise BadInput(f"was made with embedder {before}, and is asked for with {given}; {anew}", path=folder)
-        option = f"--{name.replace('_', '-')}"
-        how = f"without {option}" if before in (None, False) else f"with {option} {before}"
-        raise BadInput(f"was begun {how}; leave {option} out, or begin anew with --out", path=folder)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from polyclinic import __version__
-from polyclinic.cli.command_words import is_given, said
+from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said_again
 from polyclinic.errors import BadInput, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
@@ -23,7 +23,7 @@ WHO_PLAYS = (*_MINDS, *_NATURE)
 """The options of a run that say who plays."""
 
 _ENDPOINT = ("base_url", "model_file", "temperature")
-_OF_THIS_COMMAND = ("api_key_env", "concurrency", "max_tokens", "max_cost", "price", "timeout")
+_OF_THIS_COMMAND = tuple(option.removeprefix("--").replace("-", "_") for option in OF_THIS_COMMAND)
 
 
 def made_of(configuration: Configuration) -> dict[str, str]:
@@ -73,9 +73,7 @@ def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fo
 def go_on(folder: Path, *, workers: int) -> str:
     """Returns the command that takes up a run as this one held it."""
     at_once = f" --workers {workers}" if workers > 1 else ""
-    said_again = {_option(name) for name in _OF_THIS_COMMAND}
-    given = [f" {option} {shlex.quote(value)}" for option, value in said() if option in said_again]
-    return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{''.join(given)}"
+    return f"polyclinic run --resume {shlex.quote(str(folder))}{at_once}{said_again()}"
 
 
 def _plain(models: ModelOptions) -> dict[str, Any]:
