@@ -63,7 +63,7 @@ def kills(seed: int, n: int) -> list[Tried]:
     """Kills `run`, `evolve`, `eval`, `corpus add` and `serve` with signal 9, n times in all."""
     rng, tried = random.Random(seed), []
     with tempfile.TemporaryDirectory() as folder, EndpointProcess(latency=LATENCY) as endpoint:
-        scenes = _scenes(Path(folder), endpoint.url)
+        scenes = scenes_of(Path(folder), endpoint.url)
         share = [n // 5 + (place < n % 5) for place in range(5)]
         for scene, most in zip(scenes, share[:4], strict=True):
             tried.append(_killed(scene, most, rng, Path(folder) / scene.name, endpoint))
@@ -71,7 +71,7 @@ def kills(seed: int, n: int) -> list[Tried]:
     return [one for one in tried if one.n]
 
 
-def _scenes(folder: Path, url: str) -> list[Scene]:
+def scenes_of(folder: Path, url: str) -> list[Scene]:
     train, test, prose = _written(folder)
     model = ("--doctor", "direct/d", "--base-url", url)
     four = ("--concurrency", str(AT_ONCE))
@@ -119,7 +119,7 @@ def _scenes(folder: Path, url: str) -> list[Scene]:
 
 def _written(folder: Path) -> tuple[str, str, str]:
     """Writes patients to learn from and to be tested with, and prose; returns their paths."""
-    _words("cases", "generate", "--preset", "agent-hospital", "--out", str(folder / "cases"))
+    printed("cases", "generate", "--preset", "agent-hospital", "--out", str(folder / "cases"))
     paths = []
     for name, n in zip(("train", "test"), _CASES, strict=True):
         lines = (folder / "cases" / f"{name}.jsonl").read_text("utf-8").splitlines(keepends=True)
@@ -134,7 +134,7 @@ def _found(library: Path, url: str) -> str:
     """Returns what is found in a corpus, by words and by meaning, and its passages and vectors."""
     said = []
     for by in ("bm25", "dense"):
-        said.append(_words("corpus", "search", "friends", "fever 3", "--library", str(library), "--by", by, "--json"))
+        said.append(printed("corpus", "search", "friends", "fever 3", "--library", str(library), "--by", by, "--json"))
     with closing(sqlite3.connect(library / "friends" / "corpus.sqlite")) as store:
         tables = (
             "SELECT id, title, text FROM passages ORDER BY id",
@@ -164,7 +164,7 @@ def _killed(scene: Scene, n: int, rng: random.Random, folder: Path, endpoint: En
     folder.mkdir()
     before, began = _answered(endpoint), time.monotonic()
     whole = folder / "whole"
-    expected = scene.result(whole, _words(*scene.begin(whole)))
+    expected = scene.result(whole, printed(*scene.begin(whole)))
     usual, took = _answered(endpoint) - before, time.monotonic() - began
     done = number = again = 0
     while done < n:
@@ -172,17 +172,17 @@ def _killed(scene: Scene, n: int, rng: random.Random, folder: Path, endpoint: En
         out, before, stopped = folder / f"killed-{number}", _answered(endpoint), 0
         words = scene.begin(out)
         for _ in range(min(_A_ROUND, n - done)):
-            with _process(*words) as process:
+            with polyclinic(*words) as process:
                 time.sleep(rng.uniform(0.3, took))
                 ended = process.poll() is not None
                 process.kill()
                 process.communicate()
-                if left := _left(process.pid):
-                    failed.append(f"round {number}: {left} processes are left")
+                if orphans := orphans_of(process.pid):
+                    failed.append(f"round {number}: {orphans} processes are left")
             stopped += not ended
             done += 1
-            words = scene.again(out) if _is_begun(out) else scene.begin(out)
-        came = scene.result(out, _words(*words))
+            words = scene.again(out) if begun(out) else scene.begin(out)
+        came = scene.result(out, printed(*words))
         more = _answered(endpoint) - before - usual
         again += more
         print(
@@ -196,7 +196,7 @@ def _killed(scene: Scene, n: int, rng: random.Random, folder: Path, endpoint: En
     return Tried(what, done, tuple(failed[:done]))
 
 
-def _is_begun(out: Path) -> bool:
+def begun(out: Path) -> bool:
     return any(out.glob("*.sqlite")) if out.is_dir() else False
 
 
@@ -231,13 +231,13 @@ def _visit(practice: Path, endpoint: EndpointProcess, waits: list[float]) -> tup
     moves += [{"do": "order", "names": ["chest X-ray"]}, {"do": "conclude"}]
     moves.append({"do": "report", "diagnoses": [{"name": "influenza A", "probability": 0.8}], "symptoms": ["fever"]})
     problems, made, at = [], 0, ""
-    left = list(waits)
+    coming = list(waits)
     words = ("serve", str(practice.parent), "--port", "0", "--practice", str(practice))
     words += ("--beside", "direct/d", "--judge", "direct/j", "--base-url", endpoint.url)
     while True:
-        with _process(*words) as process:
+        with polyclinic(*words, errors=True) as process:
             url = _address(process)
-            timer = threading.Timer(left[0], process.kill) if left else None
+            timer = threading.Timer(coming[0], process.kill) if coming else None
             if timer is not None:
                 timer.start()
             try:
@@ -249,22 +249,22 @@ def _visit(practice: Path, endpoint: EndpointProcess, waits: list[float]) -> tup
                 while made < len(moves):
                     made = _call(f"{url}api/chair/visits/{at}/moves", {"after": made, "move": moves[made]})["moves"]
                     time.sleep(_THINKING)
-                if not left:
+                if not coming:
                     return _trace(url, at), problems
             except (urllib.error.URLError, ConnectionError, OSError, ValueError) as error:
                 if isinstance(error, urllib.error.HTTPError):
                     problems.append(f"move {made}: {error.code} {error.read()[:200]!r}")
                     return "", problems
-                if not left:
+                if not coming:
                     problems.append(f"move {made}: {error}")
                     return "", problems
             finally:
                 if timer is not None:
                     timer.join()
-                    left.pop(0)
+                    coming.pop(0)
                 process.kill()
                 process.communicate()
-            if orphans := _left(process.pid):
+            if orphans := orphans_of(process.pid):
                 problems.append(f"{orphans} processes are left")
 
 
@@ -294,11 +294,11 @@ def _address(process: "subprocess.Popen[str]") -> str:
 
 
 @contextmanager
-def _process(*words: str) -> "Iterator[subprocess.Popen[str]]":
+def polyclinic(*words: str, errors: bool = False) -> "Iterator[subprocess.Popen[str]]":
     process = subprocess.Popen(
         [sys.executable, "-m", "polyclinic", *words],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE if words[0] == "serve" else subprocess.DEVNULL,
+        stderr=subprocess.PIPE if errors else subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     )
@@ -310,7 +310,7 @@ def _process(*words: str) -> "Iterator[subprocess.Popen[str]]":
             process.communicate()
 
 
-def _left(session: int) -> int:
+def orphans_of(session: int) -> int:
     """Returns how many processes of a session are left, once they had time to end; and ends them."""
     latest = time.monotonic() + _GONE
     while (found := _of(session)) and time.monotonic() < latest:
@@ -336,7 +336,7 @@ def _answered(endpoint: EndpointProcess) -> int:
     return int(endpoint.counters()["answered"])
 
 
-def _words(*words: str) -> str:
+def printed(*words: str) -> str:
     ended = subprocess.run([sys.executable, "-m", "polyclinic", *words], capture_output=True, text=True, check=False)
     if ended.returncode:
         raise RuntimeError(f"polyclinic {' '.join(words)}: {ended.stderr[-500:]}")

@@ -8,8 +8,9 @@ import signal
 
 import pytest
 
+from polyclinic import __main__ as start
 from polyclinic.cli import main
-from polyclinic.cli.stopping import stoppable
+from polyclinic.cli.stopping import INTERRUPTED, is_over, stoppable
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGINT,) * 3, (signal.SIGTERM,), (signal.SIGHUP, signal.SIGINT)])
@@ -43,3 +44,23 @@ def test_an_output_that_takes_nothing_is_one_line(capsys, monkeypatch):
         main(["--version"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == "polyclinic: the output cannot be written (No space left on device)\n"
+
+
+def test_ctrl_c_before_and_behind_the_command_is_no_traceback(monkeypatch):
+    said, ended = [], []
+    monkeypatch.setattr(os, "write", lambda _, text: said.append(text))
+    monkeypatch.setattr(os, "_exit", ended.append)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        listening = []
+        monkeypatch.setattr("polyclinic.cli.program", lambda: listening.append(signal.getsignal(signal.SIGINT)))
+        start.program()
+        assert listening == [signal.default_int_handler]  # from here on the command itself listens
+        start._not_begun()
+        assert (said, ended) == ([b"polyclinic: interrupted\n"], [INTERRUPTED])
+        is_over(1)
+        signal.raise_signal(signal.SIGINT)
+        assert ended == [INTERRUPTED, 1]
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -19,8 +19,8 @@ from cyclopts import CycloptsError
 from polyclinic.cli.command_words import words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
-from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, stoppable
-from polyclinic.errors import StoppedByHand, PolyclinicError, UserError
+from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, is_over, stoppable
+from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
 from polyclinic.terminal.screen import Screen, documents_alone, plain, tables_as_csv
 
@@ -38,7 +38,11 @@ _NO_OUTPUT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF))
 def program() -> None:
     """Runs the command line as a program of its own."""
     alone()
-    main()
+    try:
+        main()
+    except SystemExit as ended:
+        is_over(ended.code)
+        raise
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

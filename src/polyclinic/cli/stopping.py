@@ -75,6 +75,12 @@ def end_soon() -> None:
         _watch()
 
 
+def is_over(code: object) -> None:
+    """Says that the command has done all that it does: Ctrl-C ends the process now, with its exit code and no word."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code if isinstance(code, int) else 0))
+
+
 def _as_interrupt(_: int, __: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
