@@ -290,7 +290,7 @@ def test_a_method_s_mistakes_are_counted_and_the_run_goes_on(run, medqa, tmp_pat
     assert "broke on 1 of 10 questions, counted as wrong; the first, " in done.stderr
     assert "SystemExit: 4 (mine.py:4)" in done.stderr
     assert "the method itself made a mistake" in done.stdout
-    assert len(list((tmp_path / "out").glob("*.jsonl"))) == 4
+    assert len(list((tmp_path / "out").glob("*.jsonl"))) == 5
     assert "forgets broke on 10 of 10 questions" in failed.stderr and "(a forgotten return)" in failed.stderr
     assert f"BrokenMethod: {mine}:forgets: no question" in failed.stderr
     assert "zero_shot" in failed.stdout

@@ -210,3 +210,13 @@ def test_what_a_script_lacks_is_named(run, lived, tmp_path):
     assert "asked to choose, and the script holds answers for speak only" in done.stderr
     run("report", lived)
     assert "Who played: doctor rules, patient rules, nurse rules." in (lived / "report.html").read_text("utf-8")
+
+
+def test_every_call_is_a_row(run, folder):
+    calls = json.loads(run("results", "export", folder, "--what", "calls", "--to", "json").stdout)
+    assert len(calls) == 48 and not any("sesame" in str(one) for one in calls)
+    assert {(one["role"], one["model"]) for one in calls} == {
+        (method, model) for method in ("zero_shot", "chain_of_thought") for model in ("direct/good", "direct/bad")
+    }
+    assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
+    assert {one["item"].startswith(one["role"]) for one in calls} == {True}

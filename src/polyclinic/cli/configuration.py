@@ -16,7 +16,7 @@ from polyclinic.cli.command_words import WORDS
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.study_plan import PublishedValue
-from polyclinic.results.folder import ItemMeasure, ItemRow, RunRecord, write_record
+from polyclinic.results.folder import CALLS, ItemMeasure, ItemRow, RunRecord, write_record
 from polyclinic.results.provenance import (
     asked_models,
     call_sums,
@@ -166,3 +166,5 @@ def write_results(
         files=list(files),
     )
     write_record(folder, record, rows)
+    if ledger.calls is not None and ledger.calls.n:
+        ledger.calls.write(folder / CALLS)

@@ -19,7 +19,7 @@ from polyclinic.hospital.record.run_file import is_run
 from polyclinic.results.comparing import ResultsComparison, compare_results
 from polyclinic.results.export import TableLayout, as_text, write_table
 from polyclinic.results.folder import RunRecord
-from polyclinic.results.joining import JoinedTable, flat_rows, item_rows, join
+from polyclinic.results.joining import JoinedTable, call_rows, flat_rows, item_rows, join
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.statistics.uncertainty import Estimate
 from polyclinic.terminal.screen import console, plain, print_json
@@ -223,7 +223,8 @@ def export(
     *folders: Folders,
     to: Annotated[TableLayout, Parameter(help="The layout.")] = TableLayout.CSV,
     what: Annotated[
-        Literal["table", "items", "comparison"], Parameter(help="The joined table, every item, or paired differences.")
+        Literal["table", "items", "calls", "comparison"],
+        Parameter(help="The joined table, every item, every call to a model, or paired differences."),
     ] = "table",
     measure: Measures = None,
     out: Annotated[Path | None, FILE, Parameter(help="Where to write; by default it is printed.")] = None,
@@ -246,4 +247,4 @@ def _rows(results: Sequence[RunResults], what: str, measures: Sequence[str]) -> 
             flat = msgspec.structs.asdict(row)
             yield {**{k: v for k, v in flat.items() if k != "difference"}, **msgspec.structs.asdict(row.difference)}
     else:
-        yield from item_rows(results)
+        yield from call_rows(results) if what == "calls" else item_rows(results)

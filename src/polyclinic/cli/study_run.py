@@ -22,12 +22,13 @@ from polyclinic.cli.results import show_compared, show_joined
 from polyclinic.cli.stopping import end_soon
 from polyclinic.errors import BudgetSpent, PlayFailure, PolyclinicError, RunStopped, StoppedByHand, UserError
 from polyclinic.files import make_folder
+from polyclinic.files import whole as whole_file
 from polyclinic.models.ledger import spending
 from polyclinic.models.rehearsal import DryRunOver, together
 from polyclinic.models.session import ModelOptions
 from polyclinic.protocols.study_plan import PlannedRun, StudyPlan, find_plan, read_plan
 from polyclinic.results.comparing import compare_results
-from polyclinic.results.folder import RECORD, read_record, write_record
+from polyclinic.results.folder import CALLS, RECORD, read_record, write_record
 from polyclinic.results.joining import flat_rows, join
 from polyclinic.results.reading import RunResults, read_results
 from polyclinic.terminal.screen import console, note, print_json
@@ -238,6 +239,9 @@ def _finish(plan: StudyPlan, out: Path, begun: Sequence[Path], *, left: str, jso
         for row in one.rows
     ]
     write_record(out, record, rows)
+    if asked := [folder / CALLS for folder in begun if (folder / CALLS).is_file()]:
+        with whole_file(out / CALLS) as temporary, temporary.open("wb") as file:
+            file.writelines(path.read_bytes() for path in asked)
     whole = [RunResults(out, record, rows)]
     joined = join(whole)
     if json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from typing import Unpack
@@ -11,6 +12,7 @@ from typing import Unpack
 import msgspec
 
 from polyclinic.errors import BudgetSpent, EndpointError, ModelError, UserError
+from polyclinic.models.kept_calls import KeptCall, KeptCalls
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Answer, AskOptions, Messages, Model, Reply, Usage, Wrapper
 
@@ -57,20 +59,23 @@ class Ledger:
         asked: of those that were asked now; what the limits are held against.
         asked_of: the roles, each with the name of a model that it asks.
         servers: sums by model and server, of models that several servers have.
+        calls: every one of them, where they are kept.
     """
 
-    def __init__(self, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
-        self.max_cost, self.max_tokens = max_cost, max_tokens
+    def __init__(
+        self, *, max_cost: float | None = None, max_tokens: int | None = None, calls: KeptCalls | None = None
+    ) -> None:
+        self.max_cost, self.max_tokens, self.calls = max_cost, max_tokens, calls
         self.lines: dict[tuple[str, str], Line] = {}
         self.total, self.asked = Line(), _SPENT.get() or Line()
         self.asked_of: set[tuple[str, str]] = set()
         self.servers: dict[tuple[str, str], Line] = {}
         self._waiting: dict[Limit, Limit] = {}
 
-    def meter(self, model: Model, role: str = "") -> Metered:
-        """Returns the model, with what it costs written down under the role."""
+    def meter(self, model: Model, role: str = "", *, item: str = "") -> Metered:
+        """Returns the model, with what it costs written down under the role; `item` is what it is asked for."""
         self.asked_of.add((role, model.name))
-        return Metered(model, self, role)
+        return Metered(model, self, role, item)
 
     def check(self) -> None:
         """Raises `BudgetSpent` where no further question may be asked."""
@@ -127,15 +132,16 @@ class Ledger:
 class Metered(Wrapper):
     """A model whose usage goes to a ledger. Made by `Ledger.meter`."""
 
-    def __init__(self, model: Model, ledger: Ledger, role: str) -> None:
+    def __init__(self, model: Model, ledger: Ledger, role: str, item: str = "") -> None:
         super().__init__(model)
-        self._ledger, self._role = ledger, role
+        self._ledger, self._role, self._item = ledger, role, item
 
     async def ask(self, messages: Messages, *, answer: Answer = None, **options: Unpack[AskOptions]) -> Reply:
         """Asks the model behind, and writes down what that cost; nothing is asked where a limit is reached."""
         purpose = options.get("purpose", "")
         # The coroutine is made at once: a journal counts equal questions in the order in which they are asked.
         asking = self._model.ask(messages, answer=answer, **options)
+        began = time.monotonic()
         try:
             async with self._ledger.admitted(self.limit):
                 reply = await asking
@@ -143,10 +149,13 @@ class Metered(Wrapper):
                 self._ledger.add(self._role, purpose, reply.usage, attempts=reply.attempts, replayed=replayed)
                 if reply.server:
                     self._ledger.add_at(self.name, reply.server, reply)
+                self._keep(purpose, reply.usage, reply.seconds, reply.attempts, replayed=replayed)
         except (ModelError, EndpointError) as failure:
             usage = failure.usage if isinstance(failure.usage, Usage) else None
             replayed = isinstance(failure, ModelError) and failure.replayed
             self._ledger.add(self._role, purpose, usage, attempts=failure.attempts, failed=True, replayed=replayed)
+            seconds, error = time.monotonic() - began, type(failure).__name__
+            self._keep(purpose, usage or Usage(), seconds, failure.attempts, error=error, replayed=replayed)
             raise
         finally:
             if inspect.iscoroutine(asking):
@@ -154,3 +163,24 @@ class Metered(Wrapper):
         if self._ledger.max_tokens is not None and self.limit is not None and reply.usage == Usage():
             raise UserError(f"--max-tokens cannot be kept: {self.name} does not say how many tokens it used")
         return reply
+
+    def _keep(
+        self, purpose: str, usage: Usage, seconds: float, attempts: int, *, error: str = "", replayed: bool
+    ) -> None:
+        if self._ledger.calls is not None:
+            self._ledger.calls.add(
+                KeptCall(
+                    role=self._role,
+                    model=self.name,
+                    purpose=purpose,
+                    item=self._item,
+                    tokens_in=usage.tokens_in,
+                    cached=usage.cached,
+                    tokens_out=usage.tokens_out,
+                    cost=usage.cost,
+                    seconds=round(seconds, 3),
+                    requests=attempts,
+                    error=error,
+                    replayed=replayed,
+                )
+            )

@@ -16,6 +16,7 @@ import msgspec
 from polyclinic.errors import NoAddress, PlayFailure, UserError
 from polyclinic.models.door import Door
 from polyclinic.models.journal import Journal
+from polyclinic.models.kept_calls import KeptCalls
 from polyclinic.models.ledger import Ledger
 from polyclinic.models.limits import Limit
 from polyclinic.models.model import Model, Price
@@ -133,7 +134,7 @@ class Session(NamedTuple):
             model = Belonging(model, f"{role} {episode}")
         if self.journal is not None:
             model = self.journal.wrap(model, episode=episode, role=role)
-        return self.ledger.meter(self.models.asked(model, name, role), role)
+        return self.ledger.meter(self.models.asked(model, name, role), role, item=episode)
 
 
 @asynccontextmanager
@@ -163,6 +164,7 @@ async def open_session(
     ledger = Ledger(
         max_cost=None if options.max_cost is None else options.max_cost / share.of,
         max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // share.of),
+        calls=KeptCalls() if share is WHOLE else None,
     )
     names = list(dict.fromkeys(names))
     check_addresses(names, options)

@@ -2,6 +2,7 @@
 
     results.json  what it was: command, configuration, versions, data, models, measures, and what the models cost
     items.jsonl   a line for each item that was put to each entrant: an `ItemRow`
+    calls.jsonl   a line for each call to a model, where there were any: a `KeptCall`
 
 Beside them lies what the kind of run writes besides (`summary.json`, outcomes, traces). Nothing in them is secret.
 """
@@ -17,10 +18,12 @@ import msgspec
 from polyclinic.cases.case_share import CaseShare
 from polyclinic.errors import BadInput
 from polyclinic.files import check_file, read_records, split_place, write_text
+from polyclinic.models.kept_calls import KeptCall
 from polyclinic.protocols.study_plan import PublishedValue
 
 RECORD = "results.json"
 ITEMS = "items.jsonl"
+CALLS = "calls.jsonl"
 FORMAT = 1
 
 T = TypeVar("T")
@@ -165,7 +168,7 @@ def take_away_part(folder: Path, kind: str) -> None:
     record = read_record(folder)
     if not record.stopped or record.kind != kind:
         return
-    for name in (*record.files, ITEMS, RECORD):
+    for name in (*record.files, CALLS, ITEMS, RECORD):
         if Path(name).name == name:
             (folder / name).unlink(missing_ok=True)
 
@@ -192,7 +195,9 @@ def traces_in(folder: Path) -> list[Path]:
     Raises:
         BadInput: there is none.
     """
-    found = [path for path in sorted(folder.glob("*.jsonl")) if path.name != ITEMS and _begins_a_visit(path)]
+    found = [
+        path for path in sorted(folder.glob("*.jsonl")) if path.name not in (CALLS, ITEMS) and _begins_a_visit(path)
+    ]
     if not found:
         raise BadInput("no traces of visits are here; --out of consult and eval leaves them", path=folder)
     return found
@@ -213,3 +218,15 @@ def read_items(folder: Path) -> Sequence[ItemRow]:
     if not path.exists() or not path.stat().st_size:
         return []
     return [row for _, row in read_records(path, ItemRow, "an item of a run")]
+
+
+def read_calls(folder: Path) -> Sequence[KeptCall]:
+    """Reads the calls of a run; none where it has none.
+
+    Raises:
+        BadInput: a line is none.
+    """
+    path = folder / CALLS
+    if not path.exists() or not path.stat().st_size:
+        return []
+    return [call for _, call in read_records(path, KeptCall, "a call of a run")]

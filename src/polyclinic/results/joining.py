@@ -9,7 +9,7 @@ import msgspec
 
 from polyclinic.errors import UserError, meant
 from polyclinic.frames import Tabular
-from polyclinic.results.folder import ItemRow
+from polyclinic.results.folder import ItemRow, read_calls
 from polyclinic.results.reading import RunResults
 from polyclinic.statistics.uncertainty import Estimate, estimate, share_estimate
 
@@ -211,6 +211,13 @@ def flat_rows(table: JoinedTable) -> list[dict[str, Any]]:
         flat |= {name: getattr(row, name) for name in ("calls", "round_trips", "tokens", "cost", "seconds")}
         rows.append(flat)
     return rows
+
+
+def call_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:
+    """Yields every call to a model as a plain row, with its folder."""
+    for one in results:
+        for call in read_calls(one.folder):
+            yield {"folder": str(one.folder), **msgspec.structs.asdict(call)}
 
 
 def item_rows(results: Iterable[RunResults]) -> Iterator[dict[str, Any]]:

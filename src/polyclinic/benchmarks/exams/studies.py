@@ -20,7 +20,7 @@ from polyclinic.files import read_records
 from polyclinic.judges.error_categories import MissedQuestion
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.questions.exam import ExamQuestion
-from polyclinic.results.folder import ITEMS
+from polyclinic.results.folder import CALLS, ITEMS
 from polyclinic.seeds import derive
 
 Varied = Literal["question_experts", "option_experts"]
@@ -167,7 +167,7 @@ def outcome_files(run: Path, methods: Sequence[str] = ()) -> dict[str, Path]:
     if run.is_file():
         found = {run.stem: run}
     elif run.is_dir():
-        found = {path.stem: path for path in sorted(run.glob(f"*{_FILE_SUFFIX}")) if path.name != ITEMS}
+        found = {path.stem: path for path in sorted(run.glob(f"*{_FILE_SUFFIX}")) if path.name not in (CALLS, ITEMS)}
     else:
         raise BadInput("no such folder; name one that 'polyclinic eval ... --out' wrote", path=run)
     if not found:
