@@ -53,6 +53,27 @@ def differences(page, pages, run):
     return {name for name in PARTS if ours[name] != theirs[name]}
 
 
+CROSSINGS = """() => {
+  const seen = '.name:not([data-form="none"]), .bubble:not([hidden])';
+  const boxes = [...document.querySelectorAll(seen)]
+    .map((one) => one.getBoundingClientRect());
+  return boxes.filter((a, n) => boxes.some((b, m) =>
+    m > n && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+}"""
+
+
+def test_no_name_lies_over_another(opened, pages):
+    for width in (1280, 390):
+        page = opened(f"{pages.at}/town?run=one&paused#t=36000", width=width)
+        seen = []
+        for zoom in (0.25, 0.5, 1, 2):
+            page.evaluate(f"town.views[0].stage.see({{...town.views[0].stage.look, zoom: {zoom}}})")
+            names = "[...document.querySelectorAll('.name')].filter((one) => one.dataset.form === 'whole').length"
+            seen.append(page.evaluate(names))
+            assert page.evaluate(CROSSINGS) == 0, (width, zoom)
+        assert 0 < seen[0] <= seen[-1]
+
+
 def test_who_is_ill_at_home_is_asked_when_the_map_stands(opened, pages):
     page = opened(f"{pages.at}/town?run=one&paused#t=40000")
     until(page, "town.state().ill === Object.keys(town.state().named).length && town.state().ill > 0")

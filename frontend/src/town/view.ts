@@ -2,6 +2,7 @@
 
 import { h, plain, put } from "../shell/dom";
 import { icon } from "../shell/icons";
+import { type Box, bubblePlace, placed } from "./layout";
 import { named } from "../shell/language";
 import type { Talk } from "./talk";
 import { type ShownRun } from "./shown";
@@ -12,7 +13,8 @@ const BUBBLES = 5;
 const STILL = 1_500; // milliseconds after which a picture in which nothing changes is left alone
 const LONGEST = 140; // letters of a bubble
 const NEAR = 1.1; // tiles within which somebody is meant by a click
-const LEGIBLE = 0.45; // pixels of the screen for one of the map below which names of small rooms are left out
+const HEAD = 20; // pixels of the map from somebody's feet to the top of its head
+const AGAIN = 400; // milliseconds until names are put anew, as there are more or fewer in the rooms
 
 export interface Chosen {
   run: ShownRun;
@@ -28,8 +30,11 @@ export class View {
   private readonly picture: HTMLElement;
   private readonly names: HTMLElement;
   private readonly bubbles: HTMLElement;
-  private readonly labels = new Map<string, { button: HTMLElement; count: HTMLElement; shown: number }>();
-  private readonly spoken: HTMLElement[] = [];
+  private readonly labels = new Map<string, { button: HTMLElement; count: HTMLElement; shown: number; wide: number; said: string }>();
+  private readonly spoken: { bubble: HTMLElement; tail: HTMLElement; who: string; size: { width: number; height: number }; box: Box | undefined }[] = [];
+  private standing: Box[] = []; // the names that are seen
+  private stale = true; // whether somebody came into a room or left it since names were put
+  private laid = 0;
   private state = ""; // what is shown, as long as it is the same
   private changed = 0; // when that changed last
 
@@ -74,7 +79,7 @@ export class View {
   }
 
   private name(): void {
-    for (const [id, room] of this.run.plan.rooms) {
+    for (const id of this.run.plan.rooms.keys()) {
       const about = this.run.about.hospital.areas[id];
       const count = h("span", { class: "count" });
       const button = h(
@@ -83,25 +88,48 @@ export class View {
         h("span", { class: "what" }, plain(named(about?.name, id))),
         count,
       );
-      button.dataset["size"] = room.width >= 12 ? "large" : "small";
-      this.labels.set(id, { button, count, shown: -1 });
+      this.labels.set(id, { button, count, shown: -1, wide: 0, said: "" });
     }
     put(this.names, ...[...this.labels.values()].map((label) => label.button));
   }
 
-  /** Puts the names where their rooms are. */
+  /** Puts the names where their rooms are, as far as there is room for them. */
   private lay(): void {
     const stage = this.stage;
     if (!stage) return;
     const { zoom } = stage.look;
-    this.names.dataset["far"] = String(zoom < LEGIBLE);
-    for (const [id, { button }] of this.labels) {
-      const room = this.run.plan.rooms.get(id);
-      if (!room) continue;
-      const [x, y] = stage.screen(room.x + room.width / 2, room.y + 0.1);
-      button.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px) translate(-50%, -100%)`;
-      button.style.maxWidth = `${Math.max(64, room.width * 16 * zoom + 36)}px`;
+    const all = [...this.labels];
+    for (const [, label] of all) {
+      const said = label.button.firstChild?.textContent ?? "";
+      if (label.said === said && label.wide) continue;
+      // Measured as wide as it would be; anew where the language has changed.
+      label.button.style.maxWidth = "none";
+      label.button.dataset["form"] = "whole";
+      const count = label.count.textContent;
+      label.count.textContent = "";
+      [label.said, label.wide] = [said, label.button.offsetWidth];
+      label.count.textContent = count;
     }
+    const height = all[0]?.[1].button.offsetHeight ?? 24;
+    const places = placed(all.map(([id, label]) => {
+      const room = this.run.plan.rooms.get(id) ?? { x: 0, y: 0, width: 0, height: 0 };
+      const [left, top] = stage.screen(room.x, room.y);
+      const wide = room.width * 16 * zoom;
+      const digits = label.shown > 0 ? 5 + 8 * String(label.shown).length : 0;
+      return { room: { left, top, width: wide, height: room.height * 16 * zoom }, natural: label.wide + digits, clipped: Math.min(label.wide + digits, Math.max(72, wide + 28)), count: digits ? digits + 14 : 0, height };
+    }));
+    this.standing = [];
+    for (const [n, box] of places.entries()) {
+      const { form, left, top, width } = box;
+      const [id, { button }] = all[n] as (typeof all)[number];
+      const room = this.run.plan.rooms.get(id);
+      button.dataset["form"] = form;
+      const [x, y] = form === "none" && room ? stage.screen(room.x + room.width / 2, room.y) : [left, top];
+      button.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+      button.style.maxWidth = form === "whole" ? `${Math.ceil(width) + 1}px` : "none";
+      if (form !== "none") this.standing.push(box);
+    }
+    this.stale = false;
   }
 
   /** Draws the run as it is. */
@@ -134,11 +162,11 @@ export class View {
       hour: (world.t / 3600) % 24,
       chosen: this.chosen,
     });
-    this.count();
+    this.count(now);
     this.say(clock.speed);
   }
 
-  private count(): void {
+  private count(now: number): void {
     const inside = new Map<string, number>();
     for (const person of this.run.world.people.values()) {
       const arrives = person.times[person.times.length - 1];
@@ -150,6 +178,11 @@ export class View {
       if (n === label.shown) continue;
       label.shown = n;
       label.count.textContent = n ? String(n) : "";
+      this.stale = true;
+    }
+    if (this.stale && now - this.laid > AGAIN) {
+      this.laid = now;
+      this.lay();
     }
   }
 
@@ -158,33 +191,55 @@ export class View {
     if (!stage) return;
     const { zoom } = stage.look;
     const said = zoom > 0.5 ? this.talk.now(this.run, this.chosen, speed) : [];
+    const whole = { width: this.picture.clientWidth, height: this.picture.clientHeight };
+    const people = said.length ? [...this.run.actors.all.values()].map((one) => stage.screen(one.x, one.y)) : [];
+    const taken: Box[] = [];
+    const before = new Map(this.spoken.map((one) => [one.who, one.box]));
     let used = 0;
-    const taken: [number, number][] = []; // where bubbles are, as none lies over another
     for (const one of said) {
       const actor = this.run.actors.all.get(one.who);
       if (!actor || used >= BUBBLES) continue;
-      const [x, y] = stage.screen(actor.x, actor.y - 1.35);
-      if (taken.some(([left, top]) => Math.abs(left - x) < 225 && Math.abs(top - y) < 70)) continue;
-      if (x < 0 || y < 0 || x > this.picture.clientWidth || y > this.picture.clientHeight) continue;
-      taken.push([x, y]);
-      let bubble = this.spoken[used];
-      if (!bubble) {
-        bubble = h("div", { class: "bubble" });
-        this.spoken[used] = bubble;
-        this.bubbles.append(bubble);
-      }
+      const at = stage.screen(actor.x, actor.y);
+      if (at[0] < 0 || at[1] < 0 || at[0] > whole.width || at[1] > whole.height) continue;
+      const bubble = this.bubble(used, plain(one.text, LONGEST), one.voice);
+      const box = bubblePlace(at, HEAD * zoom, bubble.size, whole, taken, people, this.standing, before.get(one.who));
+      if (!box) continue;
       used++;
-      const text = plain(one.text, LONGEST);
-      if (bubble.dataset["text"] !== text) {
-        bubble.dataset["text"] = text;
-        put(bubble, h("bdi", { dir: "auto" }, text));
-      }
-      bubble.dataset["voice"] = one.voice;
-      bubble.hidden = false;
-      const left = Math.min(Math.max(x, 115), Math.max(115, this.picture.clientWidth - 115));
-      bubble.style.transform = `translate(${Math.round(left)}px, ${Math.round(y)}px) translate(-50%, -100%)`;
+      taken.push(box);
+      [bubble.who, bubble.box] = [one.who, box];
+      bubble.bubble.hidden = bubble.tail.hidden = false;
+      bubble.bubble.style.transform = `translate(${Math.round(box.left)}px, ${Math.round(box.top)}px)`;
+      // From the bubble to the head of who says it.
+      const above = box.top < at[1];
+      const from: [number, number] = [Math.min(Math.max(at[0], box.left + 12), box.left + box.width - 12), above ? box.top + box.height - 2 : box.top + 2];
+      const to: [number, number] = [at[0], above ? at[1] - HEAD * zoom : at[1]];
+      const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+      bubble.tail.style.width = `${Math.round(Math.hypot(dx, dy))}px`;
+      bubble.tail.style.transform = `translate(${Math.round(from[0])}px, ${Math.round(from[1])}px) rotate(${Math.atan2(dy, dx).toFixed(3)}rad)`;
     }
-    for (let n = used; n < this.spoken.length; n++) (this.spoken[n] as HTMLElement).hidden = true;
+    for (const one of this.spoken.slice(used)) {
+      one.bubble.hidden = one.tail.hidden = true;
+      [one.who, one.box] = ["", undefined];
+    }
+  }
+
+  /** Returns a bubble with a text, and how large it is. */
+  private bubble(number: number, text: string, voice: string): (typeof this.spoken)[number] {
+    let made = this.spoken[number];
+    if (!made) {
+      made = { bubble: h("div", { class: "bubble" }), tail: h("div", { class: "tail" }), who: "", size: { width: 0, height: 0 }, box: undefined };
+      this.spoken[number] = made;
+      this.bubbles.append(made.tail, made.bubble);
+    }
+    const { bubble, tail } = made;
+    bubble.dataset["voice"] = tail.dataset["voice"] = voice;
+    if (bubble.dataset["text"] !== text) {
+      bubble.dataset["text"] = text;
+      put(bubble, h("bdi", { dir: "auto" }, text));
+      bubble.hidden = false;
+      made.size = { width: bubble.offsetWidth, height: bubble.offsetHeight };
+    }
+    return made;
   }
 
   private zoom(times: number, left = this.picture.clientWidth / 2, top = this.picture.clientHeight / 2): void {

@@ -48,6 +48,7 @@ class ShownRun:
         # Somebody may read it still when it is not among the last ones any more: closed when nobody has it.
         weakref.finalize(self, self.recorded.close)
         self.course = RunCourse()
+        self._over = False
         self._map: dict[str, Any] | None = None
         self._blocks: OrderedDict[int, Block] = OrderedDict()
         self._lock = Lock()
@@ -55,7 +56,9 @@ class ShownRun:
     @property
     def over(self) -> bool:
         """Whether the run has come to its end."""
-        return self.recorded.summary is not None
+        # What has ended stays so; its summary is not read for everybody who asks.
+        self._over = self._over or self.recorded.summary is not None
+        return self._over
 
     @property
     def stopped(self) -> bool:
