@@ -1,13 +1,21 @@
 """A memory on the command line of exams: which methods take it, the topic, and the study of the paper's tables."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from polyclinic.memory.case_words import DIMENSIONS
+from polyclinic.benchmarks.evolution.patients import Choices
+from polyclinic.cases.presentation import Question
+from polyclinic.cli.memory_knowledge import say_other_knowledge
+from polyclinic.knowledge.knowledge import read_knowledge
+from polyclinic.memory.case_words import DIMENSIONS, CaseWordsEmbedder
 from polyclinic.memory.entries import AskedTask, ClinicalTask, Experience
 from polyclinic.memory.memory import About, New, Note, open_memory
+from polyclinic.memory.options import MemoryOptions
+from polyclinic.memory.reading import PassageRead, ReadingAbout, open_reading
+from polyclinic.memory.studying import Studied, StudyRecord
 
 QUESTION = {"question": "Which valve rumbles?", "options": {"A": "aortic", "B": "mitral"}, "answer_idx": "B"}
 
@@ -47,6 +55,53 @@ def test_the_study_and_the_method(run, files, serving):
         exam = json.loads(run(*words, "--k-records", 0, "--json").stdout)
         assert exam["methods"][0]["name"] == "medagent_zero (records=0)"
         assert exam["methods"][0]["cost"]["calls"] == 2
+
+
+def test_what_comes_to_mind_is_in_the_prompt_and_its_version_in_the_result(run, files, serving, tmp_path):
+    read = Question(id="q", stem="Which murmur rumbles?", options={"A": "of the mitral valve", "B": "of none"})
+    said = {"reasoning": "It is the turbulent inflow.", "evidence": "It rumbles."}
+    by = {"written_by": "direct/w", "answered_by": "direct/d"}
+    record = StudyRecord(passage="book#9", question=read, key="A", **said, **by)
+    memory = tmp_path / "m"
+    shutil.copytree(files / "m", memory)
+    maker = CaseWordsEmbedder()
+    with open_reading(memory, ReadingAbout(embedder=maker.name, dimensions=DIMENSIONS)) as library:
+        library.commit([PassageRead(Studied(passage="book#9", records=(record,)), maker.vectors([read.stem]))])
+    asked = []
+
+    def answer(body):
+        asked.append(json.dumps(body["messages"]))
+        return "It rumbles.\n\nAnswer: B" if "=== notes" not in asked[-1] else {"numbers": [1, 2, 3, 4]}
+
+    versions = []
+    with serving(answer) as endpoint:
+        model = ("--model", "direct/x", "--base-url", endpoint.url, "--questions", files / "exam.jsonl")
+        for at, seen in (("", {1, 2, 3, 4}), ("@3", {1, 2, 3})):
+            asked.clear()
+            out = tmp_path / f"out{at}"
+            words = ("--method", "medagent_zero", "--memory", f"{memory}{at}", "--k-experience", 4 - bool(at))
+            run("eval", "medqa", *model, *words, "--out", out)
+            judged, answered = asked
+            assert "turbulent inflow" in answered
+            assert "turbulent inflow" not in judged
+            for text in (judged, answered):
+                assert {n for n in range(1, 5) if f"look at valve {n}" in text} == seen
+            kept = json.loads((out / "results.json").read_text())["configuration"]
+            assert kept["memory"] == f"{memory}{at}"
+            versions.append(kept["memory_version"])
+    assert len(set(versions)) == 2
+
+
+def test_a_memory_of_another_knowledge_is_named_or_refused(complaint, files, tmp_path, capsys):
+    say_other_knowledge(MemoryOptions(memory=files / "m"))
+    assert "was made with another knowledge (8 diseases; here: 8 diseases, " in capsys.readouterr().err
+    known = About(embedder="x", dimensions=2, knowledge=Choices(read_knowledge().select("respiratory"), "zh").named())
+    with open_memory(tmp_path / "known", known):
+        pass
+    say_other_knowledge(MemoryOptions(memory=tmp_path / "known"))
+    assert not capsys.readouterr().err
+    town = ("run", "--preset", "agent-hospital", "--visits", 2, "--doctor", "recall", "--memory", files / "m")
+    assert "was made with knowledge 8 diseases, and is asked for with 8 diseases, " in complaint(*town)
 
 
 def test_what_is_wrong_is_one_line(complaint, files):

@@ -79,6 +79,13 @@ def _take(name: str, value: Any, options: dict[str, Any], files: dict[str, Path]
     options[name] = _plain(value)
 
 
+def _version_of_memory(options: dict[str, Any]) -> dict[str, str]:
+    """Returns which version of a memory the doctors of a command read; nothing where it names none."""
+    from polyclinic.memory.opening import version_at  # noqa: PLC0415 - few commands read a memory
+
+    return {"memory_version": version_at(Path(options["memory"]))} if options.get("memory") else {}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
@@ -153,7 +160,7 @@ def write_results(
     record = RunRecord(
         kind=this.kind,
         command=command_words(this.words),
-        configuration=without_secrets(this.options),
+        configuration=without_secrets(this.options | _version_of_memory(this.options)),
         versions=versions(),
         finished=now(),
         seed=seed,

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from polyclinic.cases.case import Case
 from polyclinic.cli import options
+from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.one_case import cases_named, split_case
 from polyclinic.cli.played import hold_in_turn, show_played
 from polyclinic.cli.show import show_end, show_event, show_visits
@@ -95,6 +96,7 @@ async def consult(
         languages={one.presentation.language for one in cases},
     )
     async with opening as opened:
+        say_other_knowledge(memory)
         minds = [opened.minds[name] for name in doctors]
 
         async def hold(case: Case, screen: Console | None = None) -> Visit | TeamVisit:

@@ -13,6 +13,7 @@ from polyclinic.benchmarks.benchmark import Benchmark, Output, StoppedEarly
 from polyclinic.cases.case import Case
 from polyclinic.cli.case_files import case_shares, read_case_file
 from polyclinic.cli.configuration import kind_of_command, write_results
+from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.options import CaseOptions, RunOptions
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.trust import note_trust
@@ -127,6 +128,7 @@ async def open_players(
             memory=options.memory,
             languages=languages,
         ) as opened:
+            say_other_knowledge(options.memory)
             yield opened._replace(patient_trust=None) if one_step else opened
 
 

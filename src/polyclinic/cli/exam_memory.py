@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
+from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.errors import UserError
 from polyclinic.memory.embedding import asked_for, memory_embedder
 from polyclinic.memory.for_questions import ExamMemory
@@ -65,4 +66,5 @@ async def open_exam_memory(memory: MemoryOptions, models: ModelOptions) -> Async
             folder, _ = snapshot_of(opened.folder)
             told += f"; polyclinic memory read {folder} --corpus NAME --doctor MODEL adds records"
         note(plain(told))
+        say_other_knowledge(memory)
         yield made

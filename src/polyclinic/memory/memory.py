@@ -212,6 +212,12 @@ def open_memory(folder: Path, about: About | None = None) -> Iterator[DoctorMemo
         yield memory
 
 
+def about_memory(folder: Path) -> About:
+    """Returns what the memory of a folder was made with; `BadInput` where there is none."""
+    with open_kept(snapshot_of(folder)[0], _KIND, None, lambda _, found: found, must_exist=True) as about:
+        return about
+
+
 def difference(found: About, wanted: About) -> str:
     """Returns how a memory differs from what is asked for, and what to do about it; nothing where it does not."""
     for what in ("format", "embedder", "dimensions", "knowledge"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import ExitStack, asynccontextmanager
+import hashlib
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+
+import msgspec
 
 from polyclinic.errors import BadInput
 from polyclinic.language.language import Language
@@ -12,6 +15,7 @@ from polyclinic.memory.cases_in_mind import CaseMemory
 from polyclinic.memory.embedding import asked_for, memory_embedder
 from polyclinic.memory.memory import FILE, DoctorMemory, open_memory, snapshot_of
 from polyclinic.memory.options import MemoryOptions
+from polyclinic.memory.published import version_of
 from polyclinic.memory.reading import ReadingLibrary, has_read, open_reading
 from polyclinic.memory.remembering import Recollection, language_of_memory
 from polyclinic.models.session import Session
@@ -74,11 +78,31 @@ async def open_what_is_remembered(options: MemoryOptions) -> AsyncIterator[Opene
     if options.memory is None:
         yield None
         return
+    with _opened(options.memory) as opened:
+        yield opened
+
+
+def version_at(folder: Path) -> str:
+    """Returns the name of what a folder's memory holds, as it was then (`FOLDER@2000`): the same for the same content.
+
+    Raises:
+        BadInput: there is no such memory, or it cannot be read.
+    """
+    with _opened(folder) as opened:
+        version = version_of(opened.memory)
+        if opened.reading is None:
+            return version
+        read = version.encode() + msgspec.msgpack.encode(opened.reading.records)
+        return hashlib.blake2b(read, digest_size=len(version) // 2).hexdigest()
+
+
+@contextmanager
+def _opened(named: Path) -> Iterator[OpenedMemory]:
     with ExitStack() as stack:
-        folder, until = snapshot_of(options.memory)
+        folder, until = snapshot_of(named)
         reads = has_read(folder)
         memory = None
         if not reads or until is not None or (folder / FILE).is_file():
-            memory = stack.enter_context(open_memory(options.memory))
+            memory = stack.enter_context(open_memory(named))
         reading = stack.enter_context(open_reading(folder)) if reads else None
-        yield OpenedMemory(options.memory, memory, reading)
+        yield OpenedMemory(named, memory, reading)
