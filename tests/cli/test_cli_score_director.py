@@ -184,6 +184,18 @@ def test_reports_without_letters_are_graded(score, write_letters, tmp_path):
     assert [document["metrics"][aspect]["mean"] for aspect in ONE_STEP] == [4, 4, 4]
     assert document["metrics"]["symptoms"]["n"] == 0
     assert "name a file with --reference" in score(dialogue, code=2)
+    graded_by_rules = score(dialogue, "--reference", references, "--protocol", "paper", code=2)
+    assert "has a model for the judge (§3.2); --judge is 'rules'" in graded_by_rules
+
+
+def test_the_protocol_is_that_of_the_evaluation(score, write):
+    """A model has to have judged, at the paper's temperature, and a missing grade counts as the paper's."""
+    rules, model = (write(f"{judge}.jsonl", judgement("1", judge=judge)) for judge in ("rules", "k"))
+    assert "--protocol paper has a model for the judge" in score(rules, "--protocol", "paper", code=2)
+    hot = score(model, "--protocol", "paper", "--judge", "direct/j", "--temperature", "0.9", code=2)
+    assert "asks the judge at temperature 0" in hot
+    document = json.loads(score(model, "--protocol", "paper", "--json"))
+    assert (document["protocol"], document["missing_grade"]) == ("paper", "counts 1")
 
 
 def test_people_stand_beside_the_judge(score, write, tmp_path):

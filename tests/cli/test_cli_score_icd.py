@@ -67,6 +67,14 @@ def visit(case, given, reference, *, language="en", failed=None, revealed=True):
     return trace
 
 
+def test_the_papers_protocol_has_names_that_a_model_reads(complaint, write, table):
+    command = ("score", "icd", write(recorded(1, "高血压", "高血压")), "--table", table, "--protocol", "paper")
+    assert "names that a model reads (§3.2); add --names-by MODEL" in complaint(*command)
+    named = (*command, "--names-by", "direct/j")
+    assert "leave out --plain" in complaint(*named, "--plain")
+    assert "asks the judge at temperature 0" in complaint(*named, "--temperature", "0.7")
+
+
 def test_recorded_reports_as_json(run, write, table):
     path = write(
         recorded(1, "#诊断结果#\n1. 急性阑尾炎\n2. 高血压病\n#诊断依据#\n腹痛", "急性阑尾炎"),

@@ -164,7 +164,7 @@ async def test_an_endpoint_that_fails_is_no_grade_and_outside():
     came = await graded(TimedOut("slow"))
     assert (came.failed, came.grades, came.unreadable) == ("TimedOut", {}, {})
     other = await graded(said("A"))
-    both = summarise([came, other], protocol="paper")
+    both = summarise([came, other], missing_grade="counts 1")
     assert both.failed == {"TimedOut": 1}
     assert (both.metrics[Aspect.DIAGNOSIS].mean, both.metrics[Aspect.DIAGNOSIS].n) == (4, 1)
 
@@ -352,7 +352,7 @@ def judgement(case, letter="B", doctor="x", judge="j", length=10, **changes):
 
 def test_means_and_the_published_protocol():
     ours = [judgement("1", "A"), judgement("2", "C"), judgement("3", None), judgement("4", "D")]
-    plain, paper = summarise(ours), summarise(ours, protocol="paper")
+    plain, paper = summarise(ours), summarise(ours, missing_grade="counts 1")
     assert plain.metrics[Aspect.DIAGNOSIS].mean == pytest.approx(7 / 3)
     assert paper.metrics[Aspect.DIAGNOSIS].mean == pytest.approx(8 / 4)
     assert [m.metrics[Aspect.DIAGNOSIS].n for m in (plain, paper)] == [3, 4]
@@ -508,7 +508,7 @@ RECORDED = "cases/ai_hospital/evaluation_iiyi_gpt4_onestep.jsonl"
 
 def test_published_means(shared_data):
     judged = recorded_judgements(read_recorded_reports(shared_data / RECORDED))
-    plain, paper = summarise(judged).metrics, summarise(judged, protocol="paper").metrics
+    plain, paper = summarise(judged).metrics, summarise(judged, missing_grade="counts 1").metrics
     assert [round(plain[aspect].mean, 3) for aspect in ONE_STEP] == [2.767, 2.998, 2.608]
     assert [(plain[aspect].n, plain[aspect].unreadable) for aspect in ONE_STEP] == [(506, 0), (506, 0), (502, 4)]
     assert round(paper[Aspect.TREATMENT].mean, 3) == 2.595

@@ -115,7 +115,7 @@ async def mvme(
             order=order,
             max_rounds=team.max_rounds,
             missing=missing,
-            protocol=rules.of(rules.settings.missing_grade),
+            missing_grade=rules.of(rules.settings.missing_grade),
             names_by=None if names_by is None else opened.judge(names_by),
             staging=AI_HOSPITAL if rules.prompts("doctor") == "paper" else OURS,
             seed=run.seed,

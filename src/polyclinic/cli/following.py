@@ -95,10 +95,15 @@ def held_by(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays,
         others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
     say(rules, departures)
-    return ByProtocol(_at_temperatures(rules, models, minds), _told_temperatures(rules, models, minds), departures)
+    return ByProtocol(at_temperatures(rules, models, minds), _told_temperatures(rules, models, minds), departures)
 
 
-def _at_temperatures(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays) -> ModelOptions:
+def at_temperatures(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays) -> ModelOptions:
+    """Returns how models are asked: each role whose temperature the protocol sets at that.
+
+    Raises:
+        UserError: --temperature, or the file of models, says another.
+    """
     found: dict[str, float] = {}
     for role, name in _models_of(minds):
         if (temperature := rules.temperature(role)) is None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.following import Protocol, at_temperatures, followed, mind_kind
 from polyclinic.cli.options import FILE, FILES, MIND, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
 from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.errors import BadInput
@@ -19,7 +20,7 @@ from polyclinic.files import read_lines
 from polyclinic.metrics.director import (
     AspectMean,
     GradeSummary,
-    Protocol,
+    MissingGrade,
     Ties,
     TwoJudges,
     Unreadable,
@@ -34,6 +35,8 @@ from polyclinic.metrics.director import (
 from polyclinic.metrics.grades import Aspect, Judgement, read_judgements
 from polyclinic.metrics.icd.reports import ReportLayout
 from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, read_references
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import interval, mean_and_error, number, show_problems, table
 from polyclinic.terminal.usage import show_usage
@@ -43,6 +46,8 @@ from polyclinic.verdicts.results import PeopleFigures, figures
 from polyclinic.verdicts.verdict import read_verdicts
 
 _MOST_FILES = 2
+
+_Rules = FollowedProtocol[MvmeSettings]
 
 
 async def director(
@@ -74,9 +79,7 @@ async def director(
         FILES,
         Parameter(help="What people grade of the same reports ('polyclinic verdicts export grades')."),
     ] = None,
-    protocol: Annotated[
-        Protocol, Parameter(help="A missing grade counts nothing, and is counted; paper: it counts as 1, as published.")
-    ] = "readable",
+    protocol: Protocol = "ours",
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
@@ -85,10 +88,12 @@ async def director(
     """Scores the grades of one file, or of two and how far they agree."""
     if len(files) > _MOST_FILES:
         raise BadInput(f"{len(files)} files; one judge's, or two judges' to compare them, are allowed", path=files[2])
+    rules = followed(MvmeSettings, protocol)
+    models = at_temperatures(rules, models, {"judge": [judge]})
     run = RunOptions(seed=seed, json=json, models=models, journal=journal)
-    read = [await _read(path, layout, reference, judge, run) for path in files]
+    read = [await _read(path, layout, reference, judge, run, rules) for path in files]
     people = _people(verdicts, read, seed)
-    graded = [_grades(path, judgements, protocol, seed) for path, judgements in zip(files, read, strict=True)]
+    graded = [_grades(path, judgements, rules, seed) for path, judgements in zip(files, read, strict=True)]
     between = compare_judges(*read) if len(read) == _MOST_FILES else None
     if json:
         document = msgspec.to_builtins(graded[0]) if between is None else {"files": graded, "agreement": between}
@@ -110,7 +115,8 @@ class _FileGrades(msgspec.Struct, frozen=True, kw_only=True):
 
     file: str
     judge: dict[str, Any]
-    protocol: Protocol
+    protocol: str
+    missing_grade: MissingGrade
     n: int
     metrics: dict[Aspect, AspectMean]
     brackets: dict[Aspect, float | None]
@@ -122,18 +128,20 @@ class _FileGrades(msgspec.Struct, frozen=True, kw_only=True):
     ties: list[Ties]
 
 
-def _grades(path: Path, judgements: Sequence[Judgement], protocol: Protocol, seed: int) -> _FileGrades:
+def _grades(path: Path, judgements: Sequence[Judgement], rules: _Rules, seed: int) -> _FileGrades:
     first, doctors = judgements[0], by_doctor(judgements)
-    whole = summarise(judgements, protocol=protocol, seed=seed)
+    missing_grade = rules.of(rules.settings.missing_grade)
+    whole = summarise(judgements, missing_grade=missing_grade, seed=seed)
     return _FileGrades(
         file=str(path),
         judge={"name": first.judge, "version": first.version, "prompts": first.prompts},
-        protocol=protocol,
+        protocol=rules.given,
+        missing_grade=missing_grade,
         n=len(judgements),
         **msgspec.structs.asdict(whole),
         brackets=brackets(whole.metrics),
         unreadable=unreadable(judgements),
-        doctors={name: summarise(theirs, protocol=protocol, seed=seed) for name, theirs in doctors.items()}
+        doctors={name: summarise(theirs, missing_grade=missing_grade, seed=seed) for name, theirs in doctors.items()}
         if len(doctors) > 1
         else {},
         ties=ties(judgements),
@@ -164,7 +172,7 @@ def _people(paths: Sequence[Path] | None, read: Sequence[Sequence[Judgement]], s
 
 
 async def _read(
-    path: Path, layout: ReportLayout | None, reference: Path | None, judge: str, run: RunOptions
+    path: Path, layout: ReportLayout | None, reference: Path | None, judge: str, run: RunOptions, rules: _Rules
 ) -> list[Judgement]:
     if (layout or _layout_of(path)) is ReportLayout.POLYCLINIC:
         judgements = read_judgements(path)
@@ -172,12 +180,15 @@ async def _read(
         if len(judges) > 1:
             named = "; ".join(f"{judge} version {version}, {prompts}" for judge, version, prompts in judges)
             raise BadInput(f"{len(judges)} judges or versions of one in a file: {named}; one a file", path=path)
+        if judgements[0].judge == "rules":
+            rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
         return judgements
     found = read_recorded(path, None if reference is None else read_references(reference))
     if found.without_reference:
         note(f"{path}: {len(found.without_reference)} cases without a reference are left out")
     if any(letter for one in found.reports for letter in one.letters.values()):
         return recorded_judgements(found.reports)
+    rules.check_mind("judge", "--judge", judge, mind_kind(judge))
     return await _graded(judge, found.reports, run)
 
 

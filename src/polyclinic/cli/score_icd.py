@@ -16,6 +16,7 @@ from rich.text import Text
 
 from polyclinic.benchmarks.aie.score_tables import show_left_out
 from polyclinic.cli.evaluation import judge_of, within_budget
+from polyclinic.cli.following import Protocol, at_temperatures, followed
 from polyclinic.cli.options import FILE, MODELS, BootstrapSeed, Journal, Json, Models, RunOptions
 from polyclinic.errors import UserError
 from polyclinic.metrics.disease_names import split_names
@@ -26,6 +27,8 @@ from polyclinic.metrics.icd.reports import NamedReports, ReportLayout, read_name
 from polyclinic.metrics.icd.scores import IcdSummary, score_names, texts_of, with_names
 from polyclinic.metrics.icd.tables import IcdEntry, english_entries, read_entries
 from polyclinic.metrics.recorded_reports import read_references
+from polyclinic.protocols.following import FollowedProtocol
+from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, print_json, progress
 from polyclinic.terminal.tables import interval, mean_and_error
 from polyclinic.terminal.tables import table as table_of
@@ -75,6 +78,7 @@ async def icd(
     known_codes: Annotated[
         bool, Parameter(help="Take the codes that typed diagnoses have, instead of their names.")
     ] = False,
+    protocol: Protocol = "ours",
     seed: BootstrapSeed = 0,
     json: Json = False,
     models: Models = MODELS,
@@ -83,6 +87,9 @@ async def icd(
     """Links the diagnoses of the reports to ICD-10, and scores them."""
     begun = time.perf_counter()
     references = None if reference is None else read_references(reference)
+    rules = _followed(protocol, names_by, plain=plain, known_codes=known_codes)
+    models = at_temperatures(rules, models, {"judge": [names_by]})
+    nearest = nearest or rules.of(rules.settings.links) == "ten nearest titles"
     if nearest and known_codes:
         raise UserError("--nearest compares names and no codes; leave --known-codes out")
     if names_by is not None and (plain or known_codes):
@@ -103,13 +110,27 @@ async def icd(
     if json:
         print_json(
             _document(file, reports, entries, summary, seconds)
-            | {"nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
+            | {"protocol": protocol, "nearest": nearest, "names_by": names_by, "names_by_rules": by_rules}
         )
     else:
         _show(console(), file, reports, entries, summary, seconds)
         if by_rules:
             lost = ", ".join(f"{n} {error}" for error, n in by_rules.items())
             note(f"diagnoses that {names_by} gave no usable names of, read by rules: {lost}")
+
+
+def _followed(protocol: str, names_by: str | None, *, plain: bool, known_codes: bool) -> FollowedProtocol[MvmeSettings]:
+    """Returns what is followed, after a look at how names are read and compared."""
+    rules = followed(MvmeSettings, protocol)
+    names = rules.settings.names
+    for option, given in (("--plain", plain), ("--known-codes", known_codes)):
+        rules.check_switch(option, given, "compares the names that a model reads", names.section)
+    if names_by is None and rules.side == "paper" and names.paper == "model":
+        raise UserError(
+            f"--protocol {protocol} has names that a model reads ({names.section}); add --names-by MODEL, or take "
+            "--protocol ours"
+        )
+    return rules
 
 
 async def _named_by(model: str, reports: NamedReports, run: RunOptions) -> tuple[NamedReports, dict[str, int]]:

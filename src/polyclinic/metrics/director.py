@@ -19,7 +19,7 @@ from polyclinic.metrics.recorded_reports import RecordedReport
 from polyclinic.statistics.agreement import Agreement, agreement, spearman, weighted_kappa
 from polyclinic.statistics.uncertainty import Estimate, estimate, share
 
-Protocol = Literal["readable", "paper"]
+MissingGrade = Literal["left out", "counts 1"]
 Key = TypeVar("Key")
 Pairs = Sequence[tuple[Judgement, Judgement]]
 RECORDED = "recorded"
@@ -103,10 +103,12 @@ class TwoJudges(msgspec.Struct, frozen=True, kw_only=True):
     ungraded: int
 
 
-def summarise(judgements: Sequence[Judgement], *, protocol: Protocol = "readable", seed: int = 0) -> GradeSummary:
+def summarise(
+    judgements: Sequence[Judgement], *, missing_grade: MissingGrade = "left out", seed: int = 0
+) -> GradeSummary:
     """Returns the means of one judge's grades; several judgements of one case are resampled together.
 
-    `paper` counts what is unreadable as 1; it is counted as unreadable all the same.
+    A missing grade that counts 1 is counted as unreadable all the same.
     """
     came = [one for one in judgements if not one.failed]
     metrics, grades, lengths = {}, {}, {}
@@ -114,7 +116,7 @@ def summarise(judgements: Sequence[Judgement], *, protocol: Protocol = "readable
         asked = [one for one in came if aspect in one.grades]
         graded = [(one, grade) for one in asked if (grade := one.grades[aspect]) is not None]
         counted = [(one.case, float(grade)) for one, grade in graded]
-        if protocol == "paper":
+        if missing_grade == "counts 1":
             counted += [(one.case, float(Grade.D)) for one in asked if one.grades[aspect] is None]
         mean = estimate([v for _, v in counted], clusters=[case for case, _ in counted], seed=seed)
         metrics[aspect] = AspectMean(**msgspec.structs.asdict(mean), unreadable=len(asked) - len(graded))

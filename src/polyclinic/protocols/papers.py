@@ -64,7 +64,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
         order: doctors of a round speak all at once, or one after another.
         rounds: of discussion, at most.
         missing: what an examiner says of what is not recorded.
-        missing_grade: what a grade that is not there counts: nothing ("readable"), or 1 ("paper").
+        missing_grade: what becomes of a grade that the judge did not give.
         personas: patients without one get a persona of a model's, or stay as they are in the file.
         names: who reads the diseases out of a diagnosis before they are linked: a model, or they are as typed.
         links: when two names are the same: they have one of their nearest titles of ICD-10 in common, or the same code.
@@ -76,7 +76,7 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     order: PaperSetting[Order]
     rounds: PaperSetting[int]
     missing: PaperSetting[Literal["normal", "not recorded"]]
-    missing_grade: PaperSetting[Literal["readable", "paper"]]
+    missing_grade: PaperSetting[Literal["left out", "counts 1"]]
     personas: PaperSetting[Literal["model", "as in the file"]]
     names: PaperSetting[Literal["model", "typed"]]
     links: PaperSetting[Literal["ten nearest titles", "same code"]]

@@ -123,7 +123,7 @@ async def test_grades_are_the_judges_and_no_judge_is_told_whose_report_it_is(kno
         assert metrics[Aspect.RATIONALE].unreadable == 1
         assert [judged.case for judged in row.judgements] == [case.id for case in cases]
         assert {judged.doctor for judged in row.judgements} == {row.name}
-    paper = await evaluated(knowledge, cases, entrants[:1], judge, protocol="paper")
+    paper = await evaluated(knowledge, cases, entrants[:1], judge, missing_grade="counts 1")
     assert paper.entrants[0].verdicts.metrics[Aspect.RATIONALE].mean == pytest.approx((2 * (N - 1) + 1) / N)
 
 

@@ -32,7 +32,7 @@ from polyclinic.judges.failure_reasons import FailureReason, Missed, find_reason
 from polyclinic.judges.sorting import Words
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.language.language import Language
-from polyclinic.metrics.director import Protocol, Ties, ties
+from polyclinic.metrics.director import MissingGrade, Ties, ties
 from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import texts_of
@@ -91,7 +91,7 @@ def mvme(
     order: Order = Order.PARALLEL,
     max_rounds: int = MAX_ROUNDS,
     missing: Missing = "not recorded",
-    protocol: Protocol = "readable",
+    missing_grade: MissingGrade = "left out",
     names_by: Model | None = None,
     staging: Staging = OURS,
     seed: int = 0,
@@ -100,7 +100,8 @@ def mvme(
 
     Why a diagnosis graded 1 went wrong is what people say (`words`), else `reason_judge`, else rules that need the
     knowledge. `linkers` link names to ICD-10, which `names_by` reads out of the diagnoses first, where that is a model;
-    `missing` is what an examiner says of what is not recorded; the `protocol` of the paper counts a missing grade as 1.
+    `missing` is what an examiner says of what is not recorded, and `missing_grade` what becomes of an aspect that the
+    judge did not grade.
 
     A doctor sees a patient once: alone and in every team it is the same consultation, of which each team hears. What
     two teams ask alike (one may be the other's ablation) is asked once.
@@ -149,7 +150,7 @@ def mvme(
             plays,
             reasons,
             linkers=linkers or {},
-            protocol=protocol,
+            missing_grade=missing_grade,
             names=None if read is None else read.names,
             seed=seed,
         )

@@ -15,7 +15,7 @@ from polyclinic.events import Examined, Failed, Role, Said
 from polyclinic.frames import Tabular
 from polyclinic.judges.failure_reasons import Reasons
 from polyclinic.language.language import Language
-from polyclinic.metrics.director import GradeSummary, Protocol, summarise
+from polyclinic.metrics.director import GradeSummary, MissingGrade, summarise
 from polyclinic.metrics.grades import Judgement
 from polyclinic.metrics.icd.linking import Linker
 from polyclinic.metrics.icd.scores import IcdSummary, NamedPair, score_names, with_names
@@ -124,7 +124,7 @@ def entrant_result(
     reasons: Reasons,
     *,
     linkers: Mapping[Language, Linker],
-    protocol: Protocol,
+    missing_grade: MissingGrade,
     names: Mapping[str, tuple[str, ...]] | None = None,
     seed: int,
 ) -> EntrantResult:
@@ -138,7 +138,7 @@ def entrant_result(
     departments = Counter(play.item.department for play in graded if play.item.department)
 
     def verdicts(some: Sequence[MvmePlay]) -> GradeSummary:
-        return summarise([play.scored for play in some if play.scored], protocol=protocol, seed=seed)
+        return summarise([play.scored for play in some if play.scored], missing_grade=missing_grade, seed=seed)
 
     def linked(some: Sequence[MvmePlay]) -> dict[Language, IcdSummary]:
         return linked_by(linkers, [(play.item, play.played) for play in some], names=names, seed=seed)
