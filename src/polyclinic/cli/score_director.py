@@ -38,7 +38,7 @@ from polyclinic.metrics.recorded_reports import RecordedReport, read_recorded, r
 from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.terminal.screen import console, note, plain, print_json
-from polyclinic.terminal.tables import interval, mean_and_error, number, show_problems, table
+from polyclinic.terminal.tables import counted, interval, mean_and_error, number, show_problems, table
 from polyclinic.terminal.usage import show_usage
 from polyclinic.verdicts.judgements import people_judgements
 from polyclinic.verdicts.people import QuestionAgreement, agreed
@@ -184,11 +184,13 @@ async def _read(
             rules.check_mind("judge", f"the judge of {path}", "rules", "rules")
         return judgements
     found = read_recorded(path, None if reference is None else read_references(reference))
+    lettered = any(letter for one in found.reports for letter in one.letters.values())
+    if not lettered:
+        rules.check_mind("judge", "--judge", judge, mind_kind(judge))
     if found.without_reference:
-        note(f"{path}: {len(found.without_reference)} cases without a reference are left out")
-    if any(letter for one in found.reports for letter in one.letters.values()):
+        note(f"{path}: left out, as without a reference: {counted(len(found.without_reference), 'case')}")
+    if lettered:
         return recorded_judgements(found.reports)
-    rules.check_mind("judge", "--judge", judge, mind_kind(judge))
     return await _graded(judge, found.reports, run)
 
 
