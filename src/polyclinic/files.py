@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -227,6 +228,27 @@ def write_text(path: Path, text: str) -> None:
 def json_lines(records: Iterable[object]) -> str:
     """Returns records as JSON, one a line."""
     return "".join(_encode(record).decode() + "\n" for record in records)
+
+
+_EXPECTED = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?(.*)", re.DOTALL)
+_WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "yes or no",
+    "null": "nothing",
+    "array": "a list",
+    "object": "a table of names and values",
+}
+
+
+def in_plain_words(problem: str) -> str:
+    """Returns what msgspec says of a value in words of whoever writes the file: "a number or nothing"."""
+    if not (said := _EXPECTED.match(problem)):
+        return problem
+    wanted = " or ".join(_WORDS.get(one, one) for one in said[1].split(" | "))
+    came = f", and {_WORDS.get(said[2], said[2])} came" if said[2] else ""
+    return f"{wanted} is needed{said[3]}{came}"
 
 
 def split_place(message: str) -> tuple[str, str]:

@@ -49,6 +49,21 @@ def test_what_a_file_says_wrongly_is_named_with_its_line(tmp_path):
         assert raised.value.field.startswith(field), now
 
 
+def test_a_value_of_another_kind_is_told_in_plain_words(tmp_path):
+    path = tmp_path / "mine.yaml"
+    for was, now, told in (
+        ("paper: 0.0\n", "paper: hot\n", "a number or nothing is needed, and a text came"),
+        ("  rounds: {paper: 4,", "  rounds: {paper: [4],", "a whole number is needed, and a list came"),
+        ("  turns: {paper: 10,", "  turns: {paper: 0,", "a whole number >= 1 is needed"),
+    ):
+        text = protocol_text("mvme")
+        assert was in text
+        path.write_text(text.replace(was, now), "utf-8")
+        with pytest.raises(BadInput, match=told) as raised:
+            follow(MvmeSettings, str(path))
+        assert raised.value.line == text[: text.index(was)].count("\n") + 1
+
+
 def test_a_file_of_ones_own_is_followed_as_a_paper(tmp_path):
     rules = follow(AieSettings, str(own(tmp_path, "zh: 10", "zh: 12")))
     assert (rules.side, rules.of(rules.settings.turns)["zh"]) == ("paper", 12)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from polyclinic.errors import BadInput, UserError, meant
+from polyclinic.files import in_plain_words
 from polyclinic.protocols.papers import PAPERS, Settings
 from polyclinic.protocols.printed import told
 from polyclinic.protocols.protocol import PaperProtocol, PaperRole, PaperSetting, Side
@@ -32,7 +33,10 @@ def read_protocol(kind: type[S], path: Path | None = None) -> PaperProtocol[S]:
     shipped = read_yaml(_FOLDER / f"{kind.paper}.yaml", cast("type[PaperProtocol[S]]", _typed(kind)))
     if path is None:
         return shipped
-    found = read_yaml(path, cast("type[PaperProtocol[S]]", _typed(kind)))
+    try:
+        found = read_yaml(path, cast("type[PaperProtocol[S]]", _typed(kind)))
+    except BadInput as error:
+        raise BadInput(in_plain_words(error.problem), path=path, line=error.line, field=error.field) from None
     if unknown := next((role for role in found.roles if role not in shipped.roles), None):
         there = f"{meant(unknown, shipped.roles)}; there are: {', '.join(shipped.roles)}"
         raise BadInput(f"no role {unknown!r} in {kind.paper}{there}", path=path, field="$.roles")
