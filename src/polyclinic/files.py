@@ -248,7 +248,7 @@ def in_plain_words(problem: str) -> str:
         return problem
     wanted = " or ".join(_WORDS.get(one, one) for one in said[1].split(" | "))
     came = f", and {_WORDS.get(said[2], said[2])} came" if said[2] else ""
-    return f"{wanted} is needed{said[3]}{came}"
+    return f"{wanted}{said[3]} is needed{came}"
 
 
 def split_place(message: str) -> tuple[str, str]:
