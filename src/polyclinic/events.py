@@ -241,6 +241,17 @@ Event = Opened | Said | Retrieved | Examined | Reported | Chosen | Discussed | F
 E = TypeVar("E", bound=Event)
 
 
+def _unfit(event: Event, due: int | None) -> str:
+    """Returns why an event does not come here, "" where it does; `due` is the number that should, None of a trace's."""
+    if isinstance(event, Opened | Convened):
+        if event.format != TRACE_FORMAT:
+            return f"trace format {event.format}; this version of polyclinic reads format {TRACE_FORMAT}"
+        due = 0
+    elif due is None:
+        return "a trace begins with an 'opened' or 'convened' event"
+    return "" if event.seq == due else f"event {event.seq} where event {due} was due; a line is missing or moved"
+
+
 class Trace(Tabular, list[Event]):
     """The events of one visit, or of one discussion, in order.
 
@@ -295,24 +306,33 @@ class Trace(Tabular, list[Event]):
         write_text(Path(path), self.lines())
 
     @classmethod
-    def read(cls, path: str | Path) -> list[Trace]:
+    def read(cls, path: str | Path, *, bad: list[BadInput] | None = None) -> list[Trace]:
         """Reads the traces of a file: each `opened` or `convened` event begins one.
+
+        With a list for what is `bad`, a line that is no event goes there, and what follows of its trace is left out
+        with it; a trace that lacks its middle is left out as a whole.
 
         Raises:
             BadInput: not a trace; says which line and field, and what was allowed.
         """
         path = Path(path)
         traces: list[Trace] = []
-        for number, event in read_records(path, cast(type[Event], Event), "an event of a trace"):
-            if isinstance(event, Opened | Convened):
-                if event.format != TRACE_FORMAT:
-                    problem = f"trace format {event.format}; this version of polyclinic reads format {TRACE_FORMAT}"
-                    raise BadInput(problem, path=path, line=number)
+        broken = False
+        for number, event in read_records(path, cast(type[Event], Event), "an event of a trace", bad=bad):
+            begins = isinstance(event, Opened | Convened)
+            if broken and not begins:
+                continue
+            if problem := _unfit(event, None if begins or not traces else len(traces[-1])):
+                told = BadInput(problem, path=path, line=number)
+                if bad is None:
+                    raise told
+                bad.append(told)
+                if not begins and traces and event.seq > len(traces[-1]):
+                    traces.pop()
+                broken = True
+                continue
+            if begins:
                 traces.append(cls())
-            elif not traces:
-                raise BadInput("a trace begins with an 'opened' or 'convened' event", path=path, line=number)
-            if event.seq != len(traces[-1]):
-                problem = f"event {event.seq} where event {len(traces[-1])} was due; a line is missing or moved"
-                raise BadInput(problem, path=path, line=number)
+                broken = False
             traces[-1].append(event)
         return traces

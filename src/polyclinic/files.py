@@ -78,8 +78,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
 
 
-def read_records(path: Path, kind: type[T], what: str, *, keys_once: bool = False) -> Iterator[tuple[int, T]]:
+def read_records(
+    path: Path, kind: type[T], what: str, *, keys_once: bool = False, bad: list[BadInput] | None = None
+) -> Iterator[tuple[int, T]]:
     """Yields the JSON objects of a file, one a line, each with its line's number; an error calls them `what`.
+
+    With a list for what is `bad`, a line that is none goes there, and is passed over.
 
     Raises:
         BadInput: as `read_lines`; or a line is not JSON, or no such record, or, where keys must stand `keys_once`, has
@@ -88,17 +92,29 @@ def read_records(path: Path, kind: type[T], what: str, *, keys_once: bool = Fals
     decoder = msgspec.json.Decoder(kind)
     for number, line in read_lines(path):
         try:
-            record = decoder.decode(line)
-        except msgspec.ValidationError as error:
-            problem, field = split_place(str(error))
-            raise BadInput(f"not {what}: {problem}", path=path, line=number, field=field) from None
-        except msgspec.DecodeError as error:
-            raise BadInput(f"not JSON ({error}); there is one object a line", path=path, line=number) from None
-        except RecursionError:
-            raise BadInput("the JSON is nested too deeply", path=path, line=number) from None
-        if keys_once and (twice := key_twice(line)):
-            raise BadInput(f"{twice!r} stands twice in {what}; a key stands once", path=path, line=number)
+            record = _record(decoder, line, what, keys_once=keys_once)
+        except BadInput as error:
+            told = BadInput(error.problem, path=path, line=number, field=error.field)
+            if bad is None:
+                raise told from None
+            bad.append(told)
+            continue
         yield number, record
+
+
+def _record(decoder: msgspec.json.Decoder[T], line: str, what: str, *, keys_once: bool) -> T:
+    try:
+        record = decoder.decode(line)
+    except msgspec.ValidationError as error:
+        problem, field = split_place(str(error))
+        raise BadInput(f"not {what}: {problem}", field=field) from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"not JSON ({error}); there is one object a line") from None
+    except RecursionError:
+        raise BadInput("the JSON is nested too deeply") from None
+    if keys_once and (twice := key_twice(line)):
+        raise BadInput(f"{twice!r} stands twice in {what}; a key stands once")
+    return record
 
 
 def key_twice(line: str) -> str:

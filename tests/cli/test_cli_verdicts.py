@@ -65,11 +65,73 @@ def test_two_doctors_stand_in_either_order(run, tmp_path):
     files = (tmp_path / "one.jsonl", tmp_path / "two.jsonl")
     for form in ("pairs doctor", "grades"):
         run("verdicts", "export", form, *files, "--cases", "shipped", "--to", tmp_path / f"{form}.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "pairs doctor.jsonl").read_text("utf-8").splitlines()]
-    assert {row["first"] for row in rows} == {"one", "two"} and len(rows) == 8
-    assert all(f"{row['first']} asks" in row["first_dialogue"] for row in rows)
+    sheet, key = tmp_path / "pairs doctor.jsonl", tmp_path / "pairs doctor.key.csv"
+    rows = [json.loads(line) for line in sheet.read_text("utf-8").splitlines()]
+    # Whoever judges sees codes, anew in each row, in an order that is drawn.
+    assert [row["case"] for row in rows] != sorted(row["case"] for row in rows)
+    assert len({row[side] for row in rows for side in ("first", "second")}) == 16
+    assert all(row[side].startswith("blind-") for row in rows for side in ("first", "second"))
+    sheet.write_text("".join(json.dumps({**row, "who": "anna", "total": "first"}) + "\n" for row in rows), "utf-8")
+    into = ("--to", tmp_path / "all.jsonl")
+    assert "says who it is" in run("verdicts", "import", sheet, "--items", sheet, *into, code=2).stderr
+    assert "is not known" in run("verdicts", "import", sheet, *into, code=2).stderr
+    assert "8 verdicts of anna" in run("verdicts", "import", sheet, "--key", key, *into).stdout
+    said = {row["case"]: row for row in map(json.loads, (tmp_path / "all.jsonl").read_text("utf-8").splitlines())}
+    for row in rows:
+        found = said[row["case"]]
+        assert f"{found[found['total']]} asks" in row["first_dialogue"]
+    # Fewer than ten comparisons make no strength.
+    assert "lean on their prior" in run("verdicts", "agreement", tmp_path / "all.jsonl").stdout
     rows = [json.loads(line) for line in (tmp_path / "grades.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 16 and "Diagnoses: Asthma" in rows[0]["report"]
+
+
+def test_what_cannot_be_used_is_named_and_left_out(run, tmp_path):
+    """A case that is none, a visit that broke off, and rows that say nothing usable, as evaluations leave them out."""
+    path = shipped_path("shipped")
+    one, two = path.read_text("utf-8").splitlines()[:2]
+    (tmp_path / "cases.jsonl").write_text("\n".join([one, two, "{}"]), "utf-8")
+    cases = list(read_cases(path))[:3]
+    lines = ["".join(visit(case, "rules").lines()).splitlines() for case in cases]
+    broken = [
+        "".join(f"{line}\n" for line in lines[0]),
+        "".join(f"{line}\n" for line in [*lines[1][:2], *lines[1][3:]]),
+    ]
+    traces = tmp_path / "rules.jsonl"
+    traces.write_text("".join([*broken, "".join(f"{line}\n" for line in lines[2])]), "utf-8")
+    command = (
+        "verdicts",
+        "export",
+        "rounds",
+        traces,
+        "--cases",
+        tmp_path / "cases.jsonl",
+        "--to",
+        tmp_path / "s.jsonl",
+    )
+    done = run(*command)
+    assert "2 items" in done.stdout
+    for told in ("1 case of 3 left out", "event 3 where event 2 was due", f"case '{cases[2].id}'", "2 visits left out"):
+        assert told in done.stderr, told
+    assert run(*command, "--strict", "--force", code=2).stderr.count("\n") == 1
+    sheet = (tmp_path / "s.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) | {"who": "anna", "relevant": "yes"} for line in sheet]
+    filled = [rows[0], rows[1], rows[1], rows[0] | {"case": "x"}, rows[0] | {"who": "bea", "relevant": "perhaps"}]
+    (tmp_path / "f.jsonl").write_text("".join(json.dumps(row) + "\n" for row in filled) + "no json\n", "utf-8")
+    command = (
+        "verdicts",
+        "import",
+        tmp_path / "f.jsonl",
+        "--items",
+        tmp_path / "s.jsonl",
+        "--to",
+        tmp_path / "a.jsonl",
+    )
+    done = run(*command)
+    assert "1 verdict of anna" in done.stdout
+    for told in ("stands in line 2 already", "no case 'x'", "'perhaps' is no answer", "not JSON", "4 rows left out"):
+        assert told in done.stderr, told
+    assert "line 3" in run(*command, "--strict", "--force", code=2).stderr
 
 
 def test_records_to_be_checked(run, tmp_path):

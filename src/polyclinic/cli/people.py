@@ -13,7 +13,7 @@ from polyclinic.benchmarks.benchmark import Output
 from polyclinic.errors import BadInput
 from polyclinic.results.folder import ItemMeasure, ItemRow
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, mean_and_error, number, table
+from polyclinic.terminal.tables import NOTHING, few_comparisons, mean_and_error, number, table
 from polyclinic.verdicts.forms import forms
 from polyclinic.verdicts.people import QuestionAgreement, agreed
 from polyclinic.verdicts.results import (
@@ -135,6 +135,9 @@ def show_figures(screen: Console, found: Mapping[str, PeopleFigures]) -> None:
     if shown is None:
         return
     screen.print(shown)
+    pairs = [c.n for one in found.values() if isinstance(one, PairsByPeople) for c in one.criteria.values()]
+    if told := few_comparisons(pairs):
+        screen.print(told, style="yellow")
     if any(isinstance(one, RoundsByPeople) for one in found.values()):
         screen.print('"not asked": accuracy as the paper prints it, where question 3 is "No".', style="dim")
     screen.print()

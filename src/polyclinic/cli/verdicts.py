@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
-from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import options
+from polyclinic.cli.case_files import read_case_file
 from polyclinic.cli.people import show_agreement, show_figures
 from polyclinic.errors import BadInput, UserError
 from polyclinic.files import check_writable, json_lines, write_text
 from polyclinic.questions.layouts import read_exam
-from polyclinic.terminal.screen import console, plain, print_json
+from polyclinic.seeds import derive
+from polyclinic.terminal.screen import console, note, plain, print_json
 from polyclinic.terminal.tables import counted
+from polyclinic.verdicts.blind import blinded, is_blind, read_key
 from polyclinic.verdicts.forms import form_named
 from polyclinic.verdicts.people import agreed, disputed
 from polyclinic.verdicts.results import figures
@@ -31,11 +33,13 @@ from polyclinic.verdicts.sheets import (
 from polyclinic.verdicts.verdict import (
     PAIR,
     TABLES,
+    Key,
     Known,
     PersonsVerdict,
     in_order,
     read_verdicts,
     rows_of,
+    shown_as,
     table_text,
     write_verdicts,
 )
@@ -49,6 +53,18 @@ FormName = Annotated[
         "(why an answer is wrong).",
     ),
 ]
+Items = Annotated[
+    list[Path] | None,
+    options.Several,
+    Parameter(metavar="FILE...", help="The sheets that went out: a verdict on what is not in them is left out."),
+]
+Keys = Annotated[
+    list[Path] | None,
+    options.Several,
+    Parameter(metavar="FILE...", help="The keys of blind sheets, which say who is who."),
+]
+_STRICT = Parameter(negative=(), help="Stop at what cannot be used. Else it is named, counted and left out.")
+_NAMED = 8
 Files = Annotated[list[Path], Parameter(metavar="FILE...", help="Verdicts: .csv, .tsv, or JSON lines.")]
 
 
@@ -63,6 +79,7 @@ def export(
     to: Annotated[Path, options.FILE, Parameter(help="The sheet: .csv, .tsv, or else JSON lines.")],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
     layout: options.Layout = None,
+    strict: Annotated[options.Strict, _STRICT] = False,
     questions: Annotated[
         Path | None, options.FILE, Parameter(help="Of errors: the file of questions that was asked, or MMLU's folder.")
     ] = None,
@@ -80,31 +97,59 @@ def export(
         int, options.POSITIVE, Parameter(help="Of records: from so many departments.")
     ] = DEPARTMENTS,
     each: Annotated[int, options.POSITIVE, Parameter(help="Of records: so many of each department.")] = RECORDS,
-    seed: Annotated[options.Seed, Parameter(help="Of what is drawn, and of which doctor stands first.")] = 0,
+    seed: Annotated[
+        options.Seed,
+        Parameter(help="Of what is drawn: records, which doctor stands first, a blind sheet's codes and order."),
+    ] = 0,
     force: options.Force = False,
 ) -> None:
-    """Writes a sheet of what people are to judge, and prints the questions."""
+    """Writes a sheet of what people are to judge, and prints the questions.
+
+    Sheets of two doctors are blind: codes stand for the doctors, and FILE.key.csv beside the sheet says who is who.
+    """
+    bad: list[BadInput] | None = None if strict else []
     if form == "errors":
         sheet = _errors(files or [], questions)
     else:
-        sheet = _sheet(form, files or [], cases, layout, departments=departments, each=each, seed=seed)
+        drawn = Drawn(departments, each, seed)
+        sheet = _sheet(form, files or [], cases, layout, strict=strict, drawn=drawn, bad=bad)
+    _note_bad(bad, "visit")
     if disputed_in:
         sheet = sheet.only(_either_way(disputed(read_verdicts(disputed_in, form=form), form)))
         if not sheet.items:
             raise UserError("nothing is in dispute there that stands in these files; no sheet is needed")
     if not sheet.items:
-        raise UserError("there is nothing to judge in these files")
+        raise bad[0] if bad else UserError("there is nothing to judge in these files")
     screen = console()
+    blind = is_blind(form)
+    if blind:
+        sheet, key = blinded(sheet, seed=seed)
+        path = to.with_name(f"{to.stem}.key.csv")
+        _write(path, key, force=force)
+        told = f"key: {plain(str(path))}, for 'verdicts import --key' and not for who judges"
+        screen.print(told, soft_wrap=True)
     for name in who or [""]:
         path = to.with_name(f"{to.stem}.{name}{to.suffix}") if name else to
-        options.check_new(path, force=force)
-        check_writable(path)
-        rows = sheet.rows(name)
-        write_text(path, table_text(rows, path.suffix) if path.suffix in TABLES else json_lines(rows))
+        rows = (sheet.shuffled(derive(seed, "order", form, name)) if blind else sheet).rows(name)
+        _write(path, rows, force=force)
         screen.print(f"{counted(len(rows), 'item')}: {plain(str(path))}", soft_wrap=True)
     screen.print()
     for question, asked in form_named(form).questions.items():
         screen.print(plain(f"{question}: {asked.en} {asked.zh}  [{asked.answers.allowed}]"), soft_wrap=True)
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]], *, force: bool) -> None:
+    options.check_new(path, force=force)
+    check_writable(path)
+    write_text(path, table_text(rows, path.suffix) if path.suffix in TABLES else json_lines(rows))
+
+
+def _note_bad(bad: Sequence[BadInput] | None, what: str) -> None:
+    """Names what is left out on stderr, and says how much it is."""
+    if bad:
+        for told in list(dict.fromkeys(map(str, bad)))[:_NAMED]:
+            note(f"left out: {told}")
+        note(f"{counted(len(bad), what)} left out; --strict stops instead")
 
 
 def import_verdicts(
@@ -113,19 +158,21 @@ def import_verdicts(
     *,
     to: Annotated[Path, options.FILE, Parameter(help="Write them here: .csv, .tsv, or else JSON lines.")],
     form: Annotated[str | None, Parameter(metavar="FORM", help="Of rows that do not name their form.")] = None,
-    items: Annotated[
-        list[Path] | None,
-        options.Several,
-        Parameter(metavar="FILE...", help="The sheets that were filled in: what is not in them is refused."),
-    ] = None,
+    items: Items = None,
+    key: Keys = None,
+    strict: Annotated[options.Strict, _STRICT] = False,
     force: options.Force = False,
 ) -> None:
     """Reads what people filled in, checks it, and writes it into one file."""
     if form is not None:
         form_named(form)
+    if not items and not key:
+        raise UserError(
+            "what can be judged is not known: name the sheets that went out, --items, or a blind one's --key"
+        )
     options.check_new(to, force=force)
     check_writable(to)
-    verdicts = _read(files, form, _known(items) if items else None)
+    verdicts = _read(files, form, items, key, strict=strict)
     write_text(to, write_verdicts(verdicts, to.suffix))
     people = ", ".join(dict.fromkeys(one.who for one in verdicts))
     console().print(plain(f"{counted(len(verdicts), 'verdict')} of {people}: {to}"), soft_wrap=True)
@@ -136,16 +183,14 @@ def agreement(
     /,
     *,
     form: Annotated[str | None, Parameter(metavar="FORM", help="Of rows that do not name their form.")] = None,
-    items: Annotated[
-        list[Path] | None,
-        options.Several,
-        Parameter(metavar="FILE...", help="The sheets that were filled in: what is not in them is refused."),
-    ] = None,
+    items: Items = None,
+    key: Keys = None,
+    strict: Annotated[options.Strict, _STRICT] = False,
     seed: options.BootstrapSeed = 0,
     json: options.Json = False,
 ) -> None:
     """Prints how far people agree, question by question, and what their verdicts come to."""
-    verdicts = _read(files, form, _known(items) if items else None)
+    verdicts = _read(files, form, items, key, strict=strict)
     found = list(dict.fromkeys(verdict.form for verdict in verdicts))
     if json:
         print_json({name: _document(verdicts, name, seed) for name in found})
@@ -160,21 +205,41 @@ def _document(verdicts: Sequence[PersonsVerdict], form: str, seed: int) -> dict[
     return {"agreement": agreed(verdicts, form, seed=seed), "figures": figures(verdicts, form, seed=seed)}
 
 
-def _read(files: Sequence[Path], form: str | None, known: Known | None) -> list[PersonsVerdict]:
-    verdicts = read_verdicts(files, form=form, known=known)
+def _read(
+    files: Sequence[Path],
+    form: str | None,
+    items: Sequence[Path] | None,
+    keys: Sequence[Path] | None,
+    *,
+    strict: bool,
+) -> list[PersonsVerdict]:
+    """Returns the verdicts, of what stands in these sheets and keys where any are named; names what is left out."""
+    key = read_key(keys or ())
+    known = _known(items or (), key) if items or keys else None
+    bad: list[BadInput] | None = None if strict else []
+    verdicts = read_verdicts(files, form=form, known=known, key=key, bad=bad)
+    if not verdicts and bad:
+        raise bad[0]
+    _note_bad(bad, "row")
     if not verdicts:
         raise BadInput("no verdict in it: every row is without an answer", path=files[0])
     return verdicts
 
 
-def _known(sheets: Sequence[Path]) -> Known:
-    """Returns the items of sheets, whether or not anybody has filled them in."""
-    known: dict[str, dict[tuple[str, ...], None]] = {}
-    for row in (row for path in sheets for _, row in rows_of(path)):
-        name = str(row.get("form", ""))
-        keys = form_named(name).keys
-        item = tuple(str(row.get(key, "")) for key in keys)
-        known.setdefault(name, {})[in_order(item) if keys[1:] == PAIR else item] = None
+def _known(sheets: Sequence[Path], key: Key) -> Known:
+    """Returns the items of sheets, whether or not anybody has filled them in, and of keys."""
+    known: dict[str, dict[tuple[str, ...], None]] = {
+        form: {in_order(item): None for item in theirs.values()} for form, theirs in key.items()
+    }
+    for path in sheets:
+        for line, row in rows_of(path):
+            name = str(row.get("form", ""))
+            keys = form_named(name).keys
+            try:
+                item = shown_as(name, tuple(str(row.get(one, "")) for one in keys), key)
+            except BadInput as error:
+                raise BadInput(error.problem, path=path, line=line) from None
+            known.setdefault(name, {})[in_order(item) if keys[1:] == PAIR else item] = None
     return known
 
 
@@ -191,19 +256,27 @@ def _errors(files: Sequence[Path], questions: Path | None) -> Sheet:
     return errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
 
 
+class Drawn(NamedTuple):
+    """What is drawn of what there is to judge."""
+
+    departments: int
+    each: int
+    seed: int
+
+
 def _sheet(
     form: str,
     files: Sequence[Path],
     cases: str | None,
     layout: str | None,
     *,
-    departments: int,
-    each: int,
-    seed: int,
+    strict: bool,
+    drawn: Drawn,
+    bad: list[BadInput] | None,
 ) -> Sheet:
     """Returns the sheet of a form; says which of files and cases it needs."""
     check_needed(form, files)
     if cases is None:
         raise UserError(f"{form!r} shows the record: name the case file with --cases")
-    known = {case.id: case for case in read_cases(shipped_path(cases), layout=layout)}
-    return sheet_of(form, files, known, departments=departments, each=each, seed=seed)
+    known = {case.id: case for case in read_case_file(shipped_path(cases), layout=layout, strict=strict)}
+    return sheet_of(form, files, known, **drawn._asdict(), bad=bad)

@@ -103,12 +103,20 @@ DETECTABLE = "detectable, where none was found: the smallest difference that so 
 """What the last of the cells of a difference is."""
 
 _FEW = 6
+_COMPARISONS = 10
 
 
 def few_line(numbers: Iterable[int], what: str) -> str:
     """Returns what to say below intervals by bootstrap of which the fewest are over so few things; "" of others."""
     fewest = min((n for n in numbers if n), default=_FEW)
     return f"a bootstrap over {counted(fewest, what)} says little" if fewest < _FEW else ""
+
+
+def few_comparisons(numbers: Iterable[int]) -> str:
+    """Returns what to say below strengths of Bradley and Terry of which the fewest are from so few; "" of others."""
+    fewest = min(numbers, default=_COMPARISONS)
+    few = f"strengths from {counted(fewest, 'comparison')} lean on their prior, half a win and half a loss"
+    return f"{few}, and say little" if fewest < _COMPARISONS else ""
 
 
 def mean_and_error(estimate: Estimate, form: str = ".2f") -> str:

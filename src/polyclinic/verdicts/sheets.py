@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from polyclinic.cases.case import Case
 from polyclinic.cases.report import Report
-from polyclinic.errors import UserError
+from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Convened, End, Ended, Examined, Opened, Reported, Role, Said, Trace
 from polyclinic.files import read_records
 from polyclinic.judges.director import sections_of
@@ -41,6 +42,12 @@ class Sheet:
         """Returns the sheet of some of its items, in their order here."""
         wanted = set(items)
         return Sheet(self.form, ((item, shown) for item, shown in self.items.items() if item in wanted))
+
+    def shuffled(self, order: Random) -> Sheet:
+        """Returns the sheet with its items in an order that is drawn."""
+        items = list(self.items.items())
+        order.shuffle(items)
+        return Sheet(self.form, items)
 
     def rows(self, who: str = "") -> list[dict[str, Any]]:
         """Returns what is written: keys, what is shown, and empty answers, for a person where one is named."""
@@ -74,8 +81,11 @@ def sheet_of(
     departments: int = DEPARTMENTS,
     each: int = RECORDS,
     seed: int = 0,
+    bad: list[BadInput] | None = None,
 ) -> Sheet:
     """Returns the sheet of a form that shows cases: of traces, of outcomes (explanations), or of the cases (records).
+
+    With a list for what is `bad`, visits that cannot be read, or are of other cases, go there and are left out.
 
     Raises:
         UserError: there is no such form, it needs files and has none, or they speak of other cases.
@@ -83,20 +93,21 @@ def sheet_of(
     """
     check_needed(form, files)
     makers: dict[str, Callable[[], Sheet]] = {
-        "rounds": lambda: rounds_sheet(files, cases),
+        "rounds": lambda: rounds_sheet(files, cases, bad),
         "records": lambda: records_sheet(cases.values(), departments=departments, each=each, seed=seed),
     }
-    makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, cases))
+    makers |= dict.fromkeys(("grades", "failures"), lambda: reports_sheet(form, files, cases, bad))
     makers["explanations"] = lambda: explanations_sheet(files, cases)
-    return makers.get(form, lambda: pairs_sheet(form, files, cases, seed=seed))()
+    return makers.get(form, lambda: pairs_sheet(form, files, cases, seed=seed, bad=bad))()
 
 
-def trace_of(path: Path) -> Iterator[tuple[str, Trace]]:
+def trace_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[str, Trace]]:
     """Yields a file's visits that came to their end, each with its doctor's name, or its team's.
 
-    The visits of a team's doctors are left out: what they said is the discussion's to judge.
+    The visits of a team's doctors are left out: what they said is the discussion's to judge. `bad` is as of
+    `Trace.read`.
     """
-    for trace in Trace.read(path):
+    for trace in Trace.read(path, bad=bad):
         begin, ended = trace[0], trace.last(Ended)
         if ended is None or ended.reason is End.FAILED:
             continue
@@ -106,34 +117,49 @@ def trace_of(path: Path) -> Iterator[tuple[str, Trace]]:
             yield " + ".join(begin.doctors), trace
 
 
-def rounds_sheet(paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
+def _visits(
+    paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None
+) -> Iterator[tuple[str, Trace, Case]]:
+    """Yields the visits of files with doctor and case; those of other cases are `bad`."""
+    for path in paths:
+        for doctor, trace in trace_of(path, bad=bad):
+            try:
+                case = _case(cases, trace)
+            except UserError as error:
+                if bad is None:
+                    raise
+                bad.append(BadInput(str(error), path=path))
+                continue
+            yield doctor, trace, case
+
+
+def rounds_sheet(paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None = None) -> Sheet:
     """Returns every round of every visit: a doctor's turn and what patient and examiner answered."""
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for path in paths:
-            for doctor, trace in trace_of(path):
-                case = _case(cases, trace)
-                language, record = case.presentation.language, _record(case)
-                turns: dict[int, list[str]] = {}
-                for event in trace:
-                    if isinstance(event, Said | Examined) and event.turn:
-                        who = event.who if isinstance(event, Said) else Role.EXAMINER
-                        turns.setdefault(event.turn, []).append(spoken(who, event.text, language))
-                for turn, said in turns.items():
-                    if len(said) > 1:
-                        yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
+        for doctor, trace, case in _visits(paths, cases, bad):
+            language, record = case.presentation.language, _record(case)
+            turns: dict[int, list[str]] = {}
+            for event in trace:
+                if isinstance(event, Said | Examined) and event.turn:
+                    who = event.who if isinstance(event, Said) else Role.EXAMINER
+                    turns.setdefault(event.turn, []).append(spoken(who, event.text, language))
+            for turn, said in turns.items():
+                if len(said) > 1:
+                    yield (case.id, doctor, str(turn)), {"record": record, "said": "\n".join(said)}
 
     return Sheet("rounds", rows())
 
 
-def pairs_sheet(form: str, paths: Sequence[Path], cases: Mapping[str, Case], *, seed: int) -> Sheet:
+def pairs_sheet(
+    form: str, paths: Sequence[Path], cases: Mapping[str, Case], *, seed: int, bad: list[BadInput] | None = None
+) -> Sheet:
     """Returns every two doctors' dialogues of every case; which stands first is drawn."""
     said: dict[str, dict[str, str]] = {}
-    for path in paths:
-        for doctor, trace in trace_of(path):
-            dialogue = "\n".join(said_in(trace))
-            if dialogue:
-                said.setdefault(_case(cases, trace).id, {}).setdefault(doctor, dialogue)
+    for doctor, trace, case_of in _visits(paths, cases, bad):
+        dialogue = "\n".join(said_in(trace))
+        if dialogue:
+            said.setdefault(case_of.id, {}).setdefault(doctor, dialogue)
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
         for case, dialogues in said.items():
@@ -165,20 +191,21 @@ def records_sheet(
     return Sheet("records", rows())
 
 
-def reports_sheet(form: str, paths: Iterable[Path], cases: Mapping[str, Case]) -> Sheet:
+def reports_sheet(
+    form: str, paths: Iterable[Path], cases: Mapping[str, Case], bad: list[BadInput] | None = None
+) -> Sheet:
     """Returns every report beside the reference, to be graded, or sorted by why its diagnosis missed."""
 
     def rows() -> Iterator[tuple[Item, Mapping[str, str]]]:
-        for path in paths:
-            for doctor, trace in trace_of(path):
-                case, reported = _case(cases, trace), trace.last(Reported)
-                if reported is None:
-                    continue
-                shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
-                if form == "failures":
-                    done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
-                    shown["done"] = "; ".join(dict.fromkeys(done))
-                yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
+        for doctor, trace, case in _visits(paths, cases, bad):
+            reported = trace.last(Reported)
+            if reported is None:
+                continue
+            shown = {"reference": f"{_record(case)}\n{_reference(case)}"}
+            if form == "failures":
+                done = (f.examination for e in trace if isinstance(e, Examined) for f in e.findings)
+                shown["done"] = "; ".join(dict.fromkeys(done))
+            yield (case.id, doctor), {**shown, "report": _report(reported.report, case.presentation.language)}
 
     return Sheet(form, rows())
 

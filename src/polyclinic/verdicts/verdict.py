@@ -66,8 +66,20 @@ Known = Mapping[str, Collection[Item]]
 """The items that can be spoken of, by form."""
 
 
+Key = Mapping[str, Mapping[Item, Item]]
+"""Who is who in blind sheets, by form: the item with codes in it, and the same with the doctors."""
+
+BLIND = "blind-"
+"""How the code begins that stands for a doctor in a blind sheet."""
+
+
 def read_verdicts(
-    paths: Iterable[str | Path], *, form: str | None = None, known: Known | None = None
+    paths: Iterable[str | Path],
+    *,
+    form: str | None = None,
+    known: Known | None = None,
+    key: Key | None = None,
+    bad: list[BadInput] | None = None,
 ) -> list[PersonsVerdict]:
     """Reads the verdicts of one or several files, in their order; `.csv` and `.tsv` are tables, all else JSON lines.
 
@@ -75,29 +87,41 @@ def read_verdicts(
         paths: one file a person, or all in one.
         form: of rows that do not name theirs.
         known: the items that can be spoken of; forms that are not in it are not checked.
+        key: who is who in blind sheets.
+        bad: takes the rows that cannot be used, which then are left out; of one person's two verdicts on one item both
+            are.
 
     Raises:
         BadInput: a file cannot be read; a row has no form, no item or nobody who says it, a field or an answer that
             the form does not know; it is on an item that is not known; or one person has two on one item.
     """
     verdicts: dict[tuple[str, Item, str], tuple[PersonsVerdict, Path, int]] = {}
+    twice: set[tuple[str, Item, str]] = set()
     for path in map(Path, paths):
-        for line, row in rows_of(path):
+        for line, row in rows_of(path, bad=bad):
             try:
-                verdict = _verdict(row, form)
+                verdict = _verdict(row, form, key or {})
                 if verdict is None:
                     continue
                 _check_known(verdict, known)
+                whose = (verdict.form, verdict.item, verdict.who)
+                if whose in verdicts:
+                    twice.add(whose)
+                    raise BadInput(_already(verdict, verdicts[whose][1:], path))
             except BadInput as error:
-                raise BadInput(error.problem, path=path, line=line) from None
-            key = (verdict.form, verdict.item, verdict.who)
-            if key in verdicts:
-                _, other, at = verdicts[key]
-                where = f"line {at}" if other == path else f"{other}, line {at},"
-                told = f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
-                raise BadInput(told, path=path, line=line)
-            verdicts[key] = (verdict, path, line)
-    return [verdict for verdict, _, _ in verdicts.values()]
+                told = BadInput(error.problem, path=path, line=line)
+                if bad is None:
+                    raise told from None
+                bad.append(told)
+                continue
+            verdicts[whose] = (verdict, path, line)
+    return [verdict for whose, (verdict, _, _) in verdicts.items() if whose not in twice]
+
+
+def _already(verdict: PersonsVerdict, before: tuple[Path, int], path: Path) -> str:
+    other, line = before
+    where = f"line {line}" if other == path else f"{other}, line {line},"
+    return f"{verdict.who}'s verdict on {_told(verdict)} stands in {where} already; leave one of them"
 
 
 def write_verdicts(verdicts: Iterable[PersonsVerdict], ending: str) -> str:
@@ -120,14 +144,17 @@ def table_text(rows: Sequence[Mapping[str, Any]], ending: str = ".csv") -> str:
     return written if written.isascii() or ending != ".csv" else f"\ufeff{written}"
 
 
-def rows_of(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def rows_of(path: Path, *, bad: list[BadInput] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yields the rows of a file as they stand there, each with the number of its line.
+
+    With a list for what is `bad`, a row that cannot be read goes there, and is passed over.
 
     Raises:
         BadInput: the file cannot be read.
     """
     if path.suffix not in TABLES:
-        yield from read_records(path, dict[str, str | int | float | bool | None], "a verdict", keys_once=True)
+        kind = dict[str, str | int | float | bool | None]
+        yield from read_records(path, kind, "a verdict", keys_once=True, bad=bad)
         return
     # Blank lines go, also out of what a sheet shows, which is not read back.
     numbers, lines = zip(*read_lines(path), strict=True)
@@ -141,13 +168,17 @@ def rows_of(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         for row in reader:
             if None in row:
-                raise BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
+                long = BadInput("more fields than the heading has", path=path, line=numbers[reader.line_num - 1])
+                if bad is None:
+                    raise long
+                bad.append(long)
+                continue
             yield numbers[reader.line_num - 1], {name: cell_text(text or "") for name, text in row.items()}
     except csv.Error as error:
         raise BadInput(f"not a table ({error})", path=path, line=numbers[reader.line_num - 1]) from None
 
 
-def _verdict(row: Mapping[str, Any], default: str | None) -> PersonsVerdict | None:
+def _verdict(row: Mapping[str, Any], default: str | None, key: Key) -> PersonsVerdict | None:
     said = {str(field).strip(): _text(value) for field, value in row.items() if field is not None}
     name = said.get("form") or default
     if not name:
@@ -171,10 +202,23 @@ def _verdict(row: Mapping[str, Any], default: str | None) -> PersonsVerdict | No
         return None
     if not said.get("who"):
         raise BadInput("nobody says it: 'who' is empty; write a name in each row")
-    item = tuple(said[key] for key in form.keys)
+    item = shown_as(name, tuple(said[one] for one in form.keys), key)
     if form.keys[1:] == PAIR and item != (ordered := in_order(item)):
         item, answers = ordered, {question: _TURNED.get(answer, answer) for question, answer in answers.items()}
     return PersonsVerdict(form=name, item=item, who=said["who"], answers=answers, comment=said.get("comment", ""))
+
+
+def shown_as(form: str, item: Item, key: Key) -> Item:
+    """Returns an item with the doctors for whom codes stand in it.
+
+    Raises:
+        BadInput: nobody says for whom.
+    """
+    if not any(name.startswith(BLIND) for name in item[1:]):
+        return item
+    if item not in key.get(form, {}):
+        raise BadInput(f"{item[1]!r} is a code of a blind sheet; 'verdicts import --key FILE' says who it is")
+    return key[form][item]
 
 
 def _fields(form: SheetForm) -> tuple[str, ...]:

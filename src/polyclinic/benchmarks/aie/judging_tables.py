@@ -14,7 +14,7 @@ from polyclinic.benchmarks.aie.people import ViewByPeople
 from polyclinic.judges.pairs import CRITERIA, CriterionResult, Judgements, View
 from polyclinic.statistics.agreement import Agreement
 from polyclinic.terminal.screen import plain
-from polyclinic.terminal.tables import NOTHING, number, table
+from polyclinic.terminal.tables import NOTHING, few_comparisons, number, table
 from polyclinic.verdicts.results import CriterionByPeople
 
 _STRONG, _SOME = 0.6, 0.3
@@ -69,7 +69,10 @@ def _show_view(
     if people is not None and people.with_judge:
         both = (people.with_judge.get(one) for one in criteria)
         shown.add_row("judge and people alike", *map(_alike, both), style="dim")
-    screen.print(shown, "")
+    screen.print(shown)
+    if few := few_comparisons(one.n for one in every):
+        screen.print(few, style="yellow")
+    screen.print()
 
 
 def _alike(one: Agreement | None) -> str:
