@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from polyclinic.cases.shipped import shipped_path
 from polyclinic.cli import main
 
 pytestmark = pytest.mark.usefixtures("words")
@@ -80,6 +81,19 @@ def test_a_trace(run, tmp_path):
     document = json.loads(run(path, "--cases", "shipped", "--json"))
     assert document["metrics"]["COVERAGE"]["mean"] > 0
     assert document["cases"][0]["id"] == "p1-00001"
+    # What cannot be used is named and left out: a case that is none, an event in a visit's middle, a last line cut off.
+    visit = path.read_text("utf-8").splitlines()
+    lines = [*visit[:3], *visit[4:], *visit, *visit[:-3], visit[-3][:9]]
+    path.write_text("\n".join(lines), "utf-8")
+    (tmp_path / "cases.jsonl").write_text(shipped_path("shipped").read_text("utf-8").split("\n")[0] + "\n{}\n", "utf-8")
+    document = json.loads(run(path, "--cases", tmp_path / "cases.jsonl", "--json"))
+    assert [case["id"] for case in document["cases"]] == ["p1-00001"]
+    assert list(dict.fromkeys(one["id"] for one in document["left_out"])) == [
+        "p1-00001",
+        "line 4",
+        f"line {len(lines)}",
+    ]
+    assert document["metrics"]["COVERAGE"]["n"] == 1
 
 
 def test_wrong_input_ends_in_one_line(run, write, record, tmp_path):

@@ -10,9 +10,9 @@ from cyclopts import Parameter
 
 from polyclinic.benchmarks.aie.score_tables import show_compared, show_side_by_side, show_summary, summary_document
 from polyclinic.cases.case import Case
-from polyclinic.cases.loaders import read_cases
 from polyclinic.cases.shipped import shipped_path
-from polyclinic.cli.options import FILE, BootstrapSeed, Json, Metrics
+from polyclinic.cli.case_files import read_case_file
+from polyclinic.cli.options import FILE, BootstrapSeed, Json, Metrics, Strict
 from polyclinic.errors import BadInput
 from polyclinic.metrics.comparison import compare
 from polyclinic.metrics.conversation import ConversationSummary, summarise
@@ -37,6 +37,7 @@ async def aie(
         FILE,
         Parameter(help="The case file that the traces were made with; COVERAGE and INQUIRY_LOGIC need it."),
     ] = None,
+    strict: Strict = False,
     metric: Metrics = None,
     seed: BootstrapSeed = 0,
     json: Json = False,
@@ -44,7 +45,8 @@ async def aie(
     """Scores the dialogues of each file, and compares the doctors."""
     metrics = choose_metrics(metric or ())
     files = [one for path in files for one in (traces_in(path) if path.is_dir() else [path])]
-    known = {case.id: case for case in read_cases(shipped_path(cases))} if cases is not None else {}
+    read = [] if cases is None else read_case_file(shipped_path(cases), strict=strict)
+    known = {case.id: case for case in read}
     summaries = {name: await _summary(path, known, metrics, seed) for name, path in _names(files).items()}
     _check_something(files, list(summaries.values()))
     compared = compare(summaries, seed=seed)

@@ -111,7 +111,7 @@ def export(
     if form == "errors":
         sheet = _errors(files or [], questions)
     else:
-        drawn = Drawn(departments, each, seed)
+        drawn = SheetSample(departments, each, seed)
         sheet = _sheet(form, files or [], cases, layout, strict=strict, drawn=drawn, bad=bad)
     _note_bad(bad, "visit")
     if disputed_in:
@@ -256,7 +256,7 @@ def _errors(files: Sequence[Path], questions: Path | None) -> Sheet:
     return errors_sheet(files, {one.question.id: one for one in read_exam(questions)})
 
 
-class Drawn(NamedTuple):
+class SheetSample(NamedTuple):
     """What is drawn of what there is to judge."""
 
     departments: int
@@ -271,7 +271,7 @@ def _sheet(
     layout: str | None,
     *,
     strict: bool,
-    drawn: Drawn,
+    drawn: SheetSample,
     bad: list[BadInput] | None,
 ) -> Sheet:
     """Returns the sheet of a form; says which of files and cases it needs."""

@@ -74,7 +74,8 @@ def _is_event(element: Element) -> bool:
 def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue], list[LeftOut]]:
     dialogues: list[Dialogue] = []
     left_out: list[LeftOut] = []
-    for trace in Trace.read(path):
+    bad: list[BadInput] = []
+    for trace in Trace.read(path, bad=bad):
         if trace.last(Convened) is not None:
             continue  # A discussion is no dialogue with a patient; those of its doctors stand before it.
         opened = trace.last(Opened)
@@ -83,6 +84,9 @@ def _read_traces(path: Path, cases: Mapping[str, Case]) -> tuple[list[Dialogue],
             dialogues.append(from_trace(trace, cases.get(id)))
         except Unscorable as error:
             left_out.append(LeftOut(id, error.problem, failed=error.failed))
+    if bad and not (dialogues or left_out):
+        raise bad[0]
+    left_out += (LeftOut(f"line {error.line}", error.problem) for error in bad)
     return dialogues, left_out
 
 
