@@ -3,12 +3,15 @@
 import inspect
 
 import pytest
+from msgspec.structs import replace
 
+from polyclinic.cli.eval_mvme import staging_of
 from polyclinic.errors import BadInput, UserError
 from polyclinic.methods.tree_of_reasoning import tree_of_reasoning
 from polyclinic.protocols.following import follow, named_protocol, protocol_text
 from polyclinic.protocols.papers import PAPERS, AieSettings, MvmeSettings, TorSettings
 from polyclinic.protocols.printed import setting_rows
+from polyclinic.visits.staging import AI_HOSPITAL, OURS
 
 
 def test_every_protocol_is_whole():
@@ -116,6 +119,15 @@ def test_ours_of_tree_of_reasoning_is_what_it_does_by_itself():
     parameters = inspect.signature(tree_of_reasoning).parameters
     for name in ("rounds", "turns", "passages", "form", "update_from", "targets"):
         assert parameters[name].default == ours.of(getattr(ours.settings, name)), name
+
+
+def test_visits_are_staged_as_the_protocol_of_ai_hospital_says(tmp_path):
+    assert staging_of(follow(MvmeSettings, "paper")) == AI_HOSPITAL
+    assert staging_of(follow(MvmeSettings)) == OURS
+    path = tmp_path / "mine.yaml"
+    text = protocol_text("mvme")
+    path.write_text(text.replace("  retold:\n    paper: true", "  retold:\n    paper: false"), "utf-8")
+    assert staging_of(follow(MvmeSettings, str(path))) == replace(AI_HOSPITAL, retold=False)
 
 
 @pytest.mark.parametrize("name", ["mine", "none.yaml"])

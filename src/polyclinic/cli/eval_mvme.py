@@ -25,12 +25,13 @@ from polyclinic.judges.failure_reasons import FailureReason, read_words
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.metrics.icd.linkers import linkers_for
 from polyclinic.players.minds import model_of
+from polyclinic.protocols.following import FollowedProtocol
 from polyclinic.protocols.papers import MvmeSettings
 from polyclinic.verdicts.judgements import people_words
 from polyclinic.verdicts.results import MeansByPeople, figures
 from polyclinic.verdicts.verdict import PersonsVerdict
 from polyclinic.visits.consultation import MAX_TURNS
-from polyclinic.visits.staging import AI_HOSPITAL, OURS
+from polyclinic.visits.staging import Staging
 
 
 async def mvme(
@@ -117,7 +118,7 @@ async def mvme(
             missing=missing,
             missing_grade=rules.of(rules.settings.missing_grade),
             names_by=None if names_by is None else opened.judge(names_by),
-            staging=AI_HOSPITAL if rules.prompts("doctor") == "paper" else OURS,
+            staging=staging_of(rules),
             seed=run.seed,
         )
         result = await hold(benchmark, {one.name: one.playing(opened.minds) for one in named}, run)
@@ -153,6 +154,19 @@ async def mvme(
         run,
         opened.session.ledger,
         trust=opened.patient_trust,
+    )
+
+
+def staging_of(rules: FollowedProtocol[MvmeSettings]) -> Staging:
+    """Returns how visits are held by a protocol."""
+    settings = rules.settings
+    return Staging(
+        greets=rules.of(settings.greets),
+        dialogue_alone=rules.of(settings.dialogue_alone),
+        concludes=rules.of(settings.concludes),
+        answers_last=rules.of(settings.answers_last),
+        retold=rules.of(settings.retold),
+        ai_hospital=rules.prompts("doctor") == "paper",
     )
 
 

@@ -61,6 +61,11 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
 
     Attributes:
         turns: each doctor's, at most.
+        greets: the doctor's greeting opens every dialogue.
+        dialogue_alone: the doctor has the dialogue, and knows nothing of the patient beforehand.
+        concludes: the doctor may end the dialogue by a field of its answer; else the patient does.
+        answers_last: the patient answers the doctor's last turn; else the report follows it.
+        retold: results reach the patient alone, who repeats them to the doctor.
         order: doctors of a round speak all at once, or one after another.
         rounds: of discussion, at most.
         missing: what an examiner says of what is not recorded.
@@ -73,6 +78,11 @@ class MvmeSettings(Settings, frozen=True, kw_only=True):
     paper: ClassVar[str] = "mvme"
     tuned: ClassVar[tuple[str, ...]] = ("doctor", "patient", "examiner", "director", "judge")
     turns: PaperSetting[Number]
+    greets: PaperSetting[bool]
+    dialogue_alone: PaperSetting[bool]
+    concludes: PaperSetting[bool]
+    answers_last: PaperSetting[bool]
+    retold: PaperSetting[bool]
     order: PaperSetting[Order]
     rounds: PaperSetting[int]
     missing: PaperSetting[Literal["normal", "not recorded"]]

@@ -27,8 +27,8 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         whole: the patient has the whole record, and nothing of it is withheld (§4.2.3).
         answers_last: the patient answers the doctor's last turn, too; in AI Hospital's published dialogues the report
             follows it.
-        ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16),
-            and results reach the doctor as the patient repeats them.
+        retold: results reach the patient alone, who tells the doctor of them (ai-hospital, Table 9).
+        ai_hospital: intern, patient and director are told what AI Hospital's are (ai-hospital, Tables 9, 12, 15, 16).
     """
 
     online: bool = False
@@ -38,6 +38,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     thinks: bool = False
     whole: bool = False
     answers_last: bool = True
+    retold: bool = False
     ai_hospital: bool = False
 
     def case(self, case: Case) -> Case:
@@ -59,7 +60,9 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 OURS = Staging()
 """A visit as we hold it."""
 
-AI_HOSPITAL = Staging(dialogue_alone=True, greets=True, concludes=False, answers_last=False, ai_hospital=True)
+AI_HOSPITAL = Staging(
+    dialogue_alone=True, greets=True, concludes=False, answers_last=False, retold=True, ai_hospital=True
+)
 """A visit as AI Hospital holds it: the doctor greets, knows nothing beforehand, and the patient ends the visit."""
 
 

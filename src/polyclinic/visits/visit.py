@@ -251,7 +251,7 @@ async def attend(
         greeting=staging.greeting(case.record),
         concludes=staging.concludes,
         answers_last=staging.answers_last,
-        learn=(Role.PATIENT,) if staging.ai_hospital else (Role.DOCTOR, Role.PATIENT),
+        learn=(Role.PATIENT,) if staging.retold else (Role.DOCTOR, Role.PATIENT),
         trace=trace,
     )
     reveal(case, trace)
