@@ -27,6 +27,8 @@
     ├── LineTakenBack        players: a person takes back the last line; the visit is held once more
     ├── NotStored            hospital: what happened could not be written; the run ends, and can be taken up again
     │   └── DiskFull         hospital: no room is left
+    ├── WorkerLost           cluster: a process or a machine ended with the part that it had; another takes it up
+    ├── PartDone             cli: a command that had one part of the items is done
     ├── WorkerDied           hospital: a process of the run ended by itself; the run ends, and can be taken up again
     ├── DueInThePast         hospital: a decision was to take effect before it was launched; our mistake
     ├── BrokenPrompt         prompts: a prompt file lacks a section or a blank; our mistake

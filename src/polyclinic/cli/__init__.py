@@ -16,9 +16,10 @@ from pathlib import Path
 
 from cyclopts import CycloptsError
 
-from polyclinic.cli.command_words import words_of
+from polyclinic.cli.command_words import is_given, words_of
 from polyclinic.cli.commands import APP
 from polyclinic.cli.complaints import complaint
+from polyclinic.cli.parts import PartDone
 from polyclinic.cli.stopping import INTERRUPTED, alone, end_soon, is_over, stoppable
 from polyclinic.errors import PolyclinicError, StoppedByHand, UserError
 from polyclinic.lazy import collect_seldom
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with stoppable(), words_of(words), output:
             code = _run(words, help_on)
         sys.stdout.flush()
+    except PartDone:
+        sys.stdout.flush()
     except UserError as error:
         _fail(str(error), 2)
     except StoppedByHand as error:
@@ -91,6 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(words: Sequence[str], help_on: Screen) -> object:
     """Runs the command; of a dry run what is expected is shown, and nothing of what was made up."""
     if "--dry-run" not in words:
+        if words[:1] == ["eval"] and is_given("--on"):
+            from polyclinic.cli.spreading import ask_in_parts  # noqa: PLC0415 - for those who want it alone
+
+            with ask_in_parts(words) as whole:
+                return APP(whole, exit_on_error=False, print_error=False, console=help_on)
         return APP(words, exit_on_error=False, print_error=False, console=help_on)
     from polyclinic.cli.dry_run import rehearse  # noqa: PLC0415 - for those who want it alone
 

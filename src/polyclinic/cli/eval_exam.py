@@ -30,6 +30,7 @@ from polyclinic.cli.options import (
     Several,
     each_once,
 )
+from polyclinic.cli.parts import end_of_part
 from polyclinic.doors import offered
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.memory.options import FORGETFUL
@@ -108,7 +109,7 @@ def _command(dataset: str) -> Callable[..., Awaitable[None]]:
         check_methods(rules, chosen, model, run.models)
         against_what = next((one.label for one in chosen if one.name == baseline), None)
         say(rules)
-        put = read_questions(dataset, options, seed=run.seed)
+        put = [*run.part.mine(read_questions(dataset, options, seed=run.seed))]
         learning = Learning(
             examples=read_examples(examples) if examples is not None else (),
             training=read_examples(training) if training is not None else (),
@@ -241,7 +242,9 @@ async def ask_all(
     Raises:
         UserError: a model cannot be opened.
     """
-    opening = open_session(models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
+    opening = open_session(
+        models, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
+    )
     ended: RunStopped | None = None
     async with opening as session, open_library(library, session, run.models) as looking_up:
         make_results_folder(run)
@@ -250,6 +253,7 @@ async def ask_all(
                 await work(session, advance, looking_up)
             except RunStopped as stopped:
                 ended = stopped
+    end_of_part(run, ended)
     return ended, session.ledger
 
 

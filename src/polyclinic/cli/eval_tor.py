@@ -37,6 +37,7 @@ from polyclinic.cli.options import (
     Several,
     Strict,
 )
+from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.people import read_people, with_agreement
 from polyclinic.errors import PlayFailure, RunStopped, UserError
 from polyclinic.judges.explanations import read_ratings
@@ -126,7 +127,7 @@ async def tor(
     _check_settings(chosen, options, run)
     chosen = [_as_paper(one, rules) for one in chosen]
     say(rules)
-    patients = _patients(options)
+    patients = _patients(options, run)
     people = read_ratings(ratings) if ratings is not None else {}
     called = outcome_names({mind: [one.label for one in chosen] for mind in options.minds()})
     explained = {(patient.id, name): None for patient in patients for name in called.values()}
@@ -142,6 +143,7 @@ async def tor(
                 model = UntilStopped(session.metered(judge, role="judge", episode=f"judge {mind}"))
             results[mind] = await with_ratings(result, patients, judge=model, people=people, seed=run.seed)
             stopped = stopped or (None if model is None else model.stopped)
+        end_of_part(run, stopped)
     title = f"tor, {counted(len(patients), 'record')}"
     about = _about(options, run, patients) | {
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
@@ -160,7 +162,7 @@ async def tor(
 async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: RunOptions = RUN) -> None:
     """Puts records to Tree-of-Reasoning without one part after the other, and prints its Tables 2 and 3."""
     rules = _followed(options, protocol)
-    patients = _patients(options)
+    patients = _patients(options, run)
     minds = options.minds()
     if len(minds) > 1:
         raise UserError(f"--model names {len(minds)} models; the ablation is of one")
@@ -175,6 +177,7 @@ async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: 
     async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
         ward = _ward(session, library, options, minds[0], patients, run)
         stopped = await _put({minds[0]: ward}, list(methods.values()), came, run)
+        end_of_part(run, stopped)
     results = came[minds[0]]
     shown = shown_by(results, patients, read_knowledge(), every=every, seed=run.seed)
     title = counted(len(patients), "record")
@@ -285,12 +288,12 @@ def _check_judge(results: Sequence[RecordScores], run: RunOptions) -> None:
         raise PlayFailure(f"{problem}, more than --max-failures {run.max_failures:g} allows")
 
 
-def _patients(options: RecordOptions) -> list[Inpatient]:
+def _patients(options: RecordOptions, run: RunOptions) -> Sequence[Inpatient]:
     found, share = read_inpatients(
         options.cases, read_knowledge(), layout=options.layout, limit=options.limit, strict=options.strict
     )
     note_share(share)
-    return found
+    return run.part.mine(found)
 
 
 @asynccontextmanager
@@ -299,7 +302,9 @@ async def _open(
 ) -> AsyncIterator[tuple[Session, LookingUp | None]]:
     names = [mind for mind in options.minds() if mind != RULES]
     every = [*names, *judges]
-    opening = open_session(every, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed)
+    opening = open_session(
+        every, run.models, journal=run.journal, run=f"seed={run.seed} {named}", seed=run.seed, share=run.part
+    )
     with within_budget(run):
         async with opening as session, open_library(options.library, session, run.models) as library:
             yield session, library

@@ -15,6 +15,7 @@ from polyclinic.cli.case_files import case_shares, read_case_file
 from polyclinic.cli.configuration import kind_of_command, write_results
 from polyclinic.cli.memory_knowledge import say_other_knowledge
 from polyclinic.cli.options import CaseOptions, RunOptions
+from polyclinic.cli.parts import end_of_part
 from polyclinic.cli.stopping import is_stopped
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, RunStopped, StoppedByHand, UserError
@@ -92,7 +93,8 @@ def goes_on(stopped: RunStopped, run: RunOptions, what: str = "evaluation") -> R
 @contextmanager
 def underway(what: str, total: int, run: RunOptions) -> Iterator[Callable[[], None]]:
     """Shows how far it is, and yields what advances it; who interrupts meanwhile gets what is over by then."""
-    with interruptible(is_stopped), progress(what, total, quiet=run.json) as advance:
+    telling = run.share is not None
+    with interruptible(is_stopped), progress(what, total, quiet=run.json, told=telling) as advance:
         yield advance
 
 
@@ -127,9 +129,14 @@ async def open_players(
             library=options.library,
             memory=options.memory,
             languages=languages,
+            share=run.part,
         ) as opened:
             say_other_knowledge(options.memory)
             yield opened._replace(patient_trust=None) if one_step else opened
+
+
+async def _nothing(_: object) -> Any:
+    """Sums nothing up: that is done where all of it is."""
 
 
 async def hold(
@@ -144,15 +151,19 @@ async def hold(
         StoppedEarly: it was stopped, and nothing can be said of what is over.
     """
     _STOPPED.set(None)
+    if run.share is not None:
+        benchmark = replace(benchmark, items=run.part.mine(benchmark.items), summarise=_nothing)
     with underway(what, len(benchmark.items) * len(players), run) as advance:
         try:
-            return await benchmark.hold(players, advance=advance)
+            summary = await benchmark.hold(players, advance=advance)
+            end_of_part(run)
+            return summary
         except StoppedEarly as stopped:
             if stopped.summary is None:
                 raise
             _STOPPED.set(stopped)
-            summary: Summary = stopped.summary
-            return summary
+            so_far: Summary = stopped.summary
+            return so_far
 
 
 def finish(

@@ -18,7 +18,7 @@ from cyclopts import Group, Parameter
 from polyclinic.errors import BadInput, UserError
 from polyclinic.events import Order
 from polyclinic.memory.options import FORGETFUL, MemoryOptions
-from polyclinic.models.session import Address, ModelOptions
+from polyclinic.models.session import WHOLE, Address, ModelOptions, Share
 from polyclinic.questions.topics import Topic
 from polyclinic.retrieval.looking_up import LibraryOptions
 
@@ -178,6 +178,15 @@ class RunOptions:
     max_failures: MaxFailures = 5.0
     models: Models = MODELS
     journal: Journal = None
+    on: Annotated[str | None, Parameter(metavar="WHERE", group=_MODELS)] = None
+    """Ask in several processes at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster."""
+    share: Annotated[str | None, Parameter(show=False)] = None
+    """Which part of the items, NUMBER/OF: of one of the processes that --on starts."""
+
+    @property
+    def part(self) -> Share:
+        """Which part of the items is asked about."""
+        return WHOLE if self.share is None else Share.read(self.share)
 
 
 RUN = RunOptions()

@@ -95,17 +95,21 @@ class Journal:
 
     async def __aenter__(self) -> Self:
         for path in (self.path, *self._beside):
-            connection = _open(path)
+            connection = open_journal(path)
             self._readers.append((path, connection))
             with read_errors(path):
                 if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is None:
                     self._readers.remove((path, connection))
                     connection.close()
+<<<<<<< HEAD
         connection = _open(self.path)
         with read_errors(self.path):
             for table in TABLES if self._prompts is not None else ():
                 connection.execute(table)
         self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
+=======
+        self._writer = GroupWriter(open_journal(self.path), named=self._named, name="polyclinic-journal")
+>>>>>>> 6add7856 (Evaluations are asked in parts, in processes of this machine or on a Ray cluster)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -209,7 +213,7 @@ def _settle(stored: asyncio.Future[None], error: Exception | None) -> None:
             stored.set_exception(error)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_journal(path: Path) -> sqlite3.Connection:
     """Opens the file of a journal, and makes it where there is none."""
     if path.is_dir():
         raise BadInput("this is a directory; a journal is a file", path=path)

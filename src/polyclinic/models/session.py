@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -104,11 +104,26 @@ class ModelOptions(Address):
         _ = self.said  # what cannot be used is told before anything begins
 
 
+Item = TypeVar("Item")
+
+
 class Share(NamedTuple):
     """One of so many equal parts of what a run may use: `number` from 0 of `of` processes."""
 
     number: int = 0
     of: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> Share:
+        """Reads `NUMBER/OF`, counted from 1; anything else is a `UserError`."""
+        number, _, of = text.partition("/")
+        if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise UserError(f"--share {text!r}; needs which part of how many, such as 1/4")
+        return cls(int(number) - 1, int(of))
+
+    def mine(self, items: Sequence[Item]) -> Sequence[Item]:
+        """Returns the items that are this part's, in their order; all of the whole."""
+        return items[self.number :: self.of]
 
 
 WHOLE = Share()
@@ -191,10 +206,15 @@ async def open_session(
         if journal is not None:
             whole, journal = Path(journal), Path(journal)
             if share.of > 1:
+<<<<<<< HEAD
                 journal = whole.with_name(f"{whole.stem}.{share.number + 1}-of-{share.of}{whole.suffix}")
             kept = await stack.enter_async_context(
                 Journal(journal, run=run, beside=_parts_of(whole, journal), prompts=prompts)
             )
+=======
+                journal = part_of(whole, share)
+            kept = await stack.enter_async_context(Journal(journal, run=run, beside=parts_of(whole, journal)))
+>>>>>>> 6add7856 (Evaluations are asked in parts, in processes of this machine or on a Ray cluster)
         yield Session(models, kept, ledger)
 
 
@@ -234,11 +254,16 @@ async def _rehearsed(names: Sequence[str], options: ModelOptions, *, seed: int) 
         raise DryRunOver(rehearsing.forecast(max_tokens=options.max_tokens, max_cost=options.max_cost))
 
 
-def _parts_of(journal: Path, but: Path) -> list[Path]:
-    """Returns the other files in which a run's answers may stand, by however many processes it was held."""
+def part_of(journal: Path, share: Share) -> Path:
+    """Returns the file of one of several processes beside the journal of all."""
+    return journal.with_name(f"{journal.stem}.{share.number + 1}-of-{share.of}{journal.suffix}")
+
+
+def parts_of(journal: Path, but: Path | None = None) -> list[Path]:
+    """Returns the files in which a run's answers may stand, by however many processes it was held, but for one."""
     part = re.compile(rf"{re.escape(journal.stem)}(?:\.\d+-of-\d+)?{re.escape(journal.suffix)}")
     there = sorted(journal.parent.iterdir()) if journal.parent.is_dir() else []
-    return [path for path in there if part.fullmatch(path.name) and path.name != but.name]
+    return [path for path in there if part.fullmatch(path.name) and (but is None or path.name != but.name)]
 
 
 def check_addresses(names: Sequence[str], options: Address) -> None:

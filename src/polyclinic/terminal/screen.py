@@ -9,9 +9,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNKNOWN_WIDTH = 80  # letters, where nobody says how wide it is
@@ -131,14 +134,56 @@ def print_json_array(documents: Iterable[object]) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Shows a progress bar on stderr while it lasts, where stderr is a terminal; yields what advances it."""
+def progress_of_parts(what: str, parts: int, *, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Shows how far several processes are, as `progress` does in one bar; yields what is told the part, done, total.
+
+    How much there is in all is reckoned from the parts that have spoken.
+    """
+    told: dict[str, tuple[int, int]] = {}
+    if quiet or not sys.stderr.isatty():
+        yield lambda _part, _done, _total: None
+        return
+    with _bar(what) as bar:
+        task = bar.add_task(what, total=None)
+
+        def advance(part: str, done: int, total: int) -> None:
+            told[part] = (done, total)
+            all_done, all_total = (sum(one[n] for one in told.values()) for n in (0, 1))
+            bar.update(task, completed=all_done, total=all_total * parts // len(told))
+
+        yield advance
+
+
+def _telling(total: int) -> Callable[[], None]:
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        print(f"part {done} {total}", flush=True)  # noqa: T201
+
+    return advance
+
+
+@contextmanager
+def progress(what: str, total: int, *, quiet: bool, told: bool = False) -> Iterator[Callable[[], None]]:
+    """Shows a progress bar on stderr while it lasts, where stderr is a terminal; yields what advances it.
+
+    What is `told` is not for people: a line `part DONE TOTAL` on stdout, for the process that started this one.
+    """
+    if told:
+        yield _telling(total)
+        return
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return
+    with _bar(what) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
+
+
+def _bar(what: str) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+    return Progress(*columns, console=console(sys.stderr), transient=True)

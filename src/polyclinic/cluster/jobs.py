@@ -1,0 +1,133 @@
+"""A part of a command, what is heard of it, and the interface of whatever runs it.
+
+A job is a command of polyclinic in a process of its own. It works in a folder of its own, which may be on another
+machine: the answers that its models gave come as they are stored there, and what it wrote comes at its end. A worker
+that dies loses the job, and not the answers: the next worker is given them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from polyclinic.errors import PolyclinicError
+from polyclinic.models.journal_parts import Row
+
+
+class WorkerLost(PolyclinicError):
+    """A process or a machine ended with the job that it had."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """A word of a command that names a file or a folder in the job's own folder."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A word of a command that names a file, and what is in it, for a machine that may not have it.
+
+    Attributes:
+        path: where it lies on the machine that it comes from.
+        content: of the file.
+        before, after: what stands around the path in the word, as in `scripted:FILE` and `FILE.py:NAME`.
+    """
+
+    path: str
+    content: bytes
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A command in a process of its own.
+
+    Attributes:
+        name: of the part, for people.
+        words: of the command, without `polyclinic`.
+        folder: the working directory that is meant by paths that are relative; taken where it is there.
+        answers: the file in the job's folder to which what was answered before is given.
+        tails: which files in the job's folder hold what its models answer, as a pattern.
+        brings: the folder in the job's folder that comes back at the end; "" for none.
+        environment: variables for the process, such as keys; they are never printed.
+    """
+
+    name: str
+    words: Sequence[str | Here | Shipped]
+    folder: str
+    answers: str
+    tails: str
+    brings: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Answers that were stored since the last news."""
+
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """How much of the job is done, of how much."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The command has ended.
+
+    Attributes:
+        code: its exit code.
+        said: the last line that it wrote for people.
+        brought: the folder that comes back, as a compressed tar file; empty for none.
+    """
+
+    code: int
+    said: str = ""
+    brought: bytes = b""
+
+
+News = Answered | Advanced | Ended
+
+
+class Working(Protocol):
+    """A job that is under way."""
+
+    async def news(self) -> Sequence[News]:
+        """Returns what happened since it was last asked for, and waits a moment where nothing did.
+
+        Raises:
+            WorkerLost: whoever had the job is gone.
+        """
+
+    async def stop(self) -> Sequence[Row]:
+        """Ends the job, and returns the answers that were not heard of yet."""
+
+
+class Site(Protocol):
+    """Where jobs run."""
+
+    name: str
+    workers: int
+    """How many jobs run at a time."""
+
+    ships: bool
+    """Whether the files that a job names may not be there."""
+
+    async def begin(self, job: Job, answered: Sequence[Row]) -> Working:
+        """Has a job begun by a worker that is free, with what was answered before.
+
+        Raises:
+            WorkerLost: there was one, and it is gone.
+        """
+
+    async def close(self) -> None:
+        """Lets go of the workers."""

@@ -1,0 +1,43 @@
+"""Jobs in processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from polyclinic.cluster.jobs import Job, News
+from polyclinic.cluster.worker import Worker
+from polyclinic.models.journal_parts import Row
+
+_MOMENT = 0.1  # seconds between two looks
+
+
+class LocalProcesses:
+    """So many processes at a time."""
+
+    name = "processes"
+    ships = False
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    async def begin(self, job: Job, answered: Sequence[Row]) -> _Local:
+        """Starts a process."""
+        worker = Worker()
+        await asyncio.to_thread(worker.begin, job, answered)
+        return _Local(worker)
+
+    async def close(self) -> None:
+        """Nothing is left: each process ends with its job."""
+
+
+class _Local:
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    async def news(self) -> Sequence[News]:
+        await asyncio.sleep(_MOMENT)
+        return await asyncio.to_thread(self._worker.news)
+
+    async def stop(self) -> Sequence[Row]:
+        return await asyncio.to_thread(self._worker.stop)

@@ -1,0 +1,198 @@
+"""Jobs on the nodes of a Ray cluster: one that is there, or one that is made on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from polyclinic.cluster.jobs import Job, News, WorkerLost
+from polyclinic.cluster.worker import Worker
+from polyclinic.errors import MissingExtra, UserError, in_short
+from polyclinic.models.journal_parts import Row
+
+LOCAL = "ray"
+SCHEME = "ray://"
+_PORT = 10001
+
+SECONDS = 20.0
+"""For the cluster to be there; Ray's own client waits for minutes on a head that is not."""
+
+_ANSWERS = 5.0  # seconds for the head's port to take a connection
+_MOMENT = 0.2  # seconds between two looks
+
+
+class RayCluster:
+    """A worker for each processor of the cluster. Made by `connect`."""
+
+    name = "ray"
+    ships = True
+
+    def __init__(self, ray: Any, workers: int) -> None:
+        self._ray, self.workers = ray, workers
+        self._idle: list[Any] = []
+        self._remote = ray.remote(num_cpus=1, max_restarts=0)(Worker)
+
+    @classmethod
+    async def connect(cls, address: str, workers: int | None = None) -> Self:
+        """Joins a cluster, `ray://HOST:PORT`, or makes one on this machine, `ray`.
+
+        Raises:
+            MissingExtra: Ray is not installed.
+            UserError: nobody is there, it is no Ray of our version, or its nodes have another polyclinic or Python.
+        """
+        try:
+            import ray  # noqa: PLC0415 - an extra, and slow to import
+        except ImportError:
+            raise MissingExtra("--on ray needs Ray: pip install 'polyclinic[ray]'") from None
+        if address != LOCAL:
+            _look(address)
+        await _joined(ray, address)
+        cluster = cls(ray, workers or max(1, int((await _told(ray.cluster_resources)).get("CPU", 1))))
+        try:
+            await cluster._check_nodes(address)
+        except BaseException:
+            await cluster.close()
+            raise
+        return cluster
+
+    async def begin(self, job: Job, answered: Sequence[Row]) -> _OnNode:
+        """Has a job begun by a worker that is idle, or by a new one."""
+        worker = self._idle.pop() if self._idle else await _told(self._remote.remote)
+        working = _OnNode(self, worker)
+        await working.asked(worker.begin, job, answered)
+        return working
+
+    def returned(self, worker: Any) -> None:
+        """Takes a worker back whose job has ended."""
+        self._idle.append(worker)
+
+    async def result(self, reference: Any) -> Any:
+        """Returns what a worker answers.
+
+        Raises:
+            WorkerLost: it is gone, or its node.
+        """
+        try:
+            return await _told(self._ray.get, reference)
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except (self._ray.exceptions.RayError, ConnectionError) as error:
+            raise WorkerLost(f"a worker of the cluster is gone ({in_short(error)[:200]})") from None
+
+    async def close(self) -> None:
+        """Leaves the cluster; one that was made here ends."""
+        await asyncio.to_thread(self._ray.shutdown)
+
+    async def _check_nodes(self, address: str) -> None:
+        """Refuses nodes that would not compute the same."""
+        ours = Worker().about()
+        for worker in [await _told(self._remote.remote)]:
+            try:
+                theirs = await asyncio.wait_for(self.result(worker.about.remote()), SECONDS)
+            except TimeoutError:
+                raise UserError(f"--on {address}: no node has a processor free within {SECONDS:g} s") from None
+            except self._ray.exceptions.RayTaskError as error:
+                raise UserError(f"--on {address}: {_cause(error)}; install the same polyclinic there") from None
+            self._idle.append(worker)
+            for what, version in ours.items():
+                if theirs.get(what) != version:
+                    there = theirs.get(what, "none")
+                    raise UserError(f"--on {address}: {what} {there} there, {version} here; install the same on both")
+
+
+class _OnNode:
+    def __init__(self, cluster: RayCluster, worker: Any) -> None:
+        self._cluster, self._worker = cluster, worker
+
+    async def asked(self, method: Any, *given: object) -> Any:
+        return await self._cluster.result(await _told(method.remote, *given))
+
+    async def news(self) -> Sequence[News]:
+        await asyncio.sleep(_MOMENT)
+        heard: Sequence[News] = await self.asked(self._worker.news)
+        if heard and type(heard[-1]).__name__ == "Ended":
+            self._cluster.returned(self._worker)
+        return heard
+
+    async def stop(self) -> Sequence[Row]:
+        with contextlib.suppress(WorkerLost):
+            rows: Sequence[Row] = await self.asked(self._worker.stop)
+            return rows
+        return []
+
+
+def _look(address: str) -> None:
+    """Refuses an address at which nobody listens; a UserError."""
+    place = urlsplit(address)
+    try:
+        port = place.port or _PORT
+    except ValueError:
+        port = 0
+    if not address.startswith(SCHEME) or not place.hostname or not port:
+        raise UserError(f"--on {address!r}; a cluster is named ray://HOST:PORT, and ray makes one on this machine")
+    try:
+        socket.create_connection((place.hostname, port), timeout=_ANSWERS).close()
+    except OSError as error:
+        raise UserError(
+            f"--on {address}: nobody answers at {place.hostname} port {port} ({error.strerror or error}); "
+            "start the head there with 'ray start --head --ray-client-server-port PORT'"
+        ) from None
+
+
+async def _joined(ray: Any, address: str) -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if address == LOCAL:
+        given |= {"address": "local", "include_dashboard": False}
+    else:
+        given |= {"address": address}
+    try:
+        await asyncio.wait_for(_apart(lambda: ray.init(**given)), SECONDS if address != LOCAL else 4 * SECONDS)
+    except TimeoutError:
+        raise UserError(
+            f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "
+            "of Ray's client server?"
+        ) from None
+    except Exception as error:
+        raise UserError(f"--on {address}: {_cause(error)}") from None
+
+
+async def _told(call: Any, *given: object) -> Any:
+    """Calls Ray, which may wait, beside what goes on here."""
+    return await asyncio.to_thread(call, *given)
+
+
+async def _apart(call: Any) -> None:
+    """Waits for a call in a thread of its own that nobody waits for at the end."""
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not over.done():
+            over.set_result(None) if error is None else over.set_exception(error)
+
+    def run() -> None:
+        problem: BaseException | None = None
+        try:
+            call()
+        except Exception as error:
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, problem)
+
+    threading.Thread(target=run, daemon=True).start()
+    await over
+
+
+def _cause(error: BaseException) -> str:
+    """Returns the last line of what Ray says, which tells what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1][:300]}" if lines else type(error).__name__

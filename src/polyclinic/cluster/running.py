@@ -1,0 +1,91 @@
+"""Jobs are given to the workers of a site, heard of, and given to another where one is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+
+from polyclinic.cluster.jobs import Advanced, Answered, Ended, Job, Site, WorkerLost
+from polyclinic.errors import UserError
+from polyclinic.models.journal_parts import Row
+
+MOST_LOSSES = 5
+"""How often the worker of one job may be lost; by then it is the job that ends them."""
+
+_WRONG_INPUT = 2
+_STOPPED = 130
+_KILLED = 137  # as a shell counts it, and as a child says whose parent is gone
+
+
+async def run_jobs(
+    site: Site,
+    jobs: Sequence[Job],
+    *,
+    answered: Callable[[Job], Sequence[Row]],
+    keep: Callable[[Job, Sequence[Row]], None],
+    ended: Callable[[Job, Ended], None] = lambda _job, _ended: None,
+    advance: Callable[[Job, int, int], None] = lambda _job, _done, _total: None,
+) -> dict[str, Ended]:
+    """Runs all, as many at a time as there are workers, and returns how each ended, by its name.
+
+    Args:
+        site: where they run; it is closed by whoever opened it.
+        jobs: with names of their own.
+        answered: what a job's models have answered so far; the worker that begins it is given that.
+        keep: called with answers as they come, before the job is given to anybody else.
+        ended: called as each has ended.
+        advance: called with how much of a job is done, of how much.
+
+    Raises:
+        UserError: a command says that its input is wrong; the others are stopped.
+        WorkerLost: the workers of one job were lost again and again.
+    """
+    waiting, losses, results = deque(jobs), Counter[str](), dict[str, Ended]()
+
+    async def follow(job: Job) -> Ended:
+        working = await site.begin(job, answered(job))
+        try:
+            while True:
+                for news in await working.news():
+                    match news:
+                        case Answered(rows):
+                            keep(job, rows)
+                        case Advanced(done, total):
+                            advance(job, done, total)
+                        case Ended():
+                            return news
+        except asyncio.CancelledError:
+            keep(job, await working.stop())
+            raise
+
+    async def work() -> None:
+        while waiting:
+            job = waiting.popleft()
+            try:
+                end = await follow(job)
+                if end.code < 0 or end.code == _KILLED:
+                    raise WorkerLost(f"{job.name}: its process was killed")
+            except WorkerLost as lost:
+                losses[job.name] += 1
+                if losses[job.name] >= MOST_LOSSES:
+                    raise WorkerLost(f"{lost}; given up after {MOST_LOSSES} times") from None
+                waiting.append(job)
+                continue
+            if end.code == _WRONG_INPUT:
+                raise UserError(end.said)
+            if end.code == _STOPPED:
+                raise KeyboardInterrupt
+            results[job.name] = end
+            ended(job, end)
+
+    lanes = [asyncio.create_task(work()) for _ in range(min(site.workers, len(jobs)))]
+    try:
+        await asyncio.gather(*lanes)
+        while waiting:  # given back by one when the others had ended
+            await work()
+    finally:
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+    return results

@@ -1,0 +1,138 @@
+"""One worker: the process of a job is started, watched, and heard of. The same on this machine and on another."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from polyclinic.cluster.jobs import Advanced, Answered, Ended, Here, Job, News, Shipped
+from polyclinic.models.journal_parts import JournalPart, Row
+
+_GRACE = 6.0  # seconds in which a command that is stopped writes what it has
+_SAID = 4_000  # letters of what it says at its end
+
+PROGRESS = "part"
+"""The word before `DONE TOTAL` on a line of standard output that says how far a job is."""
+
+
+class Worker:
+    """Runs a job, one after another."""
+
+    def about(self) -> dict[str, str]:
+        """Returns what has to be the same on all machines."""
+        return {"polyclinic": version("polyclinic"), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+
+    def begin(self, job: Job, answered: Sequence[Row]) -> None:
+        """Starts the process of a job."""
+        self._job, self._parts, self._ended = job, dict[Path, JournalPart](), False
+        self._scratch = TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
+        self._here = Path(self._scratch.name)
+        if answered:
+            path = self._here / job.answers
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with JournalPart(path) as part:
+                part.add(answered)
+        words = [self._word(word, number) for number, word in enumerate(job.words)]
+        self._errors = (self._here / "said").open("w+b")
+        self._done: tuple[int, int] | None = None
+        self._process = subprocess.Popen(  # noqa: S603 - our own command line
+            [sys.executable, "-m", "polyclinic.cluster.child", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=job.folder if Path(job.folder).is_dir() else self._here,
+            env={**os.environ, **job.environment},
+        )
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
+
+    def news(self) -> list[News]:
+        """Returns what happened since the last call; nothing after the end."""
+        if self._ended:
+            return []
+        code = self._process.poll()
+        if code is not None:
+            self._reader.join(_GRACE)
+        heard: list[News] = []
+        if rows := self._new_rows():
+            heard.append(Answered(rows))
+        if self._done is not None:
+            heard.append(Advanced(*self._done))
+            self._done = None
+        if code is not None:
+            heard.append(Ended(code, self._said(), self._brought() if code >= 0 else b""))
+            self._close()
+        return heard
+
+    def stop(self) -> list[Row]:
+        """Ends the process, gently first; returns the answers that were not heard of yet."""
+        if self._ended:
+            return []
+        self._process.terminate()
+        try:
+            self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        rows = self._new_rows()
+        self._close()
+        return rows
+
+    def _word(self, word: str | Here | Shipped, number: int) -> str:
+        if isinstance(word, Here):
+            return str(self._here / word.path)
+        if isinstance(word, str):
+            return word
+        there = Path(word.path)
+        if not there.is_file() or there.read_bytes() != word.content:
+            there = self._here / "files" / str(number) / Path(word.path).name
+            there.parent.mkdir(parents=True)
+            there.write_bytes(word.content)
+        return f"{word.before}{there}{word.after}"
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None  # noqa: S101
+        for line in process.stdout:
+            match line.split():
+                case [word, done, total] if word == PROGRESS.encode() and done.isdigit() and total.isdigit():
+                    self._done = int(done), int(total)
+
+    def _new_rows(self) -> list[Row]:
+        rows = []
+        for path in self._here.glob(self._job.tails):
+            if path not in self._parts:
+                self._parts[path] = JournalPart(path)
+            rows += self._parts[path].new()
+        return rows
+
+    def _said(self) -> str:
+        self._errors.seek(max(0, self._errors.seek(0, io.SEEK_END) - _SAID))
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1].removeprefix("polyclinic: ") if lines else ""
+
+    def _brought(self) -> bytes:
+        folder = self._here / self._job.brings
+        if not self._job.brings or not folder.is_dir():
+            return b""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=3) as tar:
+            tar.add(folder, arcname=".")
+        return packed.getvalue()
+
+    def _close(self) -> None:
+        self._ended = True
+        for part in self._parts.values():
+            part.__exit__()
+        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._errors.close()
+        self._scratch.cleanup()
