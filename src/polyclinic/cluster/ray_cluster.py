@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -34,8 +34,8 @@ class RayCluster:
     name = "ray"
     ships = True
 
-    def __init__(self, ray: Any, workers: int) -> None:
-        self._ray, self.workers = ray, workers
+    def __init__(self, ray: Any, workers: int, left: threading.Event) -> None:
+        self._ray, self.workers, self._left = ray, workers, left
         self._idle: list[Any] = []
         self._remote = ray.remote(num_cpus=1, max_restarts=0)(Worker)
 
@@ -53,8 +53,10 @@ class RayCluster:
             raise MissingExtra("--on ray needs Ray: pip install 'polyclinic[ray]'") from None
         if address != LOCAL:
             _look(address)
-        await _joined(ray, address)
-        cluster = cls(ray, workers or max(1, int((await _told(ray.cluster_resources)).get("CPU", 1))))
+        left = threading.Event()
+        await _joined(ray, address, workers, left)
+        processors = int((await _told(ray.cluster_resources)).get("CPU", 1))
+        cluster = cls(ray, workers or max(1, processors), left)
         try:
             await cluster._check_nodes(address)
         except BaseException:
@@ -89,6 +91,7 @@ class RayCluster:
     async def close(self) -> None:
         """Leaves the cluster; one that was made here ends."""
         await asyncio.to_thread(self._ray.shutdown)
+        self._left.set()
 
     async def _check_nodes(self, address: str) -> None:
         """Refuses nodes that would not compute the same."""
@@ -146,16 +149,16 @@ def _look(address: str) -> None:
         ) from None
 
 
-async def _joined(ray: Any, address: str) -> None:
+async def _joined(ray: Any, address: str, workers: int | None, left: threading.Event) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == LOCAL:
-        given |= {"address": "local", "include_dashboard": False}
+        given |= {"address": "local", "include_dashboard": False, "num_cpus": workers}
     else:
         given |= {"address": address}
     try:
-        await asyncio.wait_for(_apart(lambda: ray.init(**given)), SECONDS if address != LOCAL else 4 * SECONDS)
+        await asyncio.wait_for(_apart(lambda: ray.init(**given), left), SECONDS if address != LOCAL else 4 * SECONDS)
     except TimeoutError:
         raise UserError(
             f"--on {address}: something listens there, and it did not let us in within {SECONDS:g} s; is it the port "
@@ -170,23 +173,31 @@ async def _told(call: Any, *given: object) -> Any:
     return await asyncio.to_thread(call, *given)
 
 
-async def _apart(call: Any) -> None:
-    """Waits for a call in a thread of its own that nobody waits for at the end."""
+async def _apart(call: Callable[[], object], left: threading.Event) -> None:
+    """Waits for a call in a thread of its own, which nobody waits for where it takes too long.
+
+    The thread stays until the cluster is left: Linux ends the processes that a thread has begun with it.
+    """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
 
-    def settle(error: BaseException | None) -> None:
-        if not over.done():
-            over.set_result(None) if error is None else over.set_exception(error)
+    def settle(error: Exception | None) -> None:
+        if over.done():
+            return
+        if error is None:
+            over.set_result(None)
+        else:
+            over.set_exception(error)
 
     def run() -> None:
-        problem: BaseException | None = None
+        problem: Exception | None = None
         try:
             call()
         except Exception as error:
             problem = error
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, problem)
+        left.wait()
 
     threading.Thread(target=run, daemon=True).start()
     await over
