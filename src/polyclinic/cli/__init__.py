@@ -94,10 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(words: Sequence[str], help_on: Screen) -> object:
     """Runs the command; of a dry run what is expected is shown, and nothing of what was made up."""
     if "--dry-run" not in words:
-        if words[:1] == ["eval"] and is_given("--on"):
-            from polyclinic.cli.spreading import ask_in_parts  # noqa: PLC0415 - for those who want it alone
+        if is_given("--on"):
+            from polyclinic.cli.spreading import in_parts  # noqa: PLC0415 - for those who want it alone
 
-            with ask_in_parts(words) as whole:
+            with in_parts(words) as whole:
                 return APP(whole, exit_on_error=False, print_error=False, console=help_on)
         return APP(words, exit_on_error=False, print_error=False, console=help_on)
     from polyclinic.cli.dry_run import rehearse  # noqa: PLC0415 - for those who want it alone

@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 from rich.console import Console
 
 from polyclinic.cli import options
+from polyclinic.cluster.opening import check_site
 from polyclinic.errors import UserError
 from polyclinic.hospital.plan.plan import Job
 from polyclinic.hospital.record.happenings import Acuity
@@ -67,6 +68,8 @@ class ReplicaOptions:
     """Of auto: half-width of the 95 % interval that is wanted, in percent of the mean."""
     most_replicas: Annotated[int | None, options.between(3), Parameter(show_default=f"{MOST}")] = None
     """Of auto: no more runs than these."""
+    on: Annotated[str | None, Parameter(metavar="WHERE")] = None
+    """Several runs at once: processes:N on this machine, ray or ray://HOST:PORT on a Ray cluster."""
 
     @property
     def several(self) -> bool:
@@ -93,6 +96,10 @@ class ReplicaOptions:
         idle = [name for name, value in given.items() if value is not None]
         if idle and self.replicas != AUTO:
             raise UserError(f"{', '.join(idle)} says how many runs --replicas auto makes; give both")
+        if self.on is not None:
+            check_site(self.on)
+            if self.replicas in (AUTO, "1"):
+                raise UserError(f"--on {self.on} makes several runs at once; say how many with --replicas N")
 
     def seeds(self, first: int, held: Sequence[tuple[dict[str, Any], str]], *, quiet: bool) -> Iterator[int]:
         """Yields the seed of each run, as long as another is needed; what came of each stands in `held` by then."""

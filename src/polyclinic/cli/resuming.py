@@ -14,6 +14,8 @@ from polyclinic.cli.command_words import OF_THIS_COMMAND, is_given, said_again
 from polyclinic.errors import BadInput, UserError
 from polyclinic.fingerprints import of_file, of_package, others
 from polyclinic.hospital.configuration import Configuration
+from polyclinic.hospital.record.recorded import RecordedRun
+from polyclinic.hospital.record.run_file import RUN
 from polyclinic.hospital.record.store import Store
 from polyclinic.models.session import ModelOptions, read_price
 
@@ -35,6 +37,20 @@ def made_of(configuration: Configuration) -> dict[str, str]:
     if setup.model_file is not None:
         prints["--model-file"] = of_file(Path(setup.model_file))
     return prints
+
+
+def finished(folder: Path, configuration: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns what a run said that was made so and is over; None where there is none, or it was made otherwise."""
+    if not (folder / RUN).is_file():
+        return None
+    with RecordedRun(folder) as run:
+        return run.summary if _made(run.configuration) == _made(configuration) else None
+
+
+def _made(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a configuration as JSON keeps it, without the place of a file whose fingerprint stands in it."""
+    kept: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(configuration))
+    return {**kept, "setup": {**kept.get("setup", {}), "model_file": None}}
 
 
 def taken_up(store: Store, minds: Mapping[str, str], models: ModelOptions, *, fork: bool = False) -> Configuration:

@@ -18,7 +18,7 @@ from polyclinic.cli.following import Protocol
 from polyclinic.cli.live import PORT, Live, Port, stay, watch, where_kept
 from polyclinic.cli.replicas import ReplicaOptions, replicated
 from polyclinic.cli.results_of_run import tell_where, write_run_results
-from polyclinic.cli.resuming import WHO_PLAYS, check_fork, go_on, made_of, taken_up
+from polyclinic.cli.resuming import WHO_PLAYS, check_fork, finished, go_on, made_of, taken_up
 from polyclinic.cli.run_progress import watching
 from polyclinic.cli.run_tables import show_replicas, show_run
 from polyclinic.cli.trust import note_trust
@@ -272,19 +272,19 @@ def run(
                     },
                 ),
             )
-            told = _worth_reading(configuration) if traces is None else traces
-            if out is not None and told:
+            if out is not None and (_worth_reading(configuration) if traces is None else traces):
                 setup = msgspec.structs.replace(configuration.setup, traces=True)
                 configuration = msgspec.structs.replace(configuration, setup=setup)
             configuration = msgspec.structs.replace(configuration, made_of=made_of(configuration))
             folder = out if out is None or not replicas.several else out / f"seed-{seed}"
             plain_values = msgspec.to_builtins(configuration, str_keys=True)
-            with nullcontext() if folder is None else Store.create(folder, plain_values) as store:
+            came = finished(folder, plain_values) if folder is not None and replicas.several else None
+            with nullcontext() if folder is None or came else Store.create(folder, plain_values) as store:
                 if store is not None and learning.memory is not None and learns is not None:
                     with open_brought(learning.memory, about_memories(known, learns)) as memory:
                         bring(memory, store.folder)
                 watch(folder if live else None, port)
-                held.append(_hold(configuration, store, workers, quiet=json, brought=learning.memory))
+                held.append((came, "") if came else _hold(configuration, store, workers, json, learning.memory))
     documents = [document for document, _ in held]
     _show(documents, replicas, kept_in=resume or out, json=json)
     if (folder := resume or out) is not None and not json:
@@ -337,7 +337,7 @@ def _go_on(
         if kept.summary is not None:
             return kept.summary, ""
     with Store.open(folder) as store:
-        return _hold(taken_up(store, minds, models), store, workers, quiet=quiet)
+        return _hold(taken_up(store, minds, models), store, workers, quiet)
 
 
 def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days: float) -> tuple[Incident, ...]:
@@ -349,7 +349,7 @@ def _events(texts: Sequence[str], hospital: Hospital, knowledge: Knowledge, days
 
 
 def _hold(
-    configuration: Configuration, store: Store | None, workers: int, *, quiet: bool, brought: Path | None = None
+    configuration: Configuration, store: Store | None, workers: int, quiet: bool, brought: Path | None = None
 ) -> tuple[dict[str, Any], str]:
     """Runs; returns what is printed and stored of it, and why a visit failed first, "" where none did.
 
