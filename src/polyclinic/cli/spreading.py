@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from polyclinic.cluster.jobs import Ended, Here, Job, Site
+from polyclinic.cluster.jobs import JobEnded, Here, ClusterJob, Site
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
 from polyclinic.cluster.shipping import shipped
@@ -25,7 +25,7 @@ from polyclinic.errors import PlayFailure, UserError
 from polyclinic.files import make_folder
 from polyclinic.hospital.record.recorded import RecordedRun
 from polyclinic.hospital.record.run_file import CALLS, RUN
-from polyclinic.models.journal_parts import JournalPart, Row, rows_of
+from polyclinic.models.journal_parts import JournalPart, JournalRow, rows_of
 from polyclinic.models.model_file import read_model_file
 from polyclinic.models.session import Share, part_of, parts_of
 from polyclinic.terminal.screen import note, progress_of_parts
@@ -56,7 +56,7 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
     journal = value_of(words, "--journal")
     kept = scratch / _JOURNAL if journal is None else Path(journal)
 
-    async def ask() -> dict[str, Ended]:
+    async def ask() -> dict[str, JobEnded]:
         async with open_site(where) as site:
             shares = {
                 f"part {number + 1} of {site.workers}": Share(number, site.workers) for number in range(site.workers)
@@ -69,11 +69,11 @@ def _evaluation(words: Sequence[str], where: str, scratch: Path) -> Sequence[str
             ]  # fmt: skip
             before = rows_of(parts_of(kept))
 
-            def answered(job: Job) -> list[Row]:
+            def answered(job: ClusterJob) -> list[JournalRow]:
                 own = part_of(kept, shares[job.name])
                 return before + rows_of([own] if own.is_file() else [])
 
-            def keep(job: Job, rows: Sequence[Row]) -> None:
+            def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
                 _keep(part_of(kept, shares[job.name]), rows)
 
             with progress_of_parts("asking", len(jobs), quiet="--json" in words) as advance:
@@ -97,7 +97,7 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
     seeds = range(int(first or 0), int(first or 0) + int(several or 0))
     folders = {f"seed {seed}": Path(out) / f"seed-{seed}" for seed in seeds}
 
-    async def make() -> dict[str, Ended]:
+    async def make() -> dict[str, JobEnded]:
         async with open_site(where) as site:
             own = without(words, "--replicas", "--seed", "--out", switches=("--csv",))
             jobs = [
@@ -107,15 +107,15 @@ def _replicas(words: Sequence[str], where: str, _: Path) -> Sequence[str]:
                 if not _is_over(folder)
             ]  # fmt: skip
 
-            def answered(job: Job) -> list[Row]:
+            def answered(job: ClusterJob) -> list[JournalRow]:
                 there = folders[job.name] / CALLS
                 return rows_of([there] if there.is_file() else [])
 
-            def keep(job: Job, rows: Sequence[Row]) -> None:
+            def keep(job: ClusterJob, rows: Sequence[JournalRow]) -> None:
                 folders[job.name].mkdir(parents=True, exist_ok=True)
                 _keep(folders[job.name] / CALLS, rows)
 
-            def ended(job: Job, end: Ended) -> None:
+            def ended(job: ClusterJob, end: JobEnded) -> None:
                 _unpack(end.brought, folders[job.name])
                 advance(job.name, 1, 1)
 
@@ -143,16 +143,16 @@ def _job(
     answers: str,
     tails: str,
     brings: str = "",
-) -> Job:
+) -> ClusterJob:
     told = [shipped(word) for word in words] if site.ships else words
     keys = _keys(words) if site.ships else {}
-    return Job(
+    return ClusterJob(
         name=name, words=[*told, *own], folder=str(Path.cwd()), answers=answers, tails=tails, brings=brings,
         environment=keys,
     )  # fmt: skip
 
 
-def _keep(file: Path, rows: Sequence[Row]) -> None:
+def _keep(file: Path, rows: Sequence[JournalRow]) -> None:
     if rows:
         with JournalPart(file) as part:
             part.add(rows)
@@ -178,7 +178,7 @@ def _unpack(packed: bytes, folder: Path) -> None:
     beside.rename(folder)
 
 
-def _tell(ends: Mapping[str, Ended]) -> None:
+def _tell(ends: Mapping[str, JobEnded]) -> None:
     for name, end in ends.items():
         if end.code:
             note(f"{name}: {end.said}")

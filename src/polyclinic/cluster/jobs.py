@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from polyclinic.errors import PolyclinicError
-from polyclinic.models.journal_parts import Row
+from polyclinic.models.journal_parts import JournalRow
 
 
 class WorkerLost(PolyclinicError):
@@ -43,7 +43,7 @@ class Shipped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class ClusterJob:
     """A command in a process of its own.
 
     Attributes:
@@ -66,10 +66,10 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswersCame:
     """Answers that were stored since the last news."""
 
-    rows: Sequence[Row]
+    rows: Sequence[JournalRow]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Advanced:
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobEnded:
     """The command has ended.
 
     Attributes:
@@ -95,7 +95,7 @@ class Ended:
     brought: bytes = b""
 
 
-News = Answered | Advanced | Ended
+News = AnswersCame | Advanced | JobEnded
 
 
 class Working(Protocol):
@@ -108,7 +108,7 @@ class Working(Protocol):
             WorkerLost: whoever had the job is gone.
         """
 
-    async def stop(self) -> Sequence[Row]:
+    async def stop(self) -> Sequence[JournalRow]:
         """Ends the job, and returns the answers that were not heard of yet."""
 
 
@@ -122,7 +122,7 @@ class Site(Protocol):
     ships: bool
     """Whether the files that a job names may not be there."""
 
-    async def begin(self, job: Job, answered: Sequence[Row]) -> Working:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> Working:
         """Has a job begun by a worker that is free, with what was answered before.
 
         Raises:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from polyclinic.cluster.jobs import Job, News
-from polyclinic.cluster.worker import Worker
-from polyclinic.models.journal_parts import Row
+from polyclinic.cluster.jobs import ClusterJob, News
+from polyclinic.cluster.worker import JobWorker
+from polyclinic.models.journal_parts import JournalRow
 
 _MOMENT = 0.1  # seconds between two looks
 
@@ -21,9 +21,9 @@ class LocalProcesses:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    async def begin(self, job: Job, answered: Sequence[Row]) -> _Local:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _Local:
         """Starts a process."""
-        worker = Worker()
+        worker = JobWorker()
         await asyncio.to_thread(worker.begin, job, answered)
         return _Local(worker)
 
@@ -32,12 +32,12 @@ class LocalProcesses:
 
 
 class _Local:
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: JobWorker) -> None:
         self._worker = worker
 
     async def news(self) -> Sequence[News]:
         await asyncio.sleep(_MOMENT)
         return await asyncio.to_thread(self._worker.news)
 
-    async def stop(self) -> Sequence[Row]:
+    async def stop(self) -> Sequence[JournalRow]:
         return await asyncio.to_thread(self._worker.stop)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from polyclinic.cluster.jobs import Job, News, WorkerLost
-from polyclinic.cluster.worker import Worker
+from polyclinic.cluster.jobs import ClusterJob, News, WorkerLost
+from polyclinic.cluster.worker import JobWorker
 from polyclinic.errors import MissingExtra, UserError, in_short
-from polyclinic.models.journal_parts import Row
+from polyclinic.models.journal_parts import JournalRow
 
 LOCAL = "ray"
 SCHEME = "ray://"
@@ -37,7 +37,7 @@ class RayCluster:
     def __init__(self, ray: Any, workers: int, left: threading.Event) -> None:
         self._ray, self.workers, self._left = ray, workers, left
         self._idle: list[Any] = []
-        self._remote = ray.remote(num_cpus=1, max_restarts=0)(Worker)
+        self._remote = ray.remote(num_cpus=1, max_restarts=0)(JobWorker)
 
     @classmethod
     async def connect(cls, address: str, workers: int | None = None) -> Self:
@@ -64,7 +64,7 @@ class RayCluster:
             raise
         return cluster
 
-    async def begin(self, job: Job, answered: Sequence[Row]) -> _OnNode:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _OnNode:
         """Has a job begun by a worker that is idle, or by a new one."""
         worker = self._idle.pop() if self._idle else await _told(self._remote.remote)
         working = _OnNode(self, worker)
@@ -95,7 +95,7 @@ class RayCluster:
 
     async def _check_nodes(self, address: str) -> None:
         """Refuses nodes that would not compute the same."""
-        ours = Worker().about()
+        ours = JobWorker().about()
         for worker in [await _told(self._remote.remote)]:
             try:
                 theirs = await asyncio.wait_for(self.result(worker.about.remote()), SECONDS)
@@ -120,13 +120,13 @@ class _OnNode:
     async def news(self) -> Sequence[News]:
         await asyncio.sleep(_MOMENT)
         heard: Sequence[News] = await self.asked(self._worker.news)
-        if heard and type(heard[-1]).__name__ == "Ended":
+        if heard and type(heard[-1]).__name__ == "JobEnded":
             self._cluster.returned(self._worker)
         return heard
 
-    async def stop(self) -> Sequence[Row]:
+    async def stop(self) -> Sequence[JournalRow]:
         with contextlib.suppress(WorkerLost):
-            rows: Sequence[Row] = await self.asked(self._worker.stop)
+            rows: Sequence[JournalRow] = await self.asked(self._worker.stop)
             return rows
         return []
 

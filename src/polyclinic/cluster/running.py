@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
-from polyclinic.cluster.jobs import Advanced, Answered, Ended, Job, Site, WorkerLost
+from polyclinic.cluster.jobs import Advanced, AnswersCame, JobEnded, ClusterJob, Site, WorkerLost
 from polyclinic.errors import UserError
-from polyclinic.models.journal_parts import Row
+from polyclinic.models.journal_parts import JournalRow
 
 MOST_LOSSES = 5
 """How often the worker of one job may be lost; by then it is the job that ends them."""
@@ -20,13 +20,13 @@ _KILLED = 137  # as a shell counts it, and as a child says whose parent is gone
 
 async def run_jobs(
     site: Site,
-    jobs: Sequence[Job],
+    jobs: Sequence[ClusterJob],
     *,
-    answered: Callable[[Job], Sequence[Row]],
-    keep: Callable[[Job, Sequence[Row]], None],
-    ended: Callable[[Job, Ended], None] = lambda _job, _ended: None,
-    advance: Callable[[Job, int, int], None] = lambda _job, _done, _total: None,
-) -> dict[str, Ended]:
+    answered: Callable[[ClusterJob], Sequence[JournalRow]],
+    keep: Callable[[ClusterJob, Sequence[JournalRow]], None],
+    ended: Callable[[ClusterJob, JobEnded], None] = lambda _job, _ended: None,
+    advance: Callable[[ClusterJob, int, int], None] = lambda _job, _done, _total: None,
+) -> dict[str, JobEnded]:
     """Runs all, as many at a time as there are workers, and returns how each ended, by its name.
 
     Args:
@@ -41,19 +41,19 @@ async def run_jobs(
         UserError: a command says that its input is wrong; the others are stopped.
         WorkerLost: the workers of one job were lost again and again.
     """
-    waiting, losses, results = deque(jobs), Counter[str](), dict[str, Ended]()
+    waiting, losses, results = deque(jobs), Counter[str](), dict[str, JobEnded]()
 
-    async def follow(job: Job) -> Ended:
+    async def follow(job: ClusterJob) -> JobEnded:
         working = await site.begin(job, answered(job))
         try:
             while True:
                 for news in await working.news():
                     match news:
-                        case Answered(rows):
+                        case AnswersCame(rows):
                             keep(job, rows)
                         case Advanced(done, total):
                             advance(job, done, total)
-                        case Ended():
+                        case JobEnded():
                             return news
         except asyncio.CancelledError:
             keep(job, await working.stop())

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyclinic.cluster.jobs import Advanced, Answered, Ended, Here, Job, News, Shipped
-from polyclinic.models.journal_parts import JournalPart, Row
+from polyclinic.cluster.jobs import Advanced, AnswersCame, JobEnded, Here, ClusterJob, News, Shipped
+from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has
 _SAID = 4_000  # letters of what it says at its end
@@ -23,14 +23,14 @@ PROGRESS = "part"
 """The word before `DONE TOTAL` on a line of standard output that says how far a job is."""
 
 
-class Worker:
+class JobWorker:
     """Runs a job, one after another."""
 
     def about(self) -> dict[str, str]:
         """Returns what has to be the same on all machines."""
         return {"polyclinic": version("polyclinic"), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
 
-    def begin(self, job: Job, answered: Sequence[Row]) -> None:
+    def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> None:
         """Starts the process of a job."""
         self._job, self._parts, self._ended = job, dict[Path, JournalPart](), False
         self._scratch = TemporaryDirectory(prefix="polyclinic-", ignore_cleanup_errors=True)
@@ -63,16 +63,16 @@ class Worker:
             self._reader.join(_GRACE)
         heard: list[News] = []
         if rows := self._new_rows():
-            heard.append(Answered(rows))
+            heard.append(AnswersCame(rows))
         if self._done is not None:
             heard.append(Advanced(*self._done))
             self._done = None
         if code is not None:
-            heard.append(Ended(code, self._said(), self._brought() if code >= 0 else b""))
+            heard.append(JobEnded(code, self._said(), self._brought() if code >= 0 else b""))
             self._close()
         return heard
 
-    def stop(self) -> list[Row]:
+    def stop(self) -> list[JournalRow]:
         """Ends the process, gently first; returns the answers that were not heard of yet."""
         if self._ended:
             return []
@@ -105,7 +105,7 @@ class Worker:
                 case [word, done, total] if word == PROGRESS.encode() and done.isdigit() and total.isdigit():
                     self._done = int(done), int(total)
 
-    def _new_rows(self) -> list[Row]:
+    def _new_rows(self) -> list[JournalRow]:
         rows = []
         for path in self._here.glob(self._job.tails):
             if path not in self._parts:

@@ -101,15 +101,11 @@ class Journal:
                 if connection.execute("SELECT 1 FROM calls WHERE run = ? LIMIT 1", (self.run,)).fetchone() is None:
                     self._readers.remove((path, connection))
                     connection.close()
-<<<<<<< HEAD
-        connection = _open(self.path)
+        connection = open_journal(self.path)
         with read_errors(self.path):
             for table in TABLES if self._prompts is not None else ():
                 connection.execute(table)
         self._writer = GroupWriter(connection, named=self._named, name="polyclinic-journal")
-=======
-        self._writer = GroupWriter(open_journal(self.path), named=self._named, name="polyclinic-journal")
->>>>>>> 6add7856 (Evaluations are asked in parts, in processes of this machine or on a Ray cluster)
         return self
 
     async def __aexit__(self, *_: object) -> None:

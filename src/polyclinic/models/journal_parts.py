@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from polyclinic.models.journal import open_journal
+from polyclinic.models.prompts import TABLES
 from polyclinic.sqlite_file import read_errors, transaction
 
-Row = tuple[Any, ...]
-"""A stored answer as it stands in the file: run, episode, request, k, purpose, sealed reply."""
+_KEYS = {"messages": 1, "prompts": 1, "calls": 4}
+"""By table, how many of a row's values it is known by; what was asked comes before what was answered."""
 
-_KEY = 4  # values that an answer is known by
-_ALL = "SELECT * FROM calls"
-_KEEP = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
+_THERE = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+
+class JournalRow(NamedTuple):
+    """A row of a journal as it stands in the file."""
+
+    table: str
+    values: tuple[Any, ...]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What no other row has."""
+        return (self.table, *self.values[: _KEYS[self.table]])
 
 
 class JournalPart:
@@ -27,7 +38,7 @@ class JournalPart:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = open_journal(path)
-        self._given: set[Row] = set()
+        self._given: set[tuple[Any, ...]] = set()
         self._version = -1
 
     def __enter__(self) -> Self:
@@ -36,30 +47,41 @@ class JournalPart:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def new(self) -> list[Row]:
+    def new(self) -> list[JournalRow]:
         """Returns the rows that were not returned before; a `BadInput` where the file is damaged."""
         with read_errors(self.path):
             version = self._file.execute("PRAGMA data_version").fetchone()[0]
             if version == self._version:
                 return []
-            found = [row for row in self._file.execute(_ALL) if row[:_KEY] not in self._given]
+            there = {name for (name,) in self._file.execute(_THERE)}
+            every = (
+                JournalRow(table, values)
+                for table in _KEYS
+                if table in there
+                for values in self._file.execute(f"SELECT * FROM {table}")  # noqa: S608 - one of ours
+            )
+            found = [row for row in every if row.key not in self._given]
         self._version = version
-        self._given.update(row[:_KEY] for row in found)
+        self._given.update(row.key for row in found)
         return found
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[JournalRow]) -> None:
         """Puts rows in; of one that is there already the first stays."""
         rows = list(rows)
-        self._given.update(row[:_KEY] for row in rows)
+        self._given.update(row.key for row in rows)
         with read_errors(self.path), transaction(self._file):
-            self._file.executemany(_KEEP, rows)
+            for table in TABLES if any(row.table != "calls" for row in rows) else ():
+                self._file.execute(table)
+            for row in rows:
+                blanks = ", ".join("?" * len(row.values))
+                self._file.execute(f"INSERT OR IGNORE INTO {row.table} VALUES ({blanks})", row.values)  # noqa: S608
 
 
-def rows_of(paths: Iterable[Path]) -> list[Row]:
-    """Returns all rows of several files, each answer once."""
-    rows: dict[Row, Row] = {}
+def rows_of(paths: Iterable[Path]) -> list[JournalRow]:
+    """Returns all rows of several files, each once."""
+    rows: dict[tuple[Any, ...], JournalRow] = {}
     for path in paths:
         with JournalPart(path) as part:
             for row in part.new():
-                rows.setdefault(row[:_KEY], row)
+                rows.setdefault(row.key, row)
     return list(rows.values())

@@ -206,15 +206,10 @@ async def open_session(
         if journal is not None:
             whole, journal = Path(journal), Path(journal)
             if share.of > 1:
-<<<<<<< HEAD
-                journal = whole.with_name(f"{whole.stem}.{share.number + 1}-of-{share.of}{whole.suffix}")
-            kept = await stack.enter_async_context(
-                Journal(journal, run=run, beside=_parts_of(whole, journal), prompts=prompts)
-            )
-=======
                 journal = part_of(whole, share)
-            kept = await stack.enter_async_context(Journal(journal, run=run, beside=parts_of(whole, journal)))
->>>>>>> 6add7856 (Evaluations are asked in parts, in processes of this machine or on a Ray cluster)
+            kept = await stack.enter_async_context(
+                Journal(journal, run=run, beside=parts_of(whole, journal), prompts=prompts)
+            )
         yield Session(models, kept, ledger)
 
 
