@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from polyclinic.cluster.jobs import JobEnded, Here, ClusterJob, Site
+from polyclinic.cluster.jobs import ClusterJob, Here, JobEnded, Site
 from polyclinic.cluster.opening import check_site, open_site
 from polyclinic.cluster.running import run_jobs
 from polyclinic.cluster.shipping import shipped

@@ -21,17 +21,17 @@ class LocalProcesses:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _Local:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _Beside:
         """Starts a process."""
         worker = JobWorker()
         await asyncio.to_thread(worker.begin, job, answered)
-        return _Local(worker)
+        return _Beside(worker)
 
     async def close(self) -> None:
         """Nothing is left: each process ends with its job."""
 
 
-class _Local:
+class _Beside:
     def __init__(self, worker: JobWorker) -> None:
         self._worker = worker
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
-from polyclinic.cluster.jobs import Advanced, AnswersCame, JobEnded, ClusterJob, Site, WorkerLost
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, JobEnded, Site, WorkerLost
 from polyclinic.errors import UserError
 from polyclinic.models.journal_parts import JournalRow
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyclinic.cluster.jobs import Advanced, AnswersCame, JobEnded, Here, ClusterJob, News, Shipped
+from polyclinic.cluster.jobs import Advanced, AnswersCame, ClusterJob, Here, JobEnded, News, Shipped
 from polyclinic.models.journal_parts import JournalPart, JournalRow
 
 _GRACE = 6.0  # seconds in which a command that is stopped writes what it has

@@ -1,0 +1,60 @@
+"""Files that a command names travel with it, however the word names them."""
+
+from pathlib import Path
+
+import pytest
+
+from polyclinic.cluster import shipping
+from polyclinic.cluster.jobs import ClusterJob, Here
+from polyclinic.cluster.shipping import shipped
+from polyclinic.cluster.worker import JobWorker
+from polyclinic.errors import UserError
+
+
+def test_a_word_that_names_a_file_has_it_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.jsonl").write_text("questions")
+    (tmp_path / "own.py").write_text("code")
+    wrong = {}
+    for word, around in {
+        "q.jsonl": ("", "q.jsonl", ""),
+        "scripted:q.jsonl": ("scripted:", "q.jsonl", ""),
+        "--questions=q.jsonl": ("--questions=", "q.jsonl", ""),
+        "--doctor=scripted:q.jsonl": ("--doctor=scripted:", "q.jsonl", ""),
+        "own.py:mine": ("", "own.py", ":mine"),
+        "q.jsonl#p1": ("", "q.jsonl", "#p1"),
+        "shipped": None,
+        "direct/q.jsonl": None,
+        "--seed": None,
+        "": None,
+    }.items():
+        came = shipped(word)
+        expected = word if around is None else (around[0], str(tmp_path / around[1]), around[2])
+        found = came if isinstance(came, str) else (came.before, came.path, came.after)
+        if found != expected:
+            wrong[word] = found
+    assert wrong == {}
+
+
+def test_what_is_too_large_to_travel_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "large").write_text("x" * 11)
+    monkeypatch.setattr(shipping, "MOST", 10)
+    with pytest.raises(UserError, match=r"large is larger than"):
+        shipped(str(tmp_path / "large"))
+
+
+def test_a_file_that_differs_there_is_taken_from_here(tmp_path):
+    """The same path may hold something else on the worker's machine."""
+    file = tmp_path / "cases.jsonl"
+    file.write_text("mine")
+    same, other = shipped(str(file)), shipped(f"scripted:{file}")
+    worker = JobWorker()
+    worker._here = tmp_path / "there"
+    assert worker._word(same, 0) == str(file)
+    file.write_text("changed")
+    word = worker._word(other, 1)
+    assert word.startswith("scripted:")
+    assert word != f"scripted:{file}"
+    assert Path(word.removeprefix("scripted:")).read_text() == "mine"
+    assert worker._word(Here("journal"), 2) == str(tmp_path / "there" / "journal")
+    assert ClusterJob(name="n", words=[], folder="", answers="", tails="").brings == ""
