@@ -13,6 +13,7 @@
     │   ├── NotNow           web: a move that cannot be made as things stand
     │   ├── NothingHere      web: what was asked for is not there
     │   ├── NoSuchRun        web: no run of that id
+    │   ├── NoSuchPerson     web: nobody of that name ever came to the hospital
     │   ├── NoSuchMaterial   web: no file of that name is offered for judging
     │   ├── NoSuchCase       web: no case of that set and key is offered
     │   ├── NoSuchVisit      web: no visit of that id
