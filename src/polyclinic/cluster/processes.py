@@ -21,17 +21,17 @@ class LocalProcesses:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _Beside:
+    async def begin(self, job: ClusterJob, answered: Sequence[JournalRow]) -> _InProcess:
         """Starts a process."""
         worker = JobWorker()
         await asyncio.to_thread(worker.begin, job, answered)
-        return _Beside(worker)
+        return _InProcess(worker)
 
     async def close(self) -> None:
         """Nothing is left: each process ends with its job."""
 
 
-class _Beside:
+class _InProcess:
     def __init__(self, worker: JobWorker) -> None:
         self._worker = worker
 
