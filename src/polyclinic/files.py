@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ MAX_FILE_BYTES = 2 * 2**30
 
 _DATABASE = b"SQLite format 3\0"
 _NAMED = 3
+_BEGINNING = 200  # bytes of a line that is too long
 
 
 def check_file(path: Path) -> None:
@@ -49,6 +50,22 @@ def check_file(path: Path) -> None:
         raise BadInput(f"the file is {size / 2**30:.1f} GiB; at most {MAX_FILE_BYTES >> 30} GiB are read", path=path)
 
 
+def no_folder(path: Path) -> str:
+    """Returns what is wrong with what is no folder."""
+    return "this is a file, and no folder" if path.exists() else "no such folder"
+
+
+class ReadLine(NamedTuple):
+    """A line that is not blank: its number from 1, its text, and what is wrong with it, "" where nothing is.
+
+    Of a line that is too long only the beginning stands there; what is not UTF-8 is replaced.
+    """
+
+    number: int
+    text: str
+    broken: str = ""
+
+
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yields the lines that are not blank, with their numbers from 1, without ever holding the whole file.
 
@@ -57,6 +74,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         BadInput: as `check_file`; or a line is too long or is not UTF-8, or no line says anything.
     """
+    for number, text, broken in read_any_lines(path):
+        if broken:
+            raise BadInput(broken, path=path, line=number)
+        yield number, text
+
+
+def read_any_lines(path: Path) -> Iterator[ReadLine]:
+    """Yields the lines as `read_lines`, those that are broken too.
+
+    Raises:
+        BadInput: as `check_file`; or no line says anything.
+    """
     check_file(path)
     found = False
     try:
@@ -64,18 +93,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             number = 0
             while raw := file.readline(MAX_RECORD_BYTES + 1):
                 number += 1
+                raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if len(raw) > MAX_RECORD_BYTES:
-                    raise BadInput(too_large(), path=path, line=number)
-                text = decode(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path=path, line=number)
-                if text.strip():
+                    begin, rest = raw[:_BEGINNING], raw
+                    while rest and not rest.endswith(b"\n"):
+                        rest = file.readline(MAX_RECORD_BYTES)
+                    line = ReadLine(number, begin.decode(errors="replace"), too_large())
+                else:
+                    line = _read_line(number, raw)
+                if line.broken or line.text.strip():
                     found = True
-                    yield number, text
+                    yield line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadInput(f"cannot be unpacked ({error})", path=path) from None
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
     if not found:
         raise BadInput("the file holds blank lines only; at least one record is needed", path=path)
+
+
+def _read_line(number: int, raw: bytes) -> ReadLine:
+    try:
+        return ReadLine(number, raw.decode())
+    except UnicodeDecodeError as error:
+        return ReadLine(number, raw.decode(errors="replace"), _no_utf8(error, raw))
 
 
 def read_records(
@@ -90,9 +131,9 @@ def read_records(
             one twice.
     """
     decoder = msgspec.json.Decoder(kind)
-    for number, line in read_lines(path):
+    for number, line, broken in read_any_lines(path):
         try:
-            record = _record(decoder, line, what, keys_once=keys_once)
+            record = _record(decoder, line, broken, what, keys_once=keys_once)
         except BadInput as error:
             told = BadInput(error.problem, path=path, line=number, field=error.field)
             if bad is None:
@@ -102,7 +143,9 @@ def read_records(
         yield number, record
 
 
-def _record(decoder: msgspec.json.Decoder[T], line: str, what: str, *, keys_once: bool) -> T:
+def _record(decoder: msgspec.json.Decoder[T], line: str, broken: str, what: str, *, keys_once: bool) -> T:
+    if broken:
+        raise BadInput(broken)
     try:
         record = decoder.decode(line)
     except msgspec.ValidationError as error:
@@ -152,8 +195,11 @@ def decode(raw: bytes, *, path: Path, line: int | None = None) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        problem = f"not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}); save it as UTF-8"
-        raise BadInput(problem, path=path, line=line) from None
+        raise BadInput(_no_utf8(error, raw), path=path, line=line) from None
+
+
+def _no_utf8(error: UnicodeDecodeError, raw: bytes) -> str:
+    return f"not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}); save it as UTF-8"
 
 
 def check_writable(path: Path, *, unlike: Path | None = None, nor: Path | None = None) -> None:

@@ -105,7 +105,7 @@ def test_options_that_are_the_same(tmp_path):
 
 def test_the_reading_itself_breaks(tmp_path):
     path = tmp_path / "cases.jsonl"
-    path.write_bytes(json.dumps(record()).encode() + b"\n\xff\n" + json.dumps(record("3")).encode())
+    path.write_bytes(b"[" + json.dumps(record()).encode() + b", {")
     result = check_cases(path)
     assert result.n == 1
     (problem,) = result.problems

@@ -201,6 +201,17 @@ def test_rows_that_are_none_are_left_out(tmp_path):
 OSCE = {"Patient_Actor": {"Demographics": "60-year-old man"}, "Correct_Diagnosis": "Aortic dissection"}
 
 
+@pytest.mark.parametrize("broken", [b'{"id": "\xe9"}', b'{"id": "' + b"x" * (17 << 20) + b'"}'], ids=["latin", "long"])
+def test_a_line_that_nobody_can_read_is_left_out_as_any_other(tmp_path, broken):
+    good = json.dumps(MEDIQ).encode()
+    (tmp_path / "cases.jsonl").write_bytes(b"\n".join([broken, good, broken, good.replace(b"7", b"8")]))
+    cases, share = read_usable(tmp_path / "cases.jsonl")
+    assert (len(cases), share.records) == (2, 4)
+    assert [one.place.rpartition(" ")[2] for one in share.left_out] == ["1", "3"]
+    with pytest.raises(BadInput, match=r"line 1: (not UTF-8|the record is larger)"):
+        read_usable(tmp_path / "cases.jsonl", strict=True)
+
+
 def test_one_bad_line_is_named_and_left_out(tmp_path):
     presents = "Assess and diagnose the patient presenting with chest pain and a cold leg."
     tells = "Evaluate the patient with aortic dissection."

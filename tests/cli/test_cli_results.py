@@ -220,3 +220,9 @@ def test_every_call_is_a_row(run, folder):
     }
     assert all(one["tokens_in"] and one["cost"] and one["requests"] == 1 and not one["error"] for one in calls)
     assert {one["item"].startswith(one["role"]) for one in calls} == {True}
+
+
+def test_a_file_is_no_folder(complaint, medqa, tmp_path):
+    for command in (("report",), ("results", "list"), ("results", "join"), ("run", "--resume")):
+        assert "this is a file, and no folder" in complaint(*command, medqa)
+        assert "no such folder" in complaint(*command, tmp_path / "none")

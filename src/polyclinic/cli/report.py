@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from polyclinic.cli.options import FILE, Json
 from polyclinic.errors import BadInput, UserError
-from polyclinic.files import check_writable, write_text
+from polyclinic.files import check_writable, no_folder, write_text
 from polyclinic.hospital.record.export import LogLayout
 from polyclinic.hospital.record.export import export as write
 from polyclinic.hospital.record.recorded import RecordedRun
@@ -46,6 +46,9 @@ def report(
     """Writes the report, or the log, and prints what stands in it."""
     if not runs:
         raise UserError("name a folder: polyclinic report DIR")
+    for one in runs:
+        if not one.is_dir():
+            raise BadInput(f"{no_folder(one)}; name one that --out made", path=one)
     if len(runs) == 1 and (export is not None or not _holds_results(runs[0])):
         _of_hospital(runs[0], out, export, json=json)
         return
@@ -56,7 +59,7 @@ def report(
 
 def _holds_results(folder: Path) -> bool:
     """Whether these are results to join; a run of the hospital has a page of its own."""
-    if (folder / RUN).exists() or not folder.is_dir():
+    if (folder / RUN).exists():
         return False
     try:
         return bool(read_results(folder))

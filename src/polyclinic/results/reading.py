@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyclinic.errors import BadInput, UserError
+from polyclinic.files import no_folder
 from polyclinic.results.folder import RECORD, ItemMeasure, ItemRow, RunRecord, decoded, read_items, read_record
 
 _SUMMARY = "summary.json"
@@ -42,7 +43,7 @@ def read_results(*paths: Path | str) -> list[RunResults]:
 
 def _found(path: Path) -> Iterator[Path]:
     if not path.is_dir():
-        raise BadInput("no such folder; name one that --out made", path=path)
+        raise BadInput(f"{no_folder(path)}; name one that --out made", path=path)
     if _holds(path):
         yield path
         return

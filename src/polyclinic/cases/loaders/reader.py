@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyclinic.errors import BadInput
-from polyclinic.files import MAX_RECORD_BYTES, check_file, decode, read_lines, too_large
+from polyclinic.files import MAX_RECORD_BYTES, ReadLine, check_file, decode, read_any_lines, too_large
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CHUNK_BYTES = 2**20
@@ -95,19 +95,27 @@ def read_elements(path: Path) -> Iterator[Element]:
     if path.is_file() and next(_chunks(path), b"").lstrip(_BLANK).startswith(b"["):
         yield from _array(path, _chunks(path))
         return
-    lines = read_lines(path)
+    lines = read_any_lines(path)
     first = next(lines)
-    begin = first[1].lstrip()
+    begin = first.text.lstrip()
     if begin.startswith("["):
-        yield from _array(path, (text.encode() for _, text in chain([first], lines)))
+        yield from _array(path, (_whole(path, line).encode() for line in chain([first], lines)))
     elif begin.startswith("{"):
         yield from _lines_or_object(path, first, lines)
     else:
+        _whole(path, first)
         raise BadInput(
             f"begins with {begin[:12].strip()!r}; a case file holds JSON objects: one a line, in an array, or just one",
             path=path,
-            line=first[0],
+            line=first.number,
         )
+
+
+def _whole(path: Path, line: ReadLine) -> str:
+    """Returns the text of a line; a BadInput where it is broken."""
+    if line.broken:
+        raise BadInput(line.broken, path=path, line=line.number)
+    return line.text
 
 
 def _folder(path: Path) -> Iterator[Element]:
@@ -160,23 +168,24 @@ def _chunks(path: Path) -> Iterator[bytes]:
         raise BadInput(f"cannot be read ({error.strerror})", path=path) from None
 
 
-def _lines_or_object(path: Path, first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Element]:
+def _lines_or_object(path: Path, first: ReadLine, lines: Iterator[ReadLine]) -> Iterator[Element]:
     # A good line is handed on before the next is read, so that what is wrong with that one comes after it.
-    second = None if _is_json(first[1]) else next(lines, None)
+    second = None if not first.broken and _is_json(first.text) else next(lines, None)
     # Lines of a file of lines begin with a brace at the margin; the second line of one object is indented or a key.
-    if second is None or second[1].startswith("{"):
+    if second is None or second.text.startswith("{"):
         rest = [first] if second is None else [first, second]
-        for order, (number, text) in enumerate(chain(rest, lines), start=1):
-            yield Element(path=path, number=number, order=order, text=text)
+        for order, (number, text, broken) in enumerate(chain(rest, lines), start=1):
+            yield Element(path=path, number=number, order=order, text=text, broken=broken)
         return
-    parts, size, last = [first[1]], len(first[1].encode()), first[0]
-    for number, text in chain([second], lines):
+    parts, size, last = [_whole(path, first)], len(first.text.encode()), first.number
+    for line in chain([second], lines):
+        number, text = line.number, _whole(path, line)
         size += len(text.encode())
         if size > MAX_RECORD_BYTES:
             raise BadInput(too_large(), path=path, line=number)
         parts += ["\n" * (number - last - 1), text]
         last = number
-    yield Element(path=path, number=first[0], order=1, text="".join(parts), part="object")
+    yield Element(path=path, number=first.number, order=1, text="".join(parts), part="object")
 
 
 def _is_json(text: str) -> bool:
@@ -190,11 +199,12 @@ def _is_json(text: str) -> bool:
 def _array(path: Path, chunks: Iterable[bytes]) -> Iterator[Element]:
     number = 0
     for number, raw in enumerate(_split_array(path, chunks), start=1):
+        broken = ""
         try:
             text = decode(raw, path=path).strip()
         except BadInput as error:
-            raise BadInput(error.problem, path=path, line=number, part="element") from None
-        yield Element(path=path, number=number, order=number, text=text, part="element")
+            text, broken = raw.decode(errors="replace").strip(), error.problem
+        yield Element(path=path, number=number, order=number, text=text, part="element", broken=broken)
     if not number:
         raise BadInput("the array is empty; at least one record is needed", path=path)
 

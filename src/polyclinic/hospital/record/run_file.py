@@ -18,6 +18,7 @@ from pathlib import Path
 
 from polyclinic import __version__
 from polyclinic.errors import BadInput, PolyclinicError, UserError
+from polyclinic.files import no_folder
 from polyclinic.sqlite_file import application, connect, is_empty, transaction
 
 RUN = "run.sqlite"
@@ -122,7 +123,7 @@ def take(folder: Path, *, write: bool) -> sqlite3.Connection:
         runs = sorted((file.parent for file in folder.glob(f"seed-*/{RUN}")), key=lambda one: (len(one.name), one.name))
         if runs:
             raise BadInput(f"{_counted(runs)}; name one of them, such as {runs[0]}", path=folder)
-        there = "a run's folder holds run.sqlite" if folder.is_dir() else "no such folder"
+        there = "a run's folder holds run.sqlite" if folder.is_dir() else no_folder(folder)
         raise BadInput(f"there is no run here ({there}); `polyclinic run --out` makes one", path=folder)
     try:
         with ExitStack() as stack:
