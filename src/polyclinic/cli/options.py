@@ -132,8 +132,8 @@ class TeamOptions:
     """Who chairs the discussion: rules, scripted:FILE, a model, or FILE.py:NAME."""
     no_dispute_resolution: bool = False
     """The doctors see the others' reports, and not what is in dispute: the paper's ablation."""
-    order: Order = Order.PARALLEL
-    """The doctors of a round speak all at once, or one after another, as in AI Hospital's Algorithm 1."""
+    order: Order | None = None
+    """The doctors of a round speak all at once, the default, or one after another, as in AI Hospital's Algorithm 1."""
     max_rounds: Annotated[int, POSITIVE] = 4
     """Rounds of discussion at most."""
 
