@@ -1,9 +1,10 @@
 """The living hospital: what events cost, a long run with rules minds, and a run by models behind a slow endpoint.
 
 The hospital of the package, with every doctor seeing every department of the knowledge, and larger towns than its own.
-The endpoint is that of `bench.episodes`. No run by models can be quicker than the longer of two: all its calls x
-latency / calls in flight; and its longest chain of what has to come one after the other (`ChainClock`). The second
-counts where somebody gets worse within hours of a visit: the next visit depends on the first, what comes later on both.
+The endpoint is that of `bench.episodes`. No run by models can be quicker than all its calls x latency / calls in
+flight, nor than its longest chain of what has to come one after the other, nor than both together (`LeastClock`). The
+chain counts where somebody gets worse within hours of a visit: the next visit depends on the first, what comes later on
+both. A number behind `events`, `rules`, `flat` or `endpoint` is that of the visits, for a shorter look.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ SEED = 20_262
 RESIDENTS = 12_000  # a town that the hospital can look after
 MANY, AHEAD = 36_000, 2 * 24 * 60  # our town, and minutes in which enough falls due to keep an endpoint busy
 DAYS = 10_000  # never reached: the visits end a run
-EVENTS, EVENTS_ALLOWED = (1_000, 10_000), 10.0
+EVENTS_FIRST, EVENTS_ALLOWED = 1_000, 10.0
 FLAT, FLAT_WINDOW, FLAT_OVER, FLAT_ALLOWED = 50_000, 2_500, 4, 0.2  # the first window warms up; so many are held
 FLAT_PLAYED = 200
 VISITS, SECONDS_ALLOWED, MIB_ALLOWED = 10_000, 120.0, 1024
@@ -64,17 +65,22 @@ def measure(parts):
     knowledge = read_knowledge()
     hospital = filled(knowledge)
     if "events" in parts:
-        events(hospital, knowledge)
+        events(hospital, knowledge, number_in(parts, VISITS))
     if "rules" in parts:
-        rules(hospital)
+        rules(hospital, number_in(parts, VISITS))
     if "flat" in parts:
-        flat(hospital, knowledge)
+        flat(hospital, knowledge, number_in(parts, FLAT))
     if "endpoint" in parts:
-        by_model(msgspec.structs.replace(hospital, residents=MANY))
+        by_model(msgspec.structs.replace(hospital, residents=MANY), number_in(parts, BY_MODEL))
 
 
 def run():
     measure(("events", "rules", "endpoint"))
+
+
+def number_in(parts, otherwise):
+    """Returns the number of visits that the command line names."""
+    return next((int(part) for part in parts if part.isdecimal()), otherwise)
 
 
 def filled(knowledge):
@@ -93,7 +99,7 @@ def memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def events(hospital, knowledge):
+def events(hospital, knowledge, most):
     """Queues, ways, cases drawn and the log, with episodes that cost nothing."""
     town = Town(hospital, knowledge, Residents(RESIDENTS, SEED), seed=SEED)
     kinds = kinds_of(knowledge)
@@ -109,7 +115,7 @@ def events(hospital, knowledge):
             dispensed=("drug",),
         )
 
-    for visits in EVENTS:
+    for visits in sorted({min(EVENTS_FIRST, most), most}):
         began = time.process_time()
         came = asyncio.run(simulate(hospital, town, compute, days=DAYS, visits=visits, seed=SEED, kinds=kinds))
         cpu = time.process_time() - began
@@ -152,15 +158,15 @@ class Progress:
         """Takes no note of what happens."""
 
 
-def rules(hospital):
+def rules(hospital, visits):
     hashes = set()
     for workers in (2, 1):
-        came, cpu, size = kept(hospital, VISITS, workers)
+        came, cpu, size = kept(hospital, visits, workers)
         hashes.add(came.run.log_hash)
         s = came.run.summary
         print(
-            f"rules, {VISITS:,} visits with traces, on disk, {workers} worker{'s' * (workers > 1)}: "
-            f"{came.wall_seconds:.1f} s (allowed with two: {SECONDS_ALLOWED:g} s), {1000 * cpu / VISITS:.1f} ms of CPU "
+            f"rules, {visits:,} visits with traces, on disk, {workers} worker{'s' * (workers > 1)}: "
+            f"{came.wall_seconds:.1f} s (allowed with two: {SECONDS_ALLOWED:g} s), {1000 * cpu / visits:.1f} ms of CPU "
             f"a visit, {came.run.days:.0f} days, {sum(s.admitted.values())} admitted, memory of this process at the "
             f"peak {memory():.0f} MiB (allowed: {MIB_ALLOWED}), {size:.0f} MiB on disk",
             flush=True,
@@ -234,7 +240,7 @@ class Windows:
         )
 
 
-def flat(hospital, knowledge):
+def flat(hospital, knowledge, visits):
     """What a visit costs the process that owns clock, queues, records and disk, early and late in a long run.
 
     What players do in a visit depends on its request alone, which holds no more than six visits of before: `rules`
@@ -249,13 +255,13 @@ def flat(hospital, knowledge):
             windows.computed()
             return msgspec.structs.replace(made[next(numbers)], key=request.key)
 
-        with Store.create(folder, msgspec.to_builtins(configuration(hospital, FLAT, setup), str_keys=True)) as store:
+        with Store.create(folder, msgspec.to_builtins(configuration(hospital, visits, setup), str_keys=True)) as store:
             simulating = simulate(
                 hospital,
                 town,
                 store.remember(compute),
                 days=DAYS,
-                visits=FLAT,
+                visits=visits,
                 seed=SEED,
                 kinds=kinds_of(knowledge),
                 sinks=[store],
@@ -266,7 +272,7 @@ def flat(hospital, knowledge):
     early, late = statistics.mean(windows.ms[1:FLAT_OVER]), statistics.mean(windows.ms[-FLAT_OVER + 1 :])
     verdict = "flat" if abs(late / early - 1) <= FLAT_ALLOWED else "NOT FLAT"
     print(
-        f"of {FLAT:,} visits, from the {FLAT_WINDOW + 1:,}th on {early:.2f} ms of CPU each, the last {late:.2f} ms: "
+        f"of {visits:,} visits, from the {FLAT_WINDOW + 1:,}th on {early:.2f} ms of CPU each, the last {late:.2f} ms: "
         f"{100 * (late / early - 1):+.0f} % (allowed: {100 * FLAT_ALLOWED:.0f} %), {verdict}"
     )
 
@@ -284,18 +290,28 @@ async def played(hospital, knowledge, setup):
         return [await clinic.compute(request) for request in requests], town
 
 
-class ChainClock(Clock):
-    """Knows how long a run takes at least, if nothing ever waits but for what it needs: its longest chain of calls."""
+class LeastClock(Clock):
+    """Knows how long a run takes at least, whoever computes it: what must come before something, and then this.
+
+    What enters the simulated world at a moment may depend on all that was due before, since everybody waits in the same
+    queues. So whatever is launched at that moment begins no sooner than the calls of all that was due before could have
+    been made, so many at once, and no sooner than the last of them could have ended; its own calls then follow one
+    another. `chain` is the same without a limit to calls at once.
+    """
 
     def __init__(self):
         super().__init__()
-        self.seconds = 0.0  # of the chain up to now
+        self.calls = 0  # of what has been due up to now
+        self.seconds = self.chain = 0.0
 
     def launch(self, work, *, due):
-        decision, began = super().launch(work, due=due), self.seconds
+        decision, began, begins = super().launch(work, due=due), self.chain, self.seconds
 
         def ends(signal):
-            self.seconds = max(self.seconds, began + LATENCY * in_a_row(signal.value))
+            takes = LATENCY * in_a_row(signal.value)
+            self.calls += signal.value.calls
+            self.chain = max(self.chain, began + takes)
+            self.seconds = max(self.seconds, begins + takes, self.calls * LATENCY / AT_ONCE)
 
         decision.then.append(ends)
         return decision
@@ -307,7 +323,7 @@ def in_a_row(episode):
     return max(episode.calls - along, along + 1)
 
 
-def by_model(hospital):
+def by_model(hospital, visits):
     with Served("bench.episodes", LATENCY) as url:
         setup = Setup(
             seed=SEED,
@@ -320,26 +336,27 @@ def by_model(hospital):
             departments=hospital.departments,
             max_examinations=hospital.examinations,
         )
-        ahead = msgspec.structs.replace(configuration(hospital, BY_MODEL, setup), lookahead=AHEAD)
+        ahead = msgspec.structs.replace(configuration(hospital, visits, setup), lookahead=AHEAD)
         cpu = time.process_time()
-        clock = ChainClock()
-        came = asyncio.run(run_hospital(ahead, watching=Progress(BY_MODEL), clock=clock))
+        clock = LeastClock()
+        came = asyncio.run(run_hospital(ahead, watching=Progress(visits), clock=clock))
         cpu = time.process_time() - cpu
-        told(came, BY_MODEL, f"lookahead {ahead.lookahead} minutes", f" (wanted: {SHARE_WANTED} %)", clock.seconds)
+        wanted = f" (wanted: {SHARE_WANTED} %)" if visits == BY_MODEL else ""
+        told(came, visits, f"lookahead {ahead.lookahead} minutes", wanted, clock)
         print(f"  {cpu:.1f} s of this process's CPU, {1000 * cpu / came.calls:.2f} ms a call", flush=True)
         waiting = msgspec.structs.replace(configuration(hospital, WITHOUT, setup), lookahead=0)
-        clock = ChainClock()
+        clock = LeastClock()
         came = asyncio.run(run_hospital(waiting, clock=clock))
-        told(came, WITHOUT, "without lookahead", "", clock.seconds)
+        told(came, WITHOUT, "without lookahead", "", clock)
 
 
-def told(came, visits, how, wanted, chain):
+def told(came, visits, how, wanted, least):
     filled = came.calls * LATENCY / AT_ONCE
-    ideal = max(filled, chain)
+    ideal = max(filled, least.seconds)
     print(
         f"by a model that answers after {1000 * LATENCY:.0f} ms, {AT_ONCE} at once, {how}: {visits:,} visits, "
         f"{came.calls:,} calls, {came.wall_seconds:.1f} s; at best {ideal:.1f} s "
-        f"(all calls {filled:.1f} s, the longest chain {chain:.1f} s): "
+        f"(all calls {filled:.1f} s, the longest chain {least.chain:.1f} s): "
         f"{100 * ideal / came.wall_seconds:.0f} % of the ideal{wanted}; "
         f"{came.run.days:.0f} days, failed {came.run.summary.failed}",
         flush=True,

@@ -8,7 +8,7 @@ import pytest
 from tests.tables import each_row
 
 from polyclinic.errors import Broken, RateLimited, WrongKey
-from polyclinic.models.limits import WANTED, Limit
+from polyclinic.models.limits import WANTED, Limit, Wanted
 from polyclinic.models.retry import Fault, Patience, retry_after
 
 
@@ -135,10 +135,28 @@ async def test_what_is_wanted_first_is_let_in_first():
     limit, order = Limit(1), []
 
     async def one(number, wanted):
-        WANTED.set(wanted)
+        WANTED.set(Wanted(wanted))
         async with limit:
             order.append(number)
             await asyncio.sleep(0)
 
     await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate((9, 5, 7, 5, 1))))
     assert order == [0, 4, 1, 3, 2]
+
+
+async def test_of_chains_with_steps_the_last_begins_before_the_others_are_over():
+    async def order(step):
+        limit, asked = Limit(1), []
+
+        async def chain(number):
+            WANTED.set(Wanted(10 * number, step))
+            for _ in range(3):
+                async with limit:
+                    asked.append(number)
+                    await asyncio.sleep(0)
+
+        await asyncio.gather(*map(chain, range(3)))
+        return asked
+
+    assert await order(0) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert (await order(12))[:4] == [0, 1, 0, 2]

@@ -8,9 +8,22 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
-WANTED: ContextVar[int] = ContextVar("wanted", default=0)
-"""When the answer is wanted of what is asked for in this context; only which number is smaller counts."""
+
+class Wanted(NamedTuple):
+    """When the answer to what is asked next is wanted, and by how much later that to each further question is.
+
+    Only which number is smaller counts. Of long chains of questions with steps nobody's begins when all others' are
+    over: the last of them would then have the limit to itself, and all of its answers to wait for one by one.
+    """
+
+    at: int = 0
+    step: int = 0
+
+
+WANTED: ContextVar[Wanted] = ContextVar("wanted", default=Wanted())  # noqa: B039
+"""When the answers are wanted of what is asked for in this context."""
 
 
 class Limit:
@@ -77,11 +90,14 @@ class Limit:
 
     async def enter(self) -> Limit:
         """Waits for a place; returns whose it is: this limit's, or that of one it is joined with."""
+        at, step = WANTED.get()
+        if step:
+            WANTED.set(Wanted(at + step, step))
         if self.has_room and not self._waiting:
             self.inside += 1
             return self
         turn: asyncio.Future[Limit] = asyncio.get_running_loop().create_future()
-        heappush(self._waiting, (WANTED.get(), next(self._arrived), turn))
+        heappush(self._waiting, (at, next(self._arrived), turn))
         try:
             return await turn
         except asyncio.CancelledError:

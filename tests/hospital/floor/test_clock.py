@@ -214,7 +214,7 @@ async def test_a_decision_knows_when_it_is_wanted_and_a_slow_event_lets_the_task
     seen = {}
 
     async def wanted(number):
-        seen[number] = [WANTED.get(), clock.now]
+        seen[number] = [WANTED.get().at, clock.now]
         return number
 
     async with Clock() as clock:

@@ -33,7 +33,7 @@ from polyclinic.hospital.care.setup import Setup
 from polyclinic.hospital.record.episodes import Episode, EpisodeRequest, LearnDone, LearnRequest
 from polyclinic.lazy import collect_seldom
 from polyclinic.memory.published import Publication
-from polyclinic.models.limits import WANTED, Limit
+from polyclinic.models.limits import WANTED, Limit, Wanted
 from polyclinic.models.session import Share
 
 M = TypeVar("M")
@@ -66,7 +66,7 @@ class _ClinicOpen(msgspec.Struct, frozen=True, tag="ready"):
 class _Task(msgspec.Struct, frozen=True, tag="task"):
     number: int
     request: EpisodeRequest
-    wanted: int
+    wanted: Wanted
 
 
 class _Done(msgspec.Struct, frozen=True, tag="done"):

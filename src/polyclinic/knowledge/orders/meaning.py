@@ -143,6 +143,7 @@ def is_unspecific(name: str) -> bool:
 NOT, HOLDS_IT, A_PART, SAME = range(4)
 
 
+@functools.lru_cache(maxsize=1 << 15)
 def closeness(order: OrderMeaning, title: FindingTitle) -> int:
     """Returns how close a recorded finding is to an order.
 
