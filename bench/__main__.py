@@ -20,6 +20,7 @@ PARTS = (
     "evolve",
     "visits",
     "web",
+    "watching",
     "options",
 )
 

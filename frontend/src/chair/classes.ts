@@ -3,6 +3,7 @@
 import { get, post, ServerError } from "../shell/api";
 import { h, once, plain, put, quoted } from "../shell/dom";
 import { figure, texts } from "../shell/language";
+import { follow } from "../shell/follow";
 import type { Page } from "../shell/shell";
 import { still } from "./lines";
 import { scorePage } from "./score";
@@ -26,6 +27,7 @@ const t = texts({
   undo: ["Students may take a step back", "允许撤回"],
   scores: ["Students see score and truth as soon as they hand in", "提交后立即看到评分和真实情况"],
   turns: ["Turns", "可说的次数"],
+  patient: ["Who plays the patients", "病人由谁扮演"],
   links: ["Links", "链接"],
   linksLead: ["Each link opens one student's visits, without any password. Hand it to that student alone.", "每个链接只对应一名学生，无需密码。请只发给本人。"],
   loopback: ["These links lead to this machine alone. For others, begin the server with: polyclinic serve --host 0.0.0.0", "这些链接只能在本机打开。要让别人访问，请用以下命令启动：polyclinic serve --host 0.0.0.0"],
@@ -80,6 +82,7 @@ export async function openNewClass(page: Page, isOpen: () => boolean): Promise<v
   const title = h("input", { type: "text", id: "title", maxlength: 120, required: true });
   const names = h("textarea", { id: "names", rows: 6, maxlength: 40000 });
   const turns = h("input", { type: "number", id: "turns", min: 1, max: 50, value: settings.max_turns });
+  const patient = h("select", { id: "patient" }, ...settings.patients.map((one) => h("option", { value: one }, one === "rules" ? w("rules") : plain(one))));
   const [hints, undo, scores] = [true, true, true].map((on) => h("input", { type: "checkbox", checked: on })) as [HTMLInputElement, HTMLInputElement, HTMLInputElement];
   const chosen = h("ol", { class: "chosen" });
   const count = h("p", { class: "soft small", role: "status" });
@@ -108,12 +111,13 @@ export async function openNewClass(page: Page, isOpen: () => boolean): Promise<v
       make({
         title: title.value.trim(), students, cases: state.chosen.map(({ set, one }) => ({ set, key: one.key })),
         max_turns: Math.min(50, Math.max(1, Number(turns.value) || settings.max_turns)), hints: hints.checked, undo: undo.checked, scores: scores.checked,
-        patient: settings.patients[0],
+        patient: patient.value,
       });
     } },
       h("label", { for: "title" }, t("title")), title,
       h("label", { for: "names" }, t("names")), names,
       h("label", { for: "turns" }, t("turns")), turns,
+      ...(settings.patients.length > 1 ? [h("label", { for: "patient" }, t("patient")), patient] : []),
       h("label", { class: "tick" }, hints, t("hints")),
       h("label", { class: "tick" }, undo, t("undo")),
       h("label", { class: "tick" }, scores, t("scores")),
@@ -126,7 +130,9 @@ export async function openNewClass(page: Page, isOpen: () => boolean): Promise<v
 /** Draws one class: links and results. */
 export async function openClass(page: Page, id: string, isOpen: () => boolean): Promise<void> {
   const told = await loaded<ClassTold>(page, `api/chair/classes/${id}`);
-  if (told !== null && isOpen()) drawClass(page, told, isOpen);
+  if (told === null || !isOpen()) return;
+  drawClass(page, told, isOpen);
+  follow(`api/chair/classes/${id}`, told, isOpen, (next: ClassTold) => drawClass(page, next, isOpen));
 }
 
 function drawClass(page: Page, told: ClassTold, isOpen: () => boolean): void {

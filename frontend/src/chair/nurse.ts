@@ -3,6 +3,7 @@
 import { get, post, ServerError } from "../shell/api";
 import { h, plain, put, quoted } from "../shell/dom";
 import { language, texts } from "../shell/language";
+import { follow } from "../shell/follow";
 import type { Page } from "../shell/shell";
 import { resultsPanel } from "./results";
 import type { ShiftView } from "./types";
@@ -45,13 +46,19 @@ export async function beginShift(set: string): Promise<void> {
 export async function openShift(page: Page, id: string, isOpen: () => boolean): Promise<void> {
   try {
     const seen = await get<ShiftView>(`api/chair/shifts/${id}`);
-    if (isOpen()) draw(page, seen, isOpen);
+    if (!isOpen()) return;
+    draw(page, seen, isOpen);
+    // The shift may go on in another window.
+    follow(`api/chair/shifts/${id}`, seen, isOpen, (next: ShiftView) => { if (next.moves > latest) draw(page, next, isOpen); });
   } catch (error) {
     page.notice((error as ServerError).message);
   }
 }
 
+let latest = 0; // moves of what is drawn
+
 function draw(page: Page, seen: ShiftView, isOpen: () => boolean): void {
+  latest = seen.moves;
   let busy = false;
   const move = async (made: { ask: string } | { level: number }): Promise<void> => {
     if (busy) return;

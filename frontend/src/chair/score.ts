@@ -28,6 +28,12 @@ const t = texts({
   byRules: ["rules, which compare words: a single grade is rough", "规则评分（比较文字，单项评分较粗）"],
   aspect: ["Aspect", "项目"],
   why: ["Why", "原因"],
+  treatment: ["Treatment, point by point", "治疗逐项"],
+  treatmentNote: ["The grade by rules goes by what is named; doses are told, and cost nothing.", "规则评分只看是否写出；剂量仅作提示，不扣分。"],
+  dosed: ["named, with its dose", "已写出，含剂量"],
+  undosed: ["named; the dose is not said, or another", "已写出；未写剂量或剂量不同"],
+  named: ["named", "已写出"],
+  unnamed: ["not named", "未写出"],
   noGrade: ["no grade", "无评分"],
   examinations: ["Examinations", "检查"],
   needed: ["Had, and needed", "已做，且需要"],
@@ -77,7 +83,7 @@ export function scorePage(seen: SittingView, scored: Scored, more: { trace: stri
     more.comment ? h("section", { class: "card comment", "aria-label": t("comment") }, h("h2", {}, t("comment")), h("p", {}, quoted(more.comment))) : h("span"),
     h("div", { class: "cards score" }, total(scored), parts(own), soIt(truth)),
     h("section", { class: "card" }, h("h2", {}, t("beside")), sideBySide(scored)),
-    h("section", { class: "card" }, h("h2", {}, t("grades")), h("p", { class: "soft small" }, t("gradedBy", own.judge === "rules" ? t("byRules") : plain(own.judge))), grades(own, beside)),
+    h("section", { class: "card" }, h("h2", {}, t("grades")), h("p", { class: "soft small" }, t("gradedBy", own.judge === "rules" ? t("byRules") : plain(own.judge))), grades(own, beside), treatment(own)),
     h("div", { class: "cards two" }, examinations(own), danger(own)),
     h("section", { class: "card" }, h("h2", {}, t("talk")), metrics(own, beside), beliefs(own) ?? h("span"), development(seen.differential)),
     h("details", { class: "card" }, h("summary", {}, t("transcript")), still(t("transcript"), more.lines), more.trace ? h("p", {}, h("a", { href: more.trace, download: "visit.trace.jsonl" }, t("trace"))) : null),
@@ -147,6 +153,14 @@ function grades(own: PlayScore, beside: PlayScore[]): HTMLElement {
       h("td", {}, grade(one.grade)),
       ...beside.map((other) => h("td", {}, grade(other.aspects.find((their) => their.aspect === one.aspect)?.grade ?? null))),
       h("td", { class: "small" }, quoted(one.analysis)))))));
+}
+
+function treatment(own: PlayScore): HTMLElement {
+  const due = own.treatment ?? [];
+  if (!due.length) return h("span");
+  const told = (one: (typeof due)[number]): string => !one.named ? `✗ ${t("unnamed")}` : one.dosed === null ? `✓ ${t("named")}` : one.dosed ? `✓ ${t("dosed")}` : `○ ${t("undosed")}`;
+  return h("div", {}, h("h3", {}, t("treatment")), own.judge === "rules" ? h("p", { class: "soft small" }, t("treatmentNote")) : null,
+    h("ul", { class: "points due" }, ...due.map((one) => h("li", {}, quoted(plain(one.text, 600)), h("br"), h("span", { class: one.named ? "soft small" : "small" }, told(one))))));
 }
 
 function grade(letter: string | null): HTMLElement {

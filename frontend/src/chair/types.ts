@@ -19,11 +19,13 @@ export interface Stewardship {
   judged: boolean; needed: string[]; needed_missed: string[]; helpful: string[]; helpful_missed: string[]; not_indicated: string[];
   other: string[]; cost: number; minutes: number; radiation: number; burden: number;
 }
+/** A point of the treatment that is due; `dosed` null where there is no dose to say. */
+export interface DuePoint { text: string; named: boolean; dosed: boolean | null }
 export interface PlayScore {
   doctor: string; verdict: string; turns: number; report: Report | null; metrics: Record<string, number>; without: string[]; judge: string;
   aspects: { aspect: string; grade: string | null; analysis: string }[]; stewardship: Stewardship;
   danger: { has: string[]; missed: string[]; unreported: string[] };
-  points: { parts: Record<string, [number, number]>; hints: number; total: number }; beliefs: [number, number][];
+  points: { parts: Record<string, [number, number]>; hints: number; total: number }; treatment?: DuePoint[]; beliefs: [number, number][];
 }
 export interface Truth { diagnoses: Diagnosis[]; rationale: string[]; treatment: string[]; severity: string | null; complications: string[]; differential: string[]; prevention: string[] }
 export interface Scored { truth: Truth; record: { symptoms: string[]; examinations: string[] }; own: PlayScore; beside: PlayScore[]; taken_back: number; seconds: number }

@@ -3,6 +3,7 @@
 import { get, post, ServerError } from "../shell/api";
 import { h, once, plain, put, quoted } from "../shell/dom";
 import { figure, texts } from "../shell/language";
+import { follow } from "../shell/follow";
 import type { Page } from "../shell/shell";
 import type { JudgingSettings, StudyState } from "./types";
 import { formName } from "./words";
@@ -26,7 +27,7 @@ const t = texts({
   thirds: ["Who decides where these differ, a name a line", "意见不一时的裁定人，每行一个名字"],
   sample: ["Items of each form, drawn (0: all)", "每项内容抽取的数量（0为全部）"],
   seed: ["Seed", "随机种子"],
-  missing: ["Give the study a title, something to ask, and somebody who judges.", "请填写名称、评判内容和评判人。"],
+  missing: ["Give the study a title, something to ask, and two people who judge everything.", "请填写名称、评判内容和至少两名评判人。"],
   progress: ["Progress", "进度"],
   person: ["Person", "评判人"],
   judged: ["Judged", "已评判"],
@@ -104,7 +105,7 @@ export async function openNewStudy(page: Page, isOpen: () => boolean): Promise<v
     h("h1", {}, t("make")),
     h("form", { class: "card new-study", novalidate: true, onsubmit: (event) => {
       event.preventDefault();
-      if (!title.value.trim() || !chosen(forms).length || !lines(people).length) { page.notice(t("missing")); return; }
+      if (!title.value.trim() || !chosen(forms).length || lines(people).length < 2) { page.notice(t("missing")); return; }
       make({
         title: title.value.trim(), forms: chosen(forms), material: chosen(material), cases: cases.value, people: lines(people), thirds: lines(thirds),
         sample: Math.max(0, Math.min(5000, Math.floor(Number(sample.value) || 0))), seed: Math.max(0, Math.floor(Number(seed.value) || 0)),
@@ -125,6 +126,12 @@ export async function openNewStudy(page: Page, isOpen: () => boolean): Promise<v
 export async function openStudy(page: Page, id: string, isOpen: () => boolean): Promise<void> {
   const state = await loaded<StudyState>(page, `api/judging/studies/${id}`);
   if (state === null || !isOpen()) return;
+  drawStudy(page, state, isOpen);
+  follow(`api/judging/studies/${id}`, state, isOpen, (next: StudyState) => drawStudy(page, next, isOpen));
+}
+
+function drawStudy(page: Page, state: StudyState, isOpen: () => boolean): void {
+  const { id } = state;
   const link = (key: string): string => `${location.origin}${location.pathname}#/link/${key}`;
   const local = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
   const differ = Object.entries(state.disputed).filter(([, count]) => count > 0);

@@ -35,6 +35,7 @@ def serve(
     """Serves the pages until Ctrl-C."""
     need_pages()
     from polyclinic.web.browse.holdings import Holdings  # noqa: PLC0415
+    from polyclinic.web.practice import PracticeTaken  # noqa: PLC0415
     from polyclinic.web.server import address, bound  # noqa: PLC0415
     from polyclinic.web.server import serve as serve_pages  # noqa: PLC0415
     from polyclinic.web.serving import Serving  # noqa: PLC0415
@@ -52,6 +53,11 @@ def serve(
         cases=chair.case_files(),
         players=chair.players(models),
     )
+    if serving.practice.is_dir():
+        try:
+            serving.hold_practice()
+        except PracticeTaken as taken_already:
+            note(f"{serving.practice}: {taken_already}. Until then the pages show, and keep nothing.")
     with bound(host, port) as taken:
         if not serving.shelf.look():
             there = Holdings(shown, without=[serving.practice]).look()

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from polyclinic import __version__
 from polyclinic.errors import UserError
@@ -34,14 +35,27 @@ def application(serving: Serving) -> ASGIApp:
         finally:
             await serving.end()
 
+    kept = [Middleware(_Keeping, serving)]
     routes = [
         Route("/api/about", about),
-        *(Mount(f"/api/{name}", routes=list(part(serving))) for name, part in PARTS.items()),
+        *(Mount(f"/api/{name}", routes=list(part(serving)), middleware=kept) for name, part in PARTS.items()),
         Route("/", page),
         Route("/{name:path}", page),
     ]
     errors = {UserError: _user_error, HTTPException: _http_error, Exception: _our_mistake}
     return Guard(Starlette(routes=routes, exception_handlers=errors, lifespan=life), serving)  # type: ignore[arg-type]
+
+
+class _Keeping:
+    """Takes the folder of practice before anything is written to it: whatever is sent to a part is kept there."""
+
+    def __init__(self, application: ASGIApp, serving: Serving) -> None:
+        self._application, self._serving = application, serving
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            self._serving.hold_practice()
+        await self._application(scope, receive, send)
 
 
 def _user_error(_: Request, error: UserError) -> Response:

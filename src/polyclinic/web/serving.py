@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
@@ -10,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from polyclinic.web.chair.staff import OfferedPlayers
 from polyclinic.web.folders import Shelf
+from polyclinic.web.practice import hold, let_go
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names under which this machine alone is reached."""
@@ -48,7 +50,19 @@ class Serving:
         self.streams = 0  # that are open
         self.practice = practice or self.folders[0] / "practice"
         self.cases, self.players = tuple(cases), players or OfferedPlayers()
+        self._practises = False
         self._closing, self._ending = ExitStack(), AsyncExitStack()
+
+    def hold_practice(self) -> None:
+        """Takes the folder of practice for this server, as whatever is played, taught or judged is written there.
+
+        Raises:
+            PracticeTaken: another server has it.
+            BadInput: it cannot be made.
+        """
+        if not self._practises:
+            self.on_close(functools.partial(let_go, hold(self.practice)))
+            self._practises = True
 
     def on_close(self, close: Callable[[], object]) -> None:
         """Lets something be closed when the server ends."""

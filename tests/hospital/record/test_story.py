@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
+from polyclinic.cases.record import Finding
 from polyclinic.errors import UserError
 from polyclinic.events import Examined, Said, Trace
-from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode
+from polyclinic.hospital.record.episodes import AtDoor, ConsultationHeld, Episode, VitalSign
 from polyclinic.hospital.record.happenings import (
     Acuity,
     Consulted,
@@ -37,6 +38,11 @@ def trace():
     return Trace(said).lines()
 
 
+PULSE = VitalSign(
+    sign="heart_rate", finding=Finding(examination="vital signs", item="heart rate", value=88, unit="/min")
+)
+
+
 @pytest.fixture(scope="module")
 def told(small, tmp_path_factory):
     """A run of two visits with their dialogues; the second patient is examined elsewhere, the first by nobody."""
@@ -51,7 +57,7 @@ def told(small, tmp_path_factory):
             key=request.key,
             department="respiratory",
             acuity=Acuity.URGENT,
-            at_door=AtDoor(level=3, reason="pain", told=(("Does it hurt?", "Yes."),)),
+            at_door=AtDoor(level=3, reason="pain", vital_signs=(PULSE,), told=(("Does it hurt?", "Yes."),)),
             seen=(held,),
             plan="mild",
             treatment=("rest",),
@@ -94,7 +100,8 @@ def test_what_was_said_lies_between_the_begin_and_the_end_of_the_talk(told):
     door = [m for m in at(one, "said") if m.about["text"] not in LINES]
     assert [(m.about["who"], m.about["text"]) for m in door] == [("nurse", "Does it hurt?"), ("patient", "Yes.")]
     assert at(one, "called")[0].t == door[0].t < door[1].t < at(one, "triaged")[0].t
-    assert at(one, "measured")[0].about["reason"] == "pain"
+    measured = at(one, "measured")[0].about
+    assert measured == {"reason": "pain", "vital_signs": {"heart_rate": "88 /min"}}
     order = [m.what for m in one.moments]
     steps = ["fell ill", "walked", "queued", "called", "triaged", "consulted", "diagnosed", "dispensed", "went home"]
     assert [order.index(step) for step in steps] == sorted(order.index(step) for step in steps)

@@ -167,3 +167,9 @@ async def test_what_a_study_cannot_be(desk):
     await desk.post(link, {"answers": {}})
     assert (await desk.get(link)).document["answers"] == {}
     assert (await desk.get(f"studies/{made['id']}")).document["progress"][0]["done"] == 0
+
+
+async def test_one_person_alone_makes_no_study(desk):
+    for people in ([], ["Ann"]):
+        refused = await desk.post("studies", new("turns", people=people, thirds=["Cy"]))
+        assert refused.status == 422 and "two people" in refused.document["error"], people

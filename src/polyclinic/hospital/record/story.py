@@ -241,7 +241,8 @@ def _at_door(at_door: AtDoor, span: Span) -> Iterator[Moment]:
         who, to = ("patient", "nurse") if number % 2 else ("nurse", "patient")
         yield _moment(t, "said", {"who": who, "to": to, "text": text, "turn": number // 2 + 1})
     if at_door.vital_signs or at_door.reason:
-        signs = {one.sign: one.finding.value_text for one in at_door.vital_signs}
+        found = {one.sign: one.finding for one in at_door.vital_signs}
+        signs = {sign: f"{one.value_text} {one.printed_unit}".rstrip() for sign, one in found.items()}
         yield _moment(span[1], "measured", {"vital_signs": signs, "reason": at_door.reason})
 
 

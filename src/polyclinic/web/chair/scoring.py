@@ -14,22 +14,23 @@ from polyclinic.cases.truth import Truth
 from polyclinic.errors import MissingExtra
 from polyclinic.judges.director import Judge
 from polyclinic.judges.director_by_rules import RulesJudge
-from polyclinic.knowledge.disease_names.known import known_relation
 from polyclinic.knowledge.knowledge import Knowledge
 from polyclinic.knowledge.lexicon import Lexicon
 from polyclinic.knowledge.names import Names
 from polyclinic.knowledge.safety import read_red_flags
 from polyclinic.language.language import Language
-from polyclinic.metrics.accuracy import RIGHT, Verdict, verdict
+from polyclinic.metrics.accuracy import Verdict
 from polyclinic.metrics.conversation import score
 from polyclinic.metrics.danger_signs import danger_signs
 from polyclinic.metrics.dialogue import Unscorable, from_trace
-from polyclinic.metrics.grades import Aspect
+from polyclinic.metrics.grades import Aspect, Judgement
 from polyclinic.metrics.stewardship import stewardship
 from polyclinic.players.human.advice import Rung
 from polyclinic.players.minds import Minds
 from polyclinic.visits.visit import Visit
+from polyclinic.web.chair.naming import is_named, link_by_code, verdict_by_code
 from polyclinic.web.chair.points import Points, points
+from polyclinic.web.chair.prescribing import DuePoint, by_name, due_points
 from polyclinic.web.chair.view import NotedDifferential
 
 
@@ -72,6 +73,7 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
         doctor: whose visit it is.
         metrics: AIE's, by name; without those that the case has nothing for. `without` says why.
         judge: who graded the aspects.
+        treatment: each point of what is due: whether it is named, and dosed.
         beliefs: behind how many turns the doctor held what is so for how probable, as far as it noted it.
     """
 
@@ -86,6 +88,7 @@ class PlayScore(msgspec.Struct, frozen=True, kw_only=True):
     stewardship: NamedStewardship
     danger: NamedDangerSigns
     points: Points
+    treatment: tuple[DuePoint, ...] = ()
     beliefs: tuple[tuple[int, float], ...] = ()
 
 
@@ -112,8 +115,7 @@ class Scorer:
 
     def __init__(self, knowledge: Knowledge, names: Names, *, judge: Judge | None = None) -> None:
         self._knowledge, self._names = knowledge, names
-        self._rules = RulesJudge(knowledge)
-        self._judge = judge or self._rules
+        self._judge = judge
         self._lexicons = {one: Lexicon(knowledge.symptoms.values(), one) for one in get_args(Language)}
 
     async def score(
@@ -130,11 +132,11 @@ class Scorer:
         language = case.presentation.language
         metrics, without = await self._aie(case, visit, minds)
         report = visit.report or Report(symptoms=(), examinations=(), diagnoses=(), rationale=(), treatment=())
-        judged = await self._judge.grade(case, report)
-        if self._judge is not self._rules and not any(judged.grades.values()):
+        judged = await (self._by_rules(case, report) if self._judge is None else self._judge.grade(case, report))
+        if self._judge is not None and not any(judged.grades.values()):
             why = judged.failed or next(iter(judged.unreadable.values()), "")
             without = (*without, f"the judge {judged.judge} gave no grade ({why}); rules graded in its place")
-            judged = await self._rules.grade(case, report)
+            judged = await self._by_rules(case, report)
         chosen = stewardship(visit.traces, visit.truth.diagnoses, self._knowledge, self._names)
         signs = danger_signs(case, visit.trace, visit.report, self._lexicons[language], read_red_flags())
         examinations, symptoms = self._knowledge.examinations, self._knowledge.symptoms
@@ -144,7 +146,7 @@ class Scorer:
 
         return PlayScore(
             doctor=doctor,
-            verdict=verdict(visit.report, visit.truth, self._knowledge),
+            verdict=verdict_by_code(visit.report, visit.truth, self._knowledge),
             turns=visit.turns,
             report=visit.report,
             metrics=metrics,
@@ -175,8 +177,14 @@ class Scorer:
                 has=named(signs.has), missed=named(signs.missed), unreported=named(signs.unreported)
             ),
             points=points(judged.grades, chosen, signs, hints),
+            treatment=due_points(visit.truth.treatment, report.treatment, self._knowledge),
             beliefs=tuple((note.turn, self._held_for_right(note, visit.truth)) for note in notes),
         )
+
+    async def _by_rules(self, case: Case, report: Report) -> Judgement:
+        """Grades by rules, which go by what is named: whether doses stand there too is told, and not graded."""
+        rules = RulesJudge(self._knowledge, link=link_by_code(case.truth, self._knowledge))
+        return await rules.grade(by_name(case, self._knowledge), report)
 
     async def _aie(self, case: Case, visit: Visit, minds: Minds) -> tuple[dict[str, float], tuple[str, ...]]:
         """Returns AIE's metrics, and why some of them are missing."""
@@ -194,5 +202,5 @@ class Scorer:
         return sum(
             probability / whole
             for probability, one in zip(given, note.diagnoses, strict=True)
-            if any(known_relation(one.name, so.name, self._knowledge) in RIGHT for so in truth.diagnoses)
+            if is_named(one.name, truth, self._knowledge)
         )

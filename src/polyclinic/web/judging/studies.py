@@ -31,6 +31,9 @@ JUDGED_HERE = tuple(name for name in forms() if name != "errors")
 
 MOST_ITEMS = 5_000
 
+LEAST_PEOPLE = 2
+"""Who judge everything."""
+
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 _Names = Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
 
@@ -50,7 +53,7 @@ class NewStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     forms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=8)]
     material: Annotated[tuple[str, ...], msgspec.Meta(max_length=50)] = ()
     cases: str = "shipped"
-    people: Annotated[_Names, msgspec.Meta(min_length=1)]
+    people: _Names
     thirds: _Names = ()
     sample: Annotated[int, msgspec.Meta(ge=0, le=MOST_ITEMS)] = 0
     seed: int = 0
@@ -331,6 +334,8 @@ class Studies:
         names = [name.strip() for name in (*new.people, *new.thirds)]
         if twice := [name for name in names if not name or names.count(name) > 1]:
             raise UserError(f"two people are called {twice[0]!r}; tell them apart" if twice[0] else "a name is empty")
+        if len(new.people) < LEAST_PEOPLE:
+            raise UserError("at least two people must judge everything: how far they agree cannot be said of one")
         items = [one for form in dict.fromkeys(new.forms) for one in _items_of(form, new, files, cases)]
         if len(items) > MOST_ITEMS:
             raise UserError(f"{len(items):,} items; a study has at most {MOST_ITEMS:,}: draw a sample of each form")

@@ -1,0 +1,34 @@
+"""One server at a time keeps what is played."""
+
+import sqlite3
+from contextlib import closing
+
+from tests.web.asking import asked
+
+from polyclinic.web.application import application
+from polyclinic.web.practice import LOCK
+from polyclinic.web.serving import Serving
+
+CLASS = b'{"title": "t", "cases": [{"set": "none", "key": "k"}], "students": ["Ada"]}'
+
+
+async def test_what_another_server_has_is_not_written_to(tmp_path):
+    serving = Serving([tmp_path])
+    pages = application(serving)
+
+    async def make():
+        return await asked(pages, "/api/chair/classes", method="POST", body=CLASS, content_type="application/json")
+
+    (tmp_path / "practice").mkdir()
+    with closing(sqlite3.connect(tmp_path / "practice" / LOCK, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        refused = await make()
+        assert refused.status == 409 and "another server" in refused.document["error"]
+        assert (await asked(pages, "/api/chair/classes")).status == 200
+    assert (await make()).status == 404  # there is no such set: it is looked at now
+    beside = Serving([tmp_path])  # of the same process
+    beside.hold_practice()
+    serving.close()
+    beside.close()
+    with closing(sqlite3.connect(tmp_path / "practice" / LOCK, isolation_level=None, timeout=0)) as other:
+        other.execute("BEGIN EXCLUSIVE")
