@@ -6,6 +6,7 @@ from polyclinic.cli.following import check_methods, followed, held_by
 from polyclinic.errors import UserError
 from polyclinic.methods.table import ChosenMethod
 from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.protocols.following import protocol_text
 from polyclinic.protocols.papers import MedAgentsSettings, MvmeSettings
 from polyclinic.testing.endpoint import Endpoint
 
@@ -65,3 +66,13 @@ def test_methods_are_asked_at_the_papers_temperatures_or_refused(tmp_path):
         UserError, match=r"asks medagents at temperature 1 \(§4\.1\); temperature in .* is 0\.7\. Leave"
     ):
         check_methods(followed(MedAgentsSettings, "paper"), chosen, ["direct/a"], models)
+
+
+def test_a_protocol_of_ones_own_sets_what_a_role_is_asked_at(tmp_path):
+    path = tmp_path / "mine.yaml"
+    doctor = '    section: "§2.2"\n'
+    warm = f"    temperature: {{paper: 0.3, section: mine}}\n{doctor}"
+    path.write_text(protocol_text("mvme").replace(doctor, warm), "utf-8")
+    by = held_by(followed(MvmeSettings, str(path)), ModelOptions(), MINDS, cases=3)
+    assert by.temperatures == {"doctor": "0.3, by the protocol", "judge": "0, by the protocol"}
+    assert by.models.said.asking("direct/a", "doctor").temperature == 0.3

@@ -78,9 +78,10 @@ COMMANDS = {
     "score icd": "score_icd:icd Link the diagnoses of reports to ICD-10: precision, recall and F1 of codes and of "
     "categories.",
     "verdicts export": "verdicts:export Write a sheet for people to fill in: dialogues to compare, rounds, records or "
-    "reports to judge.",
+    "reports to judge.\n\nWhoever compares two doctors is not told who they are: codes stand for them, and a file "
+    "beside the sheet, NAME.key.csv, says who is who.",
     "verdicts import": "verdicts:import_verdicts Read the sheets that people filled in, check them, and put them into "
-    "one file.",
+    "one file.\n\nIt needs the sheets that went out, --items, or the key of a blind one, --key.",
     "verdicts agreement": "verdicts:agreement How far people agree (percent, kappa, alpha), and what their verdicts "
     "come to.",
     "study run": "study_run:run Run a plan: models, methods, sets and seeds, with one journal and one table.",
