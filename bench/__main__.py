@@ -5,6 +5,7 @@ PARTS = (
     "consultations",
     "scoring",
     "models",
+    "scale",
     "saps",
     "discussion",
     "methods",

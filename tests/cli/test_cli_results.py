@@ -118,7 +118,7 @@ def test_mmlu_is_sampled_where_a_number_is_named(run, shared_data, serving):
 async def test_a_call_may_take_so_long_on_every_command_that_asks_models():
     options = ModelOptions(base_url="http://127.0.0.1:1/v1", timeout=0.05)
     async with open_session(["direct/a"], options) as session:
-        assert session.models["direct/a"]._servers[0]._timeout == 0.05
+        assert session.models["direct/a"].servers[0]._timeout == 0.05
     with pytest.raises(UserError, match="--timeout 0; allowed"):
         ModelOptions(timeout=0)
 

@@ -123,7 +123,7 @@ async def test_connections_are_kept(opened):
     async with Endpoint(latency=0.005) as endpoint, opened(endpoint.url, concurrency=8) as model:
         await asyncio.gather(*(model.ask(f"hello {n}") for n in range(200)))
         assert endpoint.most_in_flight == 8
-        kept = model._servers[0].open().connector._conns
+        kept = model.servers[0].open().connector._conns
         assert len(kept[next(iter(kept))]) <= 8
 
 
@@ -146,7 +146,7 @@ def test_an_address_that_is_none(address, monkeypatch):
 async def test_a_query_of_the_address_is_sent_and_not_shown(opened):
     async with Endpoint(faults=1.0, kinds=["500"]) as endpoint:
         async with opened(f"{endpoint.url}?api-version=7", attempts=1) as model:
-            assert model._servers[0].base.query_string == "api-version=7"
+            assert model.servers[0].base.query_string == "api-version=7"
             with pytest.raises(Broken) as caught:
                 await model.ask("x")
         assert "api-version" not in str(caught.value)

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from tests.tables import each_row
 
 from polyclinic.errors import BadInput, Broken, UnknownModel, Unreachable, UserError
 from polyclinic.models.balance import Balance, rank
@@ -13,6 +14,7 @@ from polyclinic.models.limits import Limit
 from polyclinic.models.retry import Fault
 from polyclinic.models.session import ModelOptions, open_session
 from polyclinic.testing.endpoint import Endpoint
+from polyclinic.testing.virtual_time import SimulatedServer, simulate
 
 NAME = "direct/test"
 DOWN = "http://127.0.0.1:9/v1"
@@ -133,6 +135,18 @@ async def test_who_waits_for_a_server_that_is_left_is_let_in_elsewhere():
         await asyncio.sleep(0.0)
         await asyncio.sleep(0.0)
     assert [(await one) for one in waiting] == [taken[1]] * 3
+
+
+@each_row(("options", "adaptive"), [({"capacity": 4}, True), ({"slots": 4}, True), ({}, False)])
+def test_what_those_alive_can_do_is_done_and_conversations_stay(options, adaptive):
+    """Four servers, one of them slow, another dead in the middle; in virtual time, so that nothing depends on ours."""
+    latencies = (1.0, 1.0, 1.0, 4.0)
+    servers = [SimulatedServer(latency=one, **options) for one in latencies]
+    limit = Limit(1024, adaptive=True) if adaptive else 4
+    came, died = simulate(servers, concurrency=limit, conversations=80, turns=12)
+    assert [len(one) for one in came.servers] == [12] * 80, "none is lost"
+    assert came.throughput([4 / one for one in latencies]) >= 0.85
+    assert came.at_home(died) >= 0.9
 
 
 async def test_all_is_answered_though_a_server_dies_in_the_middle():

@@ -1,17 +1,17 @@
 """Which of several servers to one model is asked: that which has the conversation's prefix in its cache, if it can.
 
 A conversation goes to the server that rendezvous hashing gives it, and stays where it went. It moves on where its
-server is full and another has room, where its server has more than its share (hashing with bounded loads; the shares
-are as quick as the servers answer), and where its server fails: a circuit breaker leaves that alone for a while, then
-looks whether it is back.
+server is full and another has room, where its server has more than its share (hashing with bounded loads; a server's
+share is that of all answers that it gives), and where its server fails: a circuit breaker leaves that alone for a
+while, then looks whether it is back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import random
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,12 @@ _FAILURES = (Unreachable, TimedOut, Broken)
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds before it is looked whether a server is back
 _PROBE_SECONDS = 5.0
 _LEAST_WEIGHT = 0.02  # of the newest answer, in how long a server takes
-_SLACK_NEW, _SLACK = 1.1, 1.5  # how much more than its share a server has: with a conversation that is new, and at all
+_SLACK_NEW, _SLACK = (
+    1.05,
+    1.25,
+)  # how much more than its share a server has: with a conversation that is new, and at all
+
+_SLOW = 2.0  # times as long as the quickest that has room: it is no place for a conversation
 
 
 class _Standing:
@@ -39,13 +44,15 @@ class _Standing:
     def __init__(self, server: ModelServer, number: int) -> None:
         self.server, self.limit, self.number = server, server.limit, number
         self.failures, self.pause, self.probe_at = 0, _FIRST_PAUSE, 0.0
-        self.seconds, self.answers = 0.0, 0
+        self.seconds, self.occupied, self.answers = 0.0, 0.0, 0
         self.open = True
         self.gone = False
 
     def answered(self, seconds: float) -> None:
         self.failures, self.answers = 0, self.answers + 1
-        self.seconds += (seconds - self.seconds) * max(1 / self.answers, _LEAST_WEIGHT)
+        weight = max(1 / self.answers, _LEAST_WEIGHT)
+        self.seconds += (seconds - self.seconds) * weight
+        self.occupied += (self.limit.inside - self.occupied) * weight
 
 
 class Balance:
@@ -62,11 +69,12 @@ class Balance:
         name: str,
         rng: random.Random,
         report: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._all = [_Standing(server, number) for number, server in enumerate(servers)]
         self._of = {one.limit: one for one in self._all}
-        self._model, self._name, self._rng, self._report, self._clock = model, name, rng, report, clock
+        self._model, self._name, self._rng, self._report = model, name, rng, report
+        self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._at: dict[str, _Standing] = {}
         self._look: asyncio.Future[None] | None = None
         if len(servers) > 1:
@@ -90,9 +98,9 @@ class Balance:
         home = self._home(conversation)
         there = self._with_room(home, conversation, [one for one in self._all if one.server in but])
         if there is None:
-            there = self._of[await home.limit.enter()]
+            there = self._of[await self._where_to_wait(home, conversation).limit.enter()]
         else:
-            there.limit.inside += 1
+            there.limit.take()
         if not but:
             self._at.pop(conversation, None)
             self._at[conversation] = there
@@ -128,22 +136,37 @@ class Balance:
 
     def _with_room(self, home: _Standing, conversation: str, but: Sequence[_Standing]) -> _Standing | None:
         slack = _SLACK if conversation in self._at else _SLACK_NEW
-        if home.limit.has_room and home not in but and not self._has_more_than_its_share(home, slack):
+        with_room = [one for one in self._all if one.limit.has_room and one not in but]
+        quickest = min((one.seconds for one in with_room if one.seconds), default=math.inf)
+        if home in with_room and home.seconds <= _SLOW * quickest and not self._has_more_than_its_share(home, slack):
             return home
-        able = [one for one in self._ranked(conversation) if one.limit.has_room and one not in but]
+        able = [one for one in self._ranked(conversation) if one in with_room]
         for one in able:
-            if not self._has_more_than_its_share(one, _SLACK_NEW):
+            if one.seconds <= _SLOW * quickest and not self._has_more_than_its_share(one, _SLACK_NEW):
                 return one
         return home if home.limit.has_room and home not in but else next(iter(able), None)
+
+    def _where_to_wait(self, home: _Standing, conversation: str) -> _Standing:
+        if not self._has_more_than_its_share(home, _SLACK if conversation in self._at else _SLACK_NEW):
+            return home
+        less = (one for one in self._ranked(conversation) if not self._has_more_than_its_share(one, _SLACK_NEW))
+        return next(less, home)
 
     def _has_more_than_its_share(self, one: _Standing, slack: float) -> bool:
         able = [other for other in self._all if other.open]
         known = [other.seconds for other in able if other.seconds > 0]
         usual = sum(known) / len(known) if known else 1.0
-        speed = sum(1 / (other.seconds or usual) for other in able)
-        share = 1 / (one.seconds or usual) / speed
-        under_way = sum(other.limit.inside for other in able) + 1
-        return one.limit.inside > slack * under_way * share
+        # Two shares, of which the smaller counts: of how quick an answer is, which moves what waits for a slow server
+        # to where there is room; and of the answers in a second (what is there through what an answer takes, by
+        # Little's law), which keeps a server from being asked more than it can do.
+        speed = answers = asked = 0.0
+        for other in able:
+            seconds = other.seconds or usual
+            speed += 1 / seconds
+            answers += (other.occupied + 1) / seconds
+            asked += other.limit.load
+        share = min(1 / speed, (one.occupied + 1) / answers) / (one.seconds or usual)
+        return one.limit.load > slack * (asked + 1) * share
 
     def _note(self, one: _Standing, result: object, seconds: float) -> None:
         if not isinstance(result, Fault):
@@ -209,7 +232,7 @@ class Balance:
         due.pause = min(_LONGEST_PAUSE, 2 * due.pause)
         if await due.server.models(timeout=_PROBE_SECONDS) is None or due.gone:
             return None
-        due.limit.inside += 1
+        due.limit.take()
         return due
 
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -68,18 +67,18 @@ class Direct(Door):
         report = report or _log.warning
         self._parameters = Parameters(model, name=self.name, report=report, always=extra_body)
         self.variant = "" if not extra_body else wire.encode(extra_body).decode()
-        self._servers = [
+        self.servers = [
             ModelServer(url, model=model, key=self._key, limit=limit, timeout=timeout, parameters=self._parameters)
             for url, limit in zip(urls, limits, strict=True)
         ]
-        self.addresses = tuple(server.address for server in self._servers)
+        self.addresses = tuple(server.address for server in self.servers)
         if twice := next((one for one in self.addresses if self.addresses.count(one) > 1), None):
             raise BadInput(f"{twice} is given twice as an address of {self.name}; name each server once")
         self._rng = derive(seed, "pauses", model)
-        self._balance = Balance(self._servers, model=model, name=self.name, rng=self._rng, report=report)
+        self._balance = Balance(self.servers, model=model, name=self.name, rng=self._rng, report=report)
 
     async def __aenter__(self) -> Self:
-        for server in self._servers:
+        for server in self.servers:
             server.open()
         return self
 
@@ -88,7 +87,7 @@ class Direct(Door):
 
     async def close(self) -> None:
         """Closes all connections."""
-        for server in self._servers:
+        for server in self.servers:
             await server.close()
 
     @property
@@ -113,12 +112,12 @@ class Direct(Door):
 
     async def models(self) -> list[str]:
         """Returns the names of the models that the endpoint says it has; none where it does not say."""
-        return await self._servers[0].models() or []
+        return await self.servers[0].models() or []
 
     async def complete(self, said: Said, form: Form | None, options: AskOptions) -> Completion:
         """Asks the endpoint; see `Door.complete`."""
         messages = [{"role": role, "content": wire.content(part)} for role, part in said]
-        conversation = "" if len(self._servers) == 1 else options.get("conversation") or _beginning(said)
+        conversation = "" if len(self.servers) == 1 else options.get("conversation") or _beginning(said)
         return await self.request(messages, form, sent(options), conversation=conversation)
 
     async def request(
@@ -136,7 +135,7 @@ class Direct(Door):
             "chat/completions", lambda: self._parameters.body(messages, form, options), wire.completion, conversation
         )
         usage = completion.usage if self._price is None else self._price.of(completion.usage)
-        at = server.address if len(self._servers) > 1 else ""
+        at = server.address if len(self.servers) > 1 else ""
         return msgspec.structs.replace(completion, usage=usage, attempts=attempts, server=at)
 
     async def post(self, path: str, body: dict[str, Any], read: Callable[[bytes], T | Fault]) -> tuple[T, int]:
@@ -154,18 +153,21 @@ class Direct(Door):
 
         The conversation is what servers are chosen by, where there are several.
         """
-        patience = Patience(attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng)
+        now = asyncio.get_running_loop().time
+        patience = Patience(
+            attempts=self._attempts, seconds=self._patience, pause=self._pause, rng=self._rng, clock=now
+        )
         tried: list[ModelServer] = []
         while True:
             sent = body()
-            server, result, began = await self._balance.enter(conversation, tried), None, time.monotonic()
+            server, result, began = await self._balance.enter(conversation, tried), None, now()
             try:
                 # Looked at inside the limit: of thousands that wait, none is sent after the first that found out.
                 if server.stopped is None:
                     patience.made += 1
                     result = await server.send(path, sent, read)
             finally:
-                self._balance.leave(server, result, time.monotonic() - began)
+                self._balance.leave(server, result, now() - began)
             if result is not None and not isinstance(result, Fault):
                 return result, patience.made, server
             if server.stopped is not None:
@@ -184,7 +186,7 @@ class Direct(Door):
 
     def _named(self, server: ModelServer, fault: Fault, attempts: int) -> EndpointError | UserError:
         tries = f", {attempts} attempts" if attempts > 1 else ""
-        others = f" at {len(self._servers)} servers" if len(self._servers) > 1 and tries else ""
+        others = f" at {len(self.servers)} servers" if len(self.servers) > 1 and tries else ""
         return fault.named(f"{self.name} at {server.told(fault)}{tries}{others}", attempts)
 
 

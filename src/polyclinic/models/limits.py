@@ -26,6 +26,17 @@ WANTED: ContextVar[Wanted] = ContextVar("wanted", default=Wanted())  # noqa: B03
 """When the answers are wanted of what is asked for in this context."""
 
 
+def _wanted() -> int:
+    """Returns when the answer to a question is wanted; the next is wanted a step later."""
+    at, step = WANTED.get()
+    if step:
+        WANTED.set(Wanted(at + step, step))
+    return at
+
+
+_NEAR = 0.75  # of what was too many before, from which on it is the same bound that is met
+
+
 class Limit:
     """Lets in so many at a time. Give the same one to all models of one endpoint.
 
@@ -35,8 +46,8 @@ class Limit:
     lost than the limit.
 
     Adaptive, it begins with `start` and doubles, up to `most`, with each round of answers that went well until the
-    endpoint says for the first time that there are too many; from then on it grows by one a round, and halves when
-    there are too many, once for each round.
+    endpoint says for the first time that there are too many; from then on it grows by one a round, and shrinks when
+    there are too many, once for each round: to a half, or by an eighth where about so many were too many before.
 
     Limits of several servers that stand in for one another are `joined`: whoever waits for one is let in by another
     that has room and nobody waiting of its own. One that is `closed` lets nobody in.
@@ -52,7 +63,7 @@ class Limit:
         self._waiting: list[tuple[int, int, asyncio.Future[Limit]]] = []
         self._arrived = count()
         self._since_change = 0
-        self._has_met_a_bound = False
+        self._bound = 0
         self._closed = False
         self._all: tuple[Limit, ...] = (self,)
 
@@ -78,8 +89,17 @@ class Limit:
         return sum(limit.now for limit in self._all if not limit.closed)
 
     @property
+    def load(self) -> int:
+        """How many are inside, or wait to be."""
+        return self.inside + len(self._waiting)
+
+    @property
     def has_room(self) -> bool:
-        """Whether somebody could be let in at once."""
+        """Whether whoever comes is let in at once."""
+        return not self._waiting and self._lets_in
+
+    @property
+    def _lets_in(self) -> bool:
         return self.inside + self.unstored < self.now and not self._closed
 
     async def __aenter__(self) -> None:
@@ -90,12 +110,10 @@ class Limit:
 
     async def enter(self) -> Limit:
         """Waits for a place; returns whose it is: this limit's, or that of one it is joined with."""
-        at, step = WANTED.get()
-        if step:
-            WANTED.set(Wanted(at + step, step))
-        if self.has_room and not self._waiting:
-            self.inside += 1
+        if self.has_room:
+            self.take()
             return self
+        at = _wanted()
         turn: asyncio.Future[Limit] = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (at, next(self._arrived), turn))
         try:
@@ -105,6 +123,11 @@ class Limit:
                 # The place was given to us and we are gone: it is the next one's.
                 turn.result().leave()
             raise
+
+    def take(self) -> None:
+        """Takes a place at once."""
+        _wanted()
+        self.inside += 1
 
     def leave(self) -> None:
         """Gives a place back."""
@@ -148,7 +171,7 @@ class Limit:
         if self.adaptive:
             self._since_change += 1
             if self._since_change >= self.now and self.now < self.most:
-                self.now = min(self.most, self.now + (1 if self._has_met_a_bound else self.now))
+                self.now = min(self.most, self.now + (1 if self._bound else self.now))
                 self._since_change = 0
                 self._let_in()
 
@@ -156,15 +179,15 @@ class Limit:
         """Takes note of a 429."""
         # Those sent before the last halving still come back; they are no reason to halve again.
         if self.adaptive:
-            self._has_met_a_bound = True
             if self._since_change >= 0:
-                self.now = max(1, self.now // 2)
+                about_the_same = _NEAR * self._bound <= self.now <= self._bound
+                self._bound, self.now = self.now, max(1, self.now * 7 // 8 if about_the_same else self.now // 2)
                 self._since_change = -self.inside
             else:
                 self._since_change += 1
 
     def _let_in(self) -> None:
-        while self.has_room and (waiting := self._waiting or max((one._waiting for one in self._all), key=len)):
+        while self._lets_in and (waiting := self._waiting or max((one._waiting for one in self._all), key=len)):
             _, _, turn = heappop(waiting)
             if not turn.done():
                 self.inside += 1

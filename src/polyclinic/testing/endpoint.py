@@ -26,6 +26,7 @@ from aiohttp import web
 from polyclinic.seeds import derive
 from polyclinic.testing.faults import ENDPOINT_FAULTS, MIXED, MODEL_FAULTS, completion, failure, misbehave, reply
 from polyclinic.testing.instances import instance
+from polyclinic.testing.prefixes import PromptPrefixes
 from polyclinic.testing.vectors import embedded
 
 Answers = Sequence[Any] | Mapping[str, Any] | Callable[[dict[str, Any]], Any] | None
@@ -48,6 +49,8 @@ class Endpoint:
         models: the names of the models that are here; 404 for others. Empty for any name.
         lacks: parameters that are refused with 400.
         capacity: requests at once; 429 for those beyond. None for any number.
+        slots: requests that it works at at once; those beyond wait for one. None for any number.
+        prefixes: say of each prompt how much of it has been sent before (`cached_tokens`); half of it else.
         port: 0 for a free one.
     """
 
@@ -65,11 +68,15 @@ class Endpoint:
         models: Sequence[str] = (),
         lacks: Sequence[str] = (),
         capacity: int | None = None,
+        slots: int | None = None,
+        prefixes: bool = False,
         port: int = 0,
     ) -> None:
         self._answers, self._latency, self._spread = answers, latency, spread
         self._faults, self._kinds, self._plan, self._seed = faults, tuple(kinds), list(plan), seed
         self._key, self._models, self._lacks, self._capacity, self._port = key, models, lacks, capacity, port
+        self._slots = contextlib.nullcontext() if slots is None else asyncio.Semaphore(slots)
+        self._prefixes = PromptPrefixes() if prefixes else None
         self._rng = random.Random(seed)
         self._seen: Counter[bytes] = Counter()
         self._change = asyncio.Event()
@@ -107,6 +114,7 @@ class Endpoint:
             "faults": dict(self.met),
             "in_flight": self.in_flight,
             "most_in_flight": self.most_in_flight,
+            **({} if self._prefixes is None else {"prefix_share": self._prefixes.share}),
         }
 
     async def until(self, *, requests: int = 0, answered: int = 0) -> None:
@@ -162,10 +170,14 @@ class Endpoint:
             return await misbehave(fault, request, body, value)
         if self._latency:
             spread = self._rng.lognormvariate(0, self._spread) if self._spread else 1.0
-            await asyncio.sleep(self._latency * spread)
+            async with self._slots:
+                await asyncio.sleep(self._latency * spread)
         self.answered += 1
         self._change.set()
-        return reply(embedded(body, self._seed) if vectors else completion(body, value))
+        if vectors:
+            return reply(embedded(body, self._seed))
+        share = 0.5 if self._prefixes is None else self._prefixes.add(body["messages"])
+        return reply(completion(body, value, cached=share))
 
     def _fault(self, raw: bytes) -> str | None:
         if self._plan:
@@ -227,6 +239,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=(), help="names of the models that are here; any, unless given")
     parser.add_argument("--lacks", nargs="+", default=(), help="parameters to refuse")
     parser.add_argument("--capacity", type=int, help="requests at once; 429 for those beyond")
+    parser.add_argument("--slots", type=int, help="requests to work at at once; those beyond wait")
+    parser.add_argument("--prefixes", action="store_true", help="count what of a prompt has been sent before")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(**vars(parser.parse_args())))
 

@@ -87,8 +87,13 @@ def gone(request: web.Request) -> web.Response:
     return web.Response()
 
 
-def completion(body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None) -> bytes:
-    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON)."""
+def completion(
+    body: dict[str, Any], value: Any, *, finish: str = "stop", refusal: str | None = None, cached: float = 0.5
+) -> bytes:
+    """Returns the body of a chat completion that says the value (text as it is, anything else as JSON).
+
+    The share of the prompt that is `cached` is said as tokens.
+    """
     text = None if value is None else plain(value)
     words_in = sum(len(str(message.get("content", "")).split()) for message in body.get("messages", []))
     words_out = len(text.split()) if text else 0
@@ -104,7 +109,7 @@ def completion(body: dict[str, Any], value: Any, *, finish: str = "stop", refusa
                 "prompt_tokens": words_in,
                 "completion_tokens": words_out,
                 "total_tokens": words_in + words_out,
-                "prompt_tokens_details": {"cached_tokens": words_in // 2},
+                "prompt_tokens_details": {"cached_tokens": int(words_in * cached)},
                 "completion_tokens_details": {"reasoning_tokens": 0},
             },
         }

@@ -20,7 +20,8 @@ class EndpointProcess:
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "polyclinic.testing.endpoint", "--port", "0"]
         for name, value in self._options.items():
-            command += [f"--{name}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
+            values = [] if value is True else value if isinstance(value, (list, tuple)) else [value]
+            command += [f"--{name}", *map(str, values)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
         assert self._process.stdout is not None  # noqa: S101
         self.url = self._process.stdout.readline().strip()
@@ -29,9 +30,10 @@ class EndpointProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
 
     def counters(self) -> dict[str, Any]:
         """Returns the endpoint's counters."""

@@ -1,0 +1,170 @@
+"""More than one server, and more than one can count: what is held where a model has several servers and many callers.
+
+`python -m bench scale [--only servers|prefixes|flight]`; servers stand in processes of their own.
+
+servers: conversations at four servers, one of them slow, one killed in the middle: how much of what those alive can do
+is done, how many turns go where the conversation's prefix is, and that none is lost. Servers refuse what is too much
+(429), queue it, or are given so many questions at a time.
+prefixes: which share of the prompts' characters repeats a prefix that was sent before.
+flight: CPU of a call and memory, with 256 and with 10,000 calls in flight.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.episodes import answer as as_anybody
+from bench.serving import held_against
+from polyclinic.models.direct import Direct
+from polyclinic.models.limits import Limit
+from polyclinic.models.session import ModelOptions, open_session
+from polyclinic.testing.endpoint import Endpoint
+from polyclinic.testing.process import EndpointProcess
+from polyclinic.testing.virtual_time import SimulatedServer, converse, simulate
+
+LATENCY, SLOWER, SLOTS = 0.4, 4.0, 24
+LATENCIES = (LATENCY, LATENCY, LATENCY, SLOWER * LATENCY)
+SIMULATED, SERVED = {"conversations": 1000, "turns": 12}, {"conversations": 240, "turns": 30}
+LEAST_THROUGHPUT, LEAST_AT_HOME = 0.85, 0.90
+SYSTEM = "You are a careful physician. Ask one thing at a time, and say what you think. " * 4
+
+LEAST_REPEATED = 0.85
+
+FEW, MANY, CALLS = 256, 10_000, 30_000
+MOST_RATIO, MOST_MIB = 1.5, 1536
+
+
+def run(*words) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench scale")
+    parser.add_argument("--only", choices=("servers", "prefixes", "flight"))
+    only = parser.parse_args(words).only
+    good = [
+        measure()
+        for name, measure in (("servers", servers), ("prefixes", prefixes), ("flight", flight))
+        if only in (None, name)
+    ]
+    if not all(good):
+        sys.exit(1)
+
+
+def servers() -> bool:
+    print(
+        f"4 servers of {SLOTS} places, {1000 * LATENCY:.0f} ms an answer; one takes {SLOWER:g} times as long, another "
+        f"dies in the middle"
+    )
+    good = []
+    for how, held in (("simulated", _simulated), ("served on this machine", _served)):
+        many = SIMULATED if held is _simulated else SERVED
+        print(f"  {how}: {many['conversations']} conversations of {many['turns']} turns")
+        for what, options, concurrency in (
+            ("429 for what is too much", {"capacity": SLOTS}, "adaptive"),
+            ("a queue of the server's own", {"slots": SLOTS}, "adaptive"),
+            (f"--concurrency {SLOTS}", {}, SLOTS),
+        ):
+            limit = Limit(1024, adaptive=True) if concurrency == "adaptive" else concurrency
+            good.append(_told(what, *held(options, limit, **many), many))
+    return all(good)
+
+
+def _simulated(options, limit, **many):
+    return simulate([SimulatedServer(latency=one, **options) for one in LATENCIES], concurrency=limit, **many)
+
+
+def _served(options, limit, **many):
+    with contextlib.ExitStack() as stack:
+        alive = [stack.enter_context(EndpointProcess(latency=one, **options)) for one in LATENCIES]
+        dies, urls = alive[0], [one.url for one in alive]
+
+        async def held():
+            async with Direct("test", base_url=urls, concurrency=limit, report=lambda _: None) as model:
+                return await converse(model, kill=dies.__exit__, system=SYSTEM, **many)
+
+        return asyncio.run(held()), urls[0]
+
+
+def _told(what, came, died, many) -> bool:
+    throughput, home = came.throughput([SLOTS / one for one in LATENCIES]), came.at_home(died)
+    lost = many["conversations"] * many["turns"] - sum(map(len, came.servers))
+    good = throughput >= LEAST_THROUGHPUT and home >= LEAST_AT_HOME and not lost
+    print(
+        f"    {what:<28}{came.seconds:>6.1f} s, {100 * throughput:.0f} % of what those alive can do (at least "
+        f"{100 * LEAST_THROUGHPUT:.0f}); {100 * home:.1f} % of later turns at their server (at least "
+        f"{100 * LEAST_AT_HOME:.0f}); {lost} lost: {'met' if good else 'MISSED'}",
+        flush=True,
+    )
+    return good
+
+
+def prefixes() -> bool:
+    good = []
+    for what, words in (
+        ("consultations", ("consult", "--cases", "shipped", "--limit", "40")),
+        ("AIE", ("eval", "aie", "--cases", "shipped", "--limit", "40")),
+    ):
+        calls, share = asyncio.run(_sent(words))
+        good.append(share >= LEAST_REPEATED)
+        print(
+            f"{what}: {calls} calls, {share:.3f} of the prompts' characters repeat a prefix that was sent before "
+            f"(at least {LEAST_REPEATED}): {'met' if good[-1] else 'MISSED'}"
+        )
+    return all(good)
+
+
+async def _sent(words):
+    """Returns how many calls a command makes with a model in every role, and how much of them repeats a prefix."""
+    async with Endpoint(answers=as_anybody, prefixes=True) as endpoint:
+        model = ("--doctor", "direct/test", "--patient", "direct/test", "--base-url", endpoint.url)
+        command = (sys.executable, "-m", "polyclinic", *words, *model, "--seed", "1", "--concurrency", "32")
+        process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.DEVNULL)
+        assert await process.wait() == 0
+        return endpoint.answered, endpoint.counters()["prefix_share"]
+
+
+def flight() -> bool:
+    print(f"{CALLS} calls with journal and ledger, a server that answers after as long as a round takes")
+    few = _in_process(FEW)
+    many = _in_process(MANY)
+    for at_once, (cpu, mib, most) in ((FEW, few), (MANY, many)):
+        print(f"  {at_once:>6,} in flight (the server saw {most:,}): {1000 * cpu:.3f} ms of CPU a call, {mib:.0f} MiB")
+    ratio = many[0] / few[0]
+    good = ratio <= MOST_RATIO and many[1] <= MOST_MIB
+    print(f"  {held_against(ratio, MOST_RATIO)}; memory {'met' if many[1] <= MOST_MIB else 'MISSED'} ({MOST_MIB} MiB)")
+    return good
+
+
+def _in_process(at_once):
+    """Measures in a process of its own; returns CPU seconds a call, MiB at the peak, calls in flight at the server."""
+    command = [sys.executable, "-m", "bench.scale", "flight", str(at_once)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
+
+
+async def _fly(at_once):
+    # Long enough that all are in flight before the first is answered.
+    with EndpointProcess(latency=max(0.05, at_once * 0.001)) as server, tempfile.TemporaryDirectory() as folder:
+        options = ModelOptions(base_url=server.url, concurrency=at_once)
+        async with open_session(["direct/test"], options, journal=Path(folder) / "journal") as session:
+
+            async def ask(number):
+                model = session.metered("direct/test", role="doctor", episode=f"e{number}")
+                await model.ask([("system", SYSTEM), ("user", f"Patient {number} coughs.")], purpose="turn 1")
+
+            await asyncio.gather(*map(ask, range(at_once)))  # which opens the connections
+            cpu = time.process_time()
+            await asyncio.gather(*map(ask, range(at_once, at_once + CALLS)))
+            cpu = time.process_time() - cpu
+        most = server.counters()["most_in_flight"]
+    return cpu / CALLS, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, most
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["flight"]:
+        print(json.dumps(asyncio.run(_fly(int(sys.argv[2])))))
+    else:
+        run(*sys.argv[1:])
