@@ -126,8 +126,8 @@ async def tor(
     chosen = choose(method or ["tree_of_reasoning"], settings or [])
     _check_settings(chosen, options, run)
     chosen = [_as_paper(one, rules) for one in chosen]
-    say(rules)
     patients = _patients(options, run)
+    say(rules, here := _departures(rules, options, patients))
     people = read_ratings(ratings) if ratings is not None else {}
     called = outcome_names({mind: [one.label for one in chosen] for mind in options.minds()})
     explained = {(patient.id, name): None for patient in patients for name in called.values()}
@@ -149,6 +149,7 @@ async def tor(
         "methods": {one.label: {"method": one.name, "settings": one.settings} for one in chosen},
         "judge": judge,
         "protocol": protocol,
+        "departures": here,
         "ratings": None if ratings is None else str(ratings),
     }
     means = figures(said, "explanations", seed=run.seed)
@@ -171,7 +172,7 @@ async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: 
         name: [msgspec.structs.replace(row, settings=_as_paper(row.method, rules).settings) for row in rows]
         for name, rows in tables().items()
     }
-    say(rules)
+    say(rules, here := _departures(rules, options, patients))
     methods: dict[str, ChosenMethod] = {row.method.label: row.method for rows in every.values() for row in rows}
     came: dict[str, dict[str, RecordScores]] = {}
     async with _open(options, run, named=f"tor ablation {Path(options.cases).name}") as (session, library):
@@ -181,7 +182,7 @@ async def ablation(*, options: RecordOptions, protocol: Protocol = "ours", run: 
     results = came[minds[0]]
     shown = shown_by(results, patients, read_knowledge(), every=every, seed=run.seed)
     title = counted(len(patients), "record")
-    about = _about(options, run, patients) | {"study": "tor", "protocol": protocol}
+    about = _about(options, run, patients) | {"study": "tor", "protocol": protocol, "departures": here}
     output = ablation_output(results, every, shown, model=minds[0], title=title, about=about, seed=run.seed)
     finish(output, run, session.ledger, purposes=False, stopped=stopped, what="study")
 
@@ -222,6 +223,18 @@ def _followed(options: RecordOptions, protocol: str) -> FollowedProtocol[TorSett
         rules.check_value("--by", options.library.by, rules.settings.by)
         rules.check_value("--passages", options.library.passages, rules.settings.passages)
     return rules
+
+
+def _departures(
+    rules: FollowedProtocol[TorSettings], options: RecordOptions, patients: Sequence[Inpatient]
+) -> list[str]:
+    """Returns what of a run that follows the paper is not the paper's, beside what never is."""
+    if rules.side == "ours":
+        return []
+    found = [f"records ({rules.settings.records.paper}; here {len(patients)})"]
+    if options.library.corpus is None:
+        found.append(f"nothing looked up ({', '.join(rules.settings.corpora.paper)}; here no --corpus)")
+    return found
 
 
 def _as_paper(chosen: ChosenMethod, rules: FollowedProtocol[TorSettings]) -> ChosenMethod:
