@@ -68,9 +68,13 @@ frontend: frontend/node_modules
 	@cd frontend && npm run --silent build
 	@$(PYTHON) frontend/digest.py
 
+# The made pages and pictures, and all of docs/ as a site in site/, which opens from disk.
 docs: $(DEV)
 	@$(BIN)/python docs/make.py
 	@$(BIN)/python frontend/screenshots.py
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[docs]'
+	@$(BIN)/mkdocs build --quiet --strict
+	@echo "The pages: site/index.html"
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

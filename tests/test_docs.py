@@ -17,12 +17,13 @@ USAGE = "command-line.md"  # what can be given, and no command that is
 
 
 def blocks(language: str) -> list:
-    return [
-        pytest.param(text, id=f"{page.name}-{number}")
-        for page in PAGES
-        if page.name != USAGE
-        for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M))
-    ]
+    found = []
+    for page in PAGES:
+        texts = re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+        if page.name.startswith("start-") and language == "console":
+            texts = ["".join(texts)]  # one after the other, in one folder
+        found += [pytest.param(text, id=f"{page.name}-{number}") for number, text in enumerate(texts)]
+    return [block for block in found if not block.id.startswith(USAGE)]
 
 
 PYTHON = blocks("python")

@@ -316,7 +316,7 @@ def test_several_methods_are_compared_on_the_records_of_both(run, serving, tmp_p
         done = run(*words, cwd=tmp_path)
         document = json.loads(run(*words, "--json", cwd=tmp_path).stdout)
     assert "F1 a record, on the records of both" in done.stdout and "sign-flip test" in done.stdout
-    assert "a bootstrap over 3 records says little" in done.stdout
+    assert "an interval over 3 records says little" in done.stdout
     named = [(one["method"], one["baseline"]) for one in document["comparisons"]]
     assert named == [
         ("chain_of_thought", "zero_shot"), ("self_consistency", "zero_shot"), ("self_consistency", "chain_of_thought"),

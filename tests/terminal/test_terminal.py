@@ -82,8 +82,8 @@ def test_what_models_cost_by_role_and_purpose():
 
 
 def test_intervals_of_few_say_so():
-    assert few_line([30, 5], "record") == "a bootstrap over 5 records says little"
-    assert few_line([1, 0], "question") == "a bootstrap over 1 question says little"
+    assert few_line([30, 5], "record") == "an interval over 5 records says little"
+    assert few_line([1, 0], "question") == "an interval over 1 question says little"
     assert few_line([6, 30], "record") == few_line([0], "record") == few_line([], "record") == ""
 
 

@@ -107,9 +107,9 @@ _COMPARISONS = 10
 
 
 def few_line(numbers: Iterable[int], what: str) -> str:
-    """Returns what to say below intervals by bootstrap of which the fewest are over so few things; "" of others."""
+    """Returns what to say below intervals of which the fewest are over so few things; "" of others."""
     fewest = min((n for n in numbers if n), default=_FEW)
-    return f"a bootstrap over {counted(fewest, what)} says little" if fewest < _FEW else ""
+    return f"an interval over {counted(fewest, what)} says little" if fewest < _FEW else ""
 
 
 def few_comparisons(numbers: Iterable[int]) -> str:
