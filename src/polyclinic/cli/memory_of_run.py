@@ -28,7 +28,7 @@ def show_several(run: Path, folders: Sequence[Path], *, json: bool) -> None:
         return
     read = any(counted["questions"] for counted in memories.values())
     heads = ("memory", "of", "patients", *(task.value for task in _TASKS), *(["questions"] if read else []))
-    shown = table("what the doctors of the run remember: of each task, records and experience", heads)
+    shown = table("what the doctors of the run remember: of each task, records and experience", heads, left=2)
     for holder, counted in memories.items():
         cells = [f"{one['records']:,} + {one['experience']:,}" for one in counted["tasks"].values()]
         cells += [f"{counted['questions']:,}"] if read else []

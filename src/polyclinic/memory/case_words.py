@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from polyclinic.language.content_words import terms
 from polyclinic.language.language import is_chinese
+from polyclinic.memory.counts import WholeVector, sum_of
+from polyclinic.memory.parts import Part, part_of
 from polyclinic.retrieval.embedders import Text, unit
 from polyclinic.retrieval.store import Vectors
 
@@ -50,6 +52,17 @@ class CaseWordsEmbedder:
                 places, weights = (np.concatenate(parts) for parts in zip(*of_lines, strict=True))
                 made[row] = np.bincount(places, weights, DIMENSIONS)
         return unit(made)
+
+
+def counted_lines(text: str) -> WholeVector | None:
+    """Returns in whole numbers what the vector of a text has as shares, line by line; None of one that is too long."""
+    parts = [_part(line) for line in map(str.strip, text.splitlines()) if line]
+    return sum_of(parts) if parts else None
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _part(line: str) -> Part:
+    return part_of(line, *_of_line(line))
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyclinic.memory.parts import Part, PartProducts, add_rows, part_of
+
 _MOST = 127
 """The largest whole number that a byte holds, either way."""
 
@@ -23,16 +25,17 @@ _CLOSE = 1e-5
 
 _FIRST_ROOM = 256
 
-_AT_ONCE = 1 << 19
-"""So many numbers are added up at once, so that what is read stays near."""
-
 
 class WholeVector(NamedTuple):
-    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them."""
+    """A vector in whole numbers: where they are not 0, what they are, and the length of all of them.
+
+    `parts` are what it is the sum of, where that is known.
+    """
 
     places: NDArray[np.intp]
     numbers: NDArray[np.int8]
     length: float
+    parts: Sequence[Part] = ()
 
 
 def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
@@ -50,6 +53,19 @@ def counts_of(vector: NDArray[np.float32]) -> WholeVector | None:
     return None
 
 
+def sum_of(parts: Sequence[Part]) -> WholeVector | None:
+    """Returns the sum of parts; None where it has numbers that are not small enough."""
+    more, less = (np.bincount(np.concatenate(rows)) for rows in zip(*(part[1:] for part in parts), strict=True))
+    whole = np.zeros(max(len(more), len(less)), dtype=np.intp)
+    whole[: len(more)] += more
+    whole[: len(less)] -= less
+    places = np.flatnonzero(whole)
+    numbers = whole[places]
+    if len(places) and np.abs(numbers).max() > _MOST:
+        return None
+    return WholeVector(places, numbers.astype(np.int8), float(np.sqrt(numbers @ numbers)) or 1.0, parts)
+
+
 class CountedVectors:
     """Vectors in whole numbers; a number of all of them is a row, so that of a query that is mostly 0 few are read."""
 
@@ -57,6 +73,7 @@ class CountedVectors:
         self._n, self._longest = 0, 0.0
         self._numbers: NDArray[np.int8] = np.zeros((dimensions, _FIRST_ROOM), dtype=np.int8)
         self._shrink: NDArray[np.float32] = np.zeros(_FIRST_ROOM, dtype=np.float32)
+        self._products = PartProducts(dimensions)
 
     def __len__(self) -> int:
         return self._n
@@ -72,22 +89,20 @@ class CountedVectors:
         self._shrink[self._n] = 1 / counts.length
         self._longest = max(self._longest, counts.length)
         self._n += 1
+        self._products.add(counts.places, counts.numbers)
 
     def cosines(self, query: WholeVector) -> NDArray[np.float32]:
         """Returns the cosine of each vector to a query."""
         # By the inequality of Cauchy and Schwarz; what goes beyond a byte on the way comes back within it.
         fits = query.length * self._longest <= _MOST
-        kind = np.int8 if fits else np.int32
-        # A row as often as the query has it.
-        numbers = query.numbers.astype(np.intp)
-        more = np.repeat(query.places, np.maximum(numbers, 0))
-        less = np.repeat(query.places, np.maximum(-numbers, 0))
-        sums: NDArray[np.integer[Any]] = np.empty(self._n, dtype=kind)
-        width = max(_AT_ONCE // (1 + len(more) + len(less)), 1)
-        for first in range(0, self._n, width):
-            rows, some = self._numbers[:, first : min(first + width, self._n)], sums[first : first + width]
-            np.add.reduce(rows[more], axis=0, dtype=kind, out=some)
-            some -= np.add.reduce(rows[less], axis=0, dtype=kind)
+        sums: NDArray[Any] = np.empty(self._n, dtype=np.int8 if fits else np.int32)
+        numbers = self._numbers[:, : self._n]
+        if fits and query.parts:
+            self._products.add_up(query.parts, numbers, sums)
+        else:
+            # A row as often as the query has it.
+            _, more, less = part_of("", query.places, query.numbers)
+            add_rows(numbers, more, less, sums)
         cosines = sums.astype(np.float32)
         cosines *= self._shrink[: self._n]
         cosines *= np.float32(1 / query.length)

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyclinic.memory.counts import CountedVectors, counts_of
+from polyclinic.memory.counts import CountedVectors, WholeVector, counts_of
 from polyclinic.retrieval.store import Vectors
 
 E = TypeVar("E")
@@ -61,10 +61,15 @@ class MemoryLibrary(Generic[E]):
             self._counted = None
         self.entries.append(entry)
 
-    def nearest(self, queries: Vectors, k: int) -> list[Near]:
-        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first."""
+    def nearest(self, queries: Vectors, k: int, whole: Sequence[WholeVector | None] = ()) -> list[Near]:
+        """Returns for each query of length 1 (a row each) the `k` nearest; of equals, those that came first.
+
+        `whole` are the queries in whole numbers, where they are known.
+        """
         k = min(k, len(self))
-        counted = [counts_of(query) for query in queries] if k and self._counted is not None else []
+        counted: Sequence[WholeVector | None] = []
+        if k and self._counted is not None:
+            counted = whole or [counts_of(query) for query in queries]
         if self._counted is not None and counted and None not in counted:
             return [_nearest(self._counted.cosines(one), k) for one in counted if one is not None]
         return nearest_rows(self.vectors, queries, k)

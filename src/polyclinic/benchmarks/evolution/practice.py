@@ -309,13 +309,15 @@ class Practice:
         if not puts:
             return []
         puts = [put._replace(when=when) for put in puts]
-        task, vectors = puts[0].task, await self._embed([put.asked.query for put in puts], keep=keep)
+        task, texts = puts[0].task, [put.asked.query for put in puts]
+        vectors = await self._embed(texts, keep=keep)
         records, experience = self._wanted
         recalled = self._memory.recall(
             task,
             vectors,
             records=records if self._remembers.records else 0,
             experience=experience if self._remembers.experience else 0,
+            texts=texts,
         )
         brought = [self._brought(task, one) for one in recalled]
         answers = await self._all(map(self._learner.answer, puts, brought))
