@@ -29,7 +29,12 @@ async def patient_test(
     cases: options.Cases,
     out: Annotated[options.NewFile, Parameter(help="Where to write the set, in AIE's labelled layout.")],
     mind: Annotated[
-        str, options.MIND, Parameter(help="Who writes it: rules, for generated cases, or a model such as direct/NAME.")
+        str,
+        options.MIND,
+        Parameter(
+            name=("--writer", "--mind"),
+            help="Who writes it: rules, for generated cases, or a model such as direct/NAME.",
+        ),
     ] = "rules",
     limit: Annotated[int, options.POSITIVE, Parameter(help="Only the first so many cases; the paper's 50.")] = CASES,
     rounds: Annotated[int, options.POSITIVE, Parameter(help="Rounds of dialogue a case.")] = ROUNDS,
@@ -43,7 +48,7 @@ async def patient_test(
     """Writes a dialogue of each case, and behind each round a question of each of eight kinds with its answer."""
     options.check_new(out, force=force)
     if mind != "rules" and model_of(mind) is None:
-        raise UserError(f"--mind {mind!r}; allowed: rules, or a model, such as direct/NAME")
+        raise UserError(f"--writer {mind!r}; allowed: rules, or a model, such as direct/NAME")
     read, knowledge = read_case_file(cases, layout=layout, strict=strict)[:limit], read_knowledge()
     names = [] if mind == "rules" else [mind]
     async with open_session(names, models, journal=journal, run=f"patient test seed={seed}", seed=seed) as session:

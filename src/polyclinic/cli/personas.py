@@ -41,7 +41,9 @@ async def personas(
     cases: options.Cases,
     out: Annotated[options.NewFile, Parameter(help="Where to write the cases with their personas.")],
     mind: Annotated[
-        str, options.MIND, Parameter(help="Who makes them: templates, or a model such as direct/NAME.")
+        str,
+        options.MIND,
+        Parameter(name=("--writer", "--mind"), help="Who makes them: templates, or a model such as direct/NAME."),
     ] = TEMPLATES,
     manner: Annotated[
         Manner | Literal["mixed"],
@@ -58,7 +60,7 @@ async def personas(
     """Makes the personas, and writes the cases with them; a parent may speak for a child only."""
     options.check_new(out, force=force)
     if mind != TEMPLATES and model_of(mind) is None:
-        raise UserError(f"--mind {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
+        raise UserError(f"--writer {mind!r}; allowed: {TEMPLATES}, or a model, such as direct/NAME")
     read = read_case_file(cases, layout=layout, strict=strict)
     names = [] if mind == TEMPLATES else [mind]
     chosen = None if manner == "mixed" else manner

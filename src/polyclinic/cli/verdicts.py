@@ -76,7 +76,9 @@ def export(
     ] = None,
     /,
     *,
-    to: Annotated[Path, options.FILE, Parameter(help="The sheet: .csv, .tsv, or else JSON lines.")],
+    to: Annotated[
+        Path, options.FILE, Parameter(name=("--out", "--to"), help="The sheet: .csv, .tsv, or else JSON lines.")
+    ],
     cases: Annotated[str | None, options.FILE, options.CASE_FILE] = None,
     layout: options.Layout = None,
     strict: Annotated[options.Strict, _STRICT] = False,
@@ -156,7 +158,9 @@ def import_verdicts(
     files: Files,
     /,
     *,
-    to: Annotated[Path, options.FILE, Parameter(help="Write them here: .csv, .tsv, or else JSON lines.")],
+    to: Annotated[
+        Path, options.FILE, Parameter(name=("--out", "--to"), help="Write them here: .csv, .tsv, or else JSON lines.")
+    ],
     form: Annotated[str | None, Parameter(metavar="FORM", help="Of rows that do not name their form.")] = None,
     items: Items = None,
     key: Keys = None,
